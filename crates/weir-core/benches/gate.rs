@@ -1,0 +1,146 @@
+//! Q12: judging one call with 200 rules takes at most 20 µs. Also: what reading a command costs,
+//! and what loading the rules costs once.
+
+use std::collections::VecDeque;
+
+use serde_json::json;
+use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::governance::{CallFacts, GateContext, Judgement, RecentCall, canonical, judge};
+use weir_core::ids::CallId;
+use weir_core::profile::{Limits, PermissionMode};
+use weir_core::tool::{
+    Access, CommandEffect, EffectClass, Effects, HostEffect, Inspection, PathEffect, Place,
+};
+
+fn main() {
+    divan::main();
+}
+
+/// Two hundred rules of every kind.
+fn rules() -> RuleSet {
+    let mut set = RuleSet::new(RuleContext {
+        workspace: "/work/ws".into(),
+        home: Some("/home/me".into()),
+        own_folders: vec!["/var/lib/weir".into()],
+    });
+    let mut rules = Vec::new();
+    for number in 0..25 {
+        let texts = [
+            (RuleAction::Deny, format!("Read(**/.env{number})")),
+            (RuleAction::Deny, format!("Edit(vendor{number}/**)")),
+            (RuleAction::Deny, format!("Shell(danger{number} now:*)")),
+            (RuleAction::Ask, format!("Edit(docs/{number}/*.md)")),
+            (RuleAction::Allow, format!("Edit(src/module{number}/**/*.rs)")),
+            (RuleAction::Allow, format!("Shell(cargo task{number}:*)")),
+            (RuleAction::Allow, format!("Web(host{number}.example.org)")),
+            (RuleAction::Allow, format!("Read(~/notes{number}/**)")),
+        ];
+        for (action, text) in texts {
+            let origin = RuleOrigin::new("bench").at(number);
+            rules.push(set.parse(action, &text, origin).expect("a rule"));
+        }
+    }
+    set.extend(rules);
+    set
+}
+
+fn inspection(effects: Effects) -> Inspection {
+    Inspection {
+        known: true,
+        nearest: None,
+        invalid: None,
+        fails: None,
+        effects,
+        class: EffectClass::File,
+        summary: "bench".into(),
+        diff: None,
+        confirm: None,
+    }
+}
+
+fn on(access: Access, path: &str) -> Effects {
+    let path = PathEffect {
+        path: path.into(),
+        access,
+        place: Place::Inside,
+        recursive: false,
+        ignored: None,
+        protected: None,
+        sensitive: None,
+    };
+    Effects { paths: vec![path], ..Effects::default() }
+}
+
+fn running(command: &str) -> Effects {
+    let command =
+        CommandEffect { command: command.into(), cwd: ".".into(), background: false };
+    Effects { commands: vec![command], ..Effects::default() }
+}
+
+fn fetching(host: &str) -> Effects {
+    let host = HostEffect {
+        method: "GET".into(),
+        host: host.into(),
+        url: format!("https://{host}/"),
+    };
+    Effects { hosts: vec![host], ..Effects::default() }
+}
+
+#[divan::bench(args = ["read", "write", "command", "compound", "fetch"])]
+fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
+    let rules = rules();
+    assert_eq!(rules.len(), 200);
+    let effects = match kind {
+        "read" => on(Access::Read, "src/module7/deep/down/file.rs"),
+        "write" => on(Access::Write, "src/module7/deep/down/file.rs"),
+        "command" => running("cargo task7 --lib"),
+        "compound" => running("cd src && cargo task7 --lib 2>&1 | tail -n 20 > out.txt"),
+        _ => fetching("docs.host7.example.org"),
+    };
+    let inspection = inspection(effects);
+    let input = json!({ "path": "src/module7/deep/down/file.rs", "limit": 20 });
+    let recent: VecDeque<RecentCall> = (0..15)
+        .map(|number| RecentCall {
+            tool: "tool".into(),
+            input: canonical(&json!({ "path": number })),
+            words: Vec::new(),
+            changes_before: 0,
+            result: None,
+            changed: false,
+            poll: false,
+        })
+        .collect();
+    let visible = vec!["tool".to_string()];
+    let limits = Limits::default();
+    let judge_once = || -> Judgement {
+        judge(
+            &CallFacts {
+                call: CallId(1),
+                tool: "tool",
+                input: &input,
+                broken: None,
+                inspection: &inspection,
+            },
+            &GateContext {
+                visible: &visible,
+                mode: PermissionMode::Ask,
+                rules: &rules,
+                limits: &limits,
+                tool_calls: 3,
+                changes: 0,
+                recent: &recent,
+                unknown: &[],
+            },
+        )
+    };
+    // The patterns are compiled at the first judgement of a session.
+    divan::black_box(judge_once());
+    bencher.bench_local(judge_once);
+}
+
+#[divan::bench]
+fn load_200_rules() -> RuleSet {
+    let rules = rules();
+    let _ = rules.rule_path_use("a", weir_core::governance::rules::PathUse::Read);
+    rules
+}

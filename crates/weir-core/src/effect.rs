@@ -1,0 +1,89 @@
+//! All that a session can be owed by the world.
+//!
+//! An effect is a name, small and comparable: the driver asks the session for the details when it
+//! starts one, and what is no longer owed is cancelled.
+
+use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
+
+/// Something that is owed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Effect {
+    /// Look at clock, instructions, workspace: the notes of this run.
+    Look,
+    /// Encode the request of this turn.
+    Prepare {
+        /// Which turn.
+        turn: TurnId,
+        /// Not before this moment: back-off after a failure.
+        not_before: Timestamp,
+    },
+    /// Send it and wait for the reply.
+    Ask {
+        /// Which turn.
+        turn: TurnId,
+    },
+    /// Wake the session at or after this moment.
+    Wait {
+        /// When.
+        until: Timestamp,
+    },
+    /// Find out about a call: does the tool exist, are the arguments valid, what would it do.
+    Inspect {
+        /// Which call.
+        call: CallId,
+    },
+    /// Ask a person about a call.
+    AskPerson {
+        /// The approval.
+        approval: ApprovalId,
+    },
+    /// Put a question to the person.
+    AskQuestion {
+        /// The question.
+        question: QuestionId,
+    },
+    /// Save the files that a call will touch.
+    Checkpoint {
+        /// Which call.
+        call: CallId,
+    },
+    /// Run a call: take its permit with `Session::permit`.
+    Run {
+        /// Which call.
+        call: CallId,
+    },
+    /// End a running call soon; its result is still awaited.
+    Stop {
+        /// Which call.
+        call: CallId,
+    },
+    /// Find out what became of a call that had started before a crash.
+    Reconcile {
+        /// Which call.
+        call: CallId,
+    },
+    /// Hold the final answer against the schema.
+    Verify,
+}
+
+impl Effect {
+    /// Whether every fact so far must be durable before this begins (D3). Reads of the workspace
+    /// and encoding wait for nothing; whether a `Run` waits depends on its class, see
+    /// `Session::waits_for_disk`.
+    pub fn is_pure_look(&self) -> bool {
+        match self {
+            Effect::Look
+            | Effect::Prepare { .. }
+            | Effect::Inspect { .. }
+            | Effect::Wait { .. }
+            | Effect::Stop { .. }
+            | Effect::Reconcile { .. }
+            | Effect::Verify => true,
+            Effect::Ask { .. }
+            | Effect::AskPerson { .. }
+            | Effect::AskQuestion { .. }
+            | Effect::Checkpoint { .. }
+            | Effect::Run { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,675 @@
+//! The journal's words: one type per kind of fact (C6).
+//!
+//! Facts are in the past tense and never change once written. The kinds and fields of C6 are the
+//! outside contract; what stands beside them here (more fields, `scene.seen`, `call.reconciled`, …)
+//! was added and may be ignored by readers. A fact is stored as its kind and its fields apart, so
+//! reading one never has to guess its type.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::governance::rules::Rule;
+use crate::governance::{Opinion, Verdict};
+use crate::ids::{
+    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, RunId, SessionId, TurnId,
+};
+use crate::message::Block;
+use crate::model::{FailureClass, Stop, Usage};
+use crate::profile::PermissionMode;
+use crate::session::SessionConfig;
+use crate::tool::{Inspection, PlanItem};
+
+/// A fact could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// This program does not know the kind.
+    #[error("unknown kind of fact {kind:?}: this journal was written by a newer Weir")]
+    UnknownKind {
+        /// The kind.
+        kind: String,
+    },
+    /// The fields are not those of the kind.
+    #[error("a {kind} fact cannot be read: {source}")]
+    Fields {
+        /// The kind.
+        kind: String,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+}
+
+macro_rules! events {
+    ($($kind:literal => $name:ident,)*) => {
+        /// One fact of a journal.
+        #[derive(Debug, Clone, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is documented at its struct")]
+        pub enum Event {
+            $($name($name),)*
+        }
+
+        impl Event {
+            /// The word of C6: `call.judged`.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Event::$name(_) => $kind,)* }
+            }
+
+            /// The fields as one JSON object.
+            pub fn payload(&self) -> String {
+                let text = match self { $(Event::$name(fields) => serde_json::to_string(fields),)* };
+                text.expect("facts hold only string keys and finite numbers")
+            }
+
+            /// Reads the fields of a fact of this kind.
+            ///
+            /// # Errors
+            /// Unknown kind, or fields that are not the kind's.
+            pub fn from_payload(kind: &str, payload: &str) -> Result<Event, EventError> {
+                let result = match kind {
+                    $($kind => serde_json::from_str(payload).map(Event::$name),)*
+                    _ => return Err(EventError::UnknownKind { kind: kind.into() }),
+                };
+                result.map_err(|source| EventError::Fields { kind: kind.into(), source })
+            }
+
+            /// Kind and schema of the fields of every fact.
+            pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
+                vec![$(($kind, generator.subschema_for::<$name>()),)*]
+            }
+        }
+
+        $(impl From<$name> for Event {
+            fn from(fields: $name) -> Event { Event::$name(fields) }
+        })*
+    };
+}
+
+events! {
+    "session.opened" => SessionOpened,
+    "session.configured" => SessionConfigured,
+    "session.resumed" => SessionResumed,
+    "input.accepted" => InputAccepted,
+    "input.withdrawn" => InputWithdrawn,
+    "run.started" => RunStarted,
+    "scene.seen" => SceneSeen,
+    "turn.started" => TurnStarted,
+    "model.requested" => ModelRequested,
+    "model.retried" => ModelRetried,
+    "model.failed" => ModelFailed,
+    "model.replied" => ModelReplied,
+    "image.produced" => ImageProduced,
+    "history.quarantined" => HistoryQuarantined,
+    "call.proposed" => CallProposed,
+    "call.judged" => CallJudged,
+    "approval.requested" => ApprovalRequested,
+    "approval.resolved" => ApprovalResolved,
+    "checkpoint.taken" => CheckpointTaken,
+    "checkpoint.restored" => CheckpointRestored,
+    "call.started" => CallStarted,
+    "call.reconciled" => CallReconciled,
+    "call.finished" => CallFinished,
+    "call.unknown" => CallUnknown,
+    "question.asked" => QuestionAsked,
+    "question.answered" => QuestionAnswered,
+    "plan.updated" => PlanUpdated,
+    "output.checked" => OutputChecked,
+    "limit.reached" => LimitReached,
+    "alert.raised" => AlertRaised,
+    "cancel.requested" => CancelRequested,
+    "run.finished" => RunFinished,
+}
+
+/// A session began. Everything that later facts depend on stands here, so that a replay never
+/// depends on today's configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionOpened {
+    /// Its folder.
+    pub workspace: String,
+    /// Name of its profile.
+    pub profile: String,
+    /// Its permission mode.
+    pub permission: PermissionMode,
+    /// Its model, `provider/name`.
+    pub model: String,
+    /// Version of the program that opened it.
+    pub engine: String,
+    /// Names of its tools.
+    pub tools: Vec<String>,
+    /// The session it was forked from or spawned by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+    /// All of its settings.
+    pub config: Box<SessionConfig>,
+}
+
+/// Settings of the session changed: by the person, between runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionConfigured {
+    /// What changed, in words; names the reason when the prompt was rebuilt.
+    pub reason: String,
+    /// All settings from now on.
+    pub config: Box<SessionConfig>,
+}
+
+/// A program took the session up again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionResumed {
+    /// Version of the program.
+    pub engine: String,
+    /// The run that was active and goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+}
+
+/// Somebody said something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputAccepted {
+    /// Its number.
+    pub input: InputId,
+    /// What was said.
+    pub content: Vec<Block>,
+    /// Who said it.
+    pub by: String,
+}
+
+/// A queued input was taken back before it was delivered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputWithdrawn {
+    /// Which.
+    pub input: InputId,
+}
+
+/// What started a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Trigger {
+    /// A person's input.
+    User,
+    /// A schedule.
+    Schedule,
+    /// A parent agent.
+    Agent,
+    /// The answer to what an earlier run was waiting for.
+    Resume,
+}
+
+/// A run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStarted {
+    /// Its number.
+    pub run: RunId,
+    /// What started it.
+    pub trigger: Trigger,
+}
+
+/// One dated piece of context that the model is told (P2): a section of stability *run*.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Name of the section.
+    pub section: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The engine looked at clock and workspace; here is what differs from what the model was last
+/// told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SceneSeen {
+    /// What is new.
+    pub notes: Vec<Note>,
+}
+
+/// A turn began: what was waiting to be told to the model now stands in its history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStarted {
+    /// Its number.
+    pub turn: TurnId,
+    /// Which model call of the run.
+    pub iteration: u32,
+    /// Inputs delivered with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputId>,
+}
+
+/// A request was encoded and is about to be sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRequested {
+    /// For which turn.
+    pub turn: TurnId,
+    /// To whom.
+    pub provider: String,
+    /// Which model.
+    pub model: String,
+    /// Size of the body.
+    pub bytes: u64,
+    /// Bytes of the request before that stand unchanged at its start.
+    pub prefix_bytes: u64,
+    /// Estimated tokens of the whole request.
+    pub tokens_estimated: u64,
+    /// Why less than the whole request before was kept, when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_lost: Option<String>,
+}
+
+/// A request failed in a way that may pass; it is sent again after `wait_ms`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRetried {
+    /// Which turn.
+    pub turn: TurnId,
+    /// The attempt that failed: 1, 2, …
+    pub attempt: u32,
+    /// What kind of failure.
+    pub class: FailureClass,
+    /// Wait before the next attempt.
+    pub wait_ms: u64,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// A request failed for good.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFailed {
+    /// Which turn.
+    pub turn: TurnId,
+    /// What kind of failure.
+    pub class: FailureClass,
+    /// What went wrong, and what to do.
+    pub message: String,
+}
+
+/// The model answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelReplied {
+    /// Which turn.
+    pub turn: TurnId,
+    /// What it said and asked for.
+    pub content: Vec<Block>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What the vendor counted.
+    pub usage: Usage,
+    /// What it cost, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// The model made an image.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageProduced {
+    /// In which turn.
+    pub turn: TurnId,
+    /// IANA media type.
+    pub media_type: String,
+    /// Where its bytes are.
+    pub blob: BlobId,
+}
+
+/// An item of history that the vendor will never accept is shown as a note from now on (L8).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryQuarantined {
+    /// In which turn it was found.
+    pub turn: TurnId,
+    /// The attachments that are withheld.
+    pub blobs: Vec<BlobId>,
+    /// The vendor's words.
+    pub message: String,
+}
+
+/// The model asked for a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallProposed {
+    /// Its number.
+    pub call: CallId,
+    /// In which turn.
+    pub turn: TurnId,
+    /// Tool, as the model wrote it.
+    pub tool: String,
+    /// Arguments, as the model wrote them.
+    pub input: Value,
+}
+
+/// The gate judged a call: once per call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallJudged {
+    /// Which call.
+    pub call: CallId,
+    /// The strictest verdict.
+    pub verdict: Verdict,
+    /// The gate that decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The rule it rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Every gate that did not plainly allow.
+    #[serde(default)]
+    pub gates: Vec<Opinion>,
+    /// What was judged: the declared effects, with images before and after.
+    pub inspection: Box<Inspection>,
+}
+
+/// A person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalRequested {
+    /// Its name.
+    pub approval: ApprovalId,
+    /// About which call.
+    pub call: CallId,
+    /// Tool.
+    pub tool: String,
+    /// The exact arguments.
+    pub input: Value,
+    /// One sentence.
+    pub summary: String,
+    /// Unified diff of file changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why it is asked.
+    pub reason: String,
+    /// The allow rules that "session" and "always" would add; empty: they cannot be offered.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// Hash of tool, canonical arguments and effects that an answer is bound to.
+    pub binds: String,
+}
+
+/// What was decided about an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// This call.
+    Once,
+    /// This and like calls in this session.
+    Session,
+    /// This and like calls from now on.
+    Always,
+    /// Not this call.
+    Deny,
+    /// The run ended first.
+    Cancelled,
+    /// Nobody answered in time: a denial.
+    Expired,
+}
+
+impl Decision {
+    /// Whether the call may run.
+    pub fn allows(self) -> bool {
+        matches!(self, Decision::Once | Decision::Session | Decision::Always)
+    }
+}
+
+/// The name that stands in `by` when no person could be asked.
+pub const NOBODY: &str = "nobody";
+
+/// An approval was answered. The first answer wins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalResolved {
+    /// Which.
+    pub approval: ApprovalId,
+    /// About which call.
+    pub call: CallId,
+    /// The decision.
+    pub decision: Decision,
+    /// Who decided; [`NOBODY`] when there was nobody to ask.
+    pub by: String,
+    /// Their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Files were saved before a call changes them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointTaken {
+    /// Its name.
+    pub checkpoint: CheckpointId,
+    /// Before which call.
+    pub call: CallId,
+    /// Which paths.
+    pub paths: Vec<String>,
+}
+
+/// A person took changes back (or an undo back).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointRestored {
+    /// The snapshot of what was there before the restore: restoring it undoes the undo.
+    pub checkpoint: CheckpointId,
+    /// The call whose changes were taken back, when it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// Paths that were changed back.
+    pub paths: Vec<String>,
+    /// Paths that somebody else changed since and that were left alone.
+    #[serde(default)]
+    pub conflicts: Vec<String>,
+    /// Who did it.
+    pub by: String,
+}
+
+/// The intent: from here on the call may have happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallStarted {
+    /// Which call.
+    pub call: CallId,
+}
+
+/// After a crash it was found that a started call had not happened: it runs (again).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallReconciled {
+    /// Which call.
+    pub call: CallId,
+    /// How that was found.
+    pub evidence: String,
+}
+
+/// A call was answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallFinished {
+    /// Which call.
+    pub call: CallId,
+    /// Tool, as the model wrote it.
+    pub tool: String,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// One line.
+    pub summary: String,
+    /// What the model is given.
+    pub result: Vec<Block>,
+    /// A person approved it.
+    pub confirmed: bool,
+    /// Bytes of the full result.
+    pub bytes: u64,
+    /// Wall time from its start; 0 when it never started.
+    pub duration_ms: u64,
+    /// Where the full text was put, when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub externalized: Option<String>,
+    /// The full text as a blob, when it was put elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<BlobId>,
+    /// Paths that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+}
+
+/// It cannot be told whether a call happened (D4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallUnknown {
+    /// Which call.
+    pub call: CallId,
+    /// Tool.
+    pub tool: String,
+    /// Why it cannot be told.
+    pub reason: String,
+}
+
+/// The agent asks the person something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAsked {
+    /// Its name.
+    pub question: QuestionId,
+    /// The call it came with.
+    pub call: CallId,
+    /// The question.
+    pub text: String,
+    /// Answers to choose from; empty: free text.
+    pub options: Vec<String>,
+    /// Several may be chosen.
+    pub multiple: bool,
+}
+
+/// A question was settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAnswered {
+    /// Which.
+    pub question: QuestionId,
+    /// The answer; absent when the run was cancelled first.
+    pub answer: Option<String>,
+    /// Who answered.
+    pub by: String,
+    /// The input that was the answer, when it came as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
+}
+
+/// The task list changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanUpdated {
+    /// The whole list.
+    pub items: Vec<PlanItem>,
+    /// The call that changed it.
+    pub call: CallId,
+}
+
+/// The final answer was held against the schema that the person gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutputChecked {
+    /// The answer as JSON, when it matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// What is wrong with it, when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<String>,
+}
+
+/// How hard a limit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The agent is told.
+    Soft,
+    /// The run ends.
+    Hard,
+}
+
+/// A limit was reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitReached {
+    /// Its name in the table of limits.
+    pub limit: String,
+    /// How hard.
+    pub level: Level,
+    /// Where the run is.
+    pub value: f64,
+    /// The bound.
+    pub max: f64,
+}
+
+/// Something that a person should see.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AlertRaised {
+    /// What kind: `chain`, `budget`, …
+    pub alert: String,
+    /// What happened.
+    pub detail: String,
+}
+
+/// Why a run is to end early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CancelCause {
+    /// Somebody cancelled it.
+    Cancelled,
+    /// The kill switch was thrown.
+    Paused,
+    /// Its wall time is over.
+    Timeout,
+}
+
+/// Somebody or something wants the run to end now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CancelRequested {
+    /// Why.
+    pub cause: CancelCause,
+    /// Who.
+    pub by: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// The task was done, or the agent says so.
+    Completed,
+    /// A person is needed.
+    NeedsInput,
+    /// A denial under `--strict`.
+    Denied,
+    /// A limit ended it.
+    Limit,
+    /// A budget ended it.
+    Budget,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// The kill switch ended it.
+    Paused,
+    /// The program died and the run was not taken up again.
+    Interrupted,
+    /// Provider or engine error.
+    Failed,
+}
+
+/// A call that was not allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Denial {
+    /// Which call.
+    pub call: CallId,
+    /// Tool.
+    pub tool: String,
+    /// What it would have done.
+    pub summary: String,
+    /// The gate or person that said no.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A run came to rest. Exactly one per run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFinished {
+    /// Which run.
+    pub run: RunId,
+    /// How it ended.
+    pub status: RunStatus,
+    /// The final answer; what there was of it when the run did not complete.
+    pub text: String,
+    /// The answer as JSON, when a schema was given and it matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Tokens of the run.
+    pub usage: Usage,
+    /// Cost of the run, where every price is known.
+    pub cost_usd: Option<f64>,
+    /// Model calls.
+    pub iterations: u32,
+    /// Calls of tools.
+    pub tool_calls: u32,
+    /// Calls that were not allowed.
+    pub denials: Vec<Denial>,
+    /// Files that it changed.
+    pub changed_files: Vec<String>,
+    /// What went wrong, when something did: what, why, what to do.
+    pub error: Option<String>,
+}

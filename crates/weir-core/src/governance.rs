@@ -1,0 +1,204 @@
+//! The gate: every call is judged here, and only here is a [`Permit`] made (G1, G3, G8).
+//!
+//! Pure. What a gate must know about the world (does the tool exist, where does a path lead) was
+//! found out before, by the engine, and stands in the [`Inspection`]; what it must know about the
+//! session stands in [`GateContext`]. Gates judge effects, never the name of a tool or of an
+//! argument.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::{CallId, SessionId};
+use crate::profile::{Limits, PermissionMode};
+use crate::tool::{EffectClass, Effects, Inspection};
+
+pub mod filter;
+pub mod gate;
+pub mod policy;
+pub mod rules;
+pub mod shell;
+
+pub use filter::{Cleaned, FilterContext, clean};
+pub use gate::{GATES, Judgement, judge};
+
+/// The right to run one call once (G1). Made only in this module, for a call that was judged,
+/// approved where that was asked, and journaled as started. It cannot be cloned or read from
+/// bytes; a tool takes it by value.
+#[derive(Debug)]
+pub struct Permit {
+    session: SessionId,
+    call: CallId,
+    tool: String,
+    input: Value,
+    effects: Effects,
+    class: EffectClass,
+}
+
+impl Permit {
+    /// Called by the session alone, for a call in stage *started*.
+    pub(crate) fn mint(
+        session: SessionId,
+        call: CallId,
+        tool: String,
+        input: Value,
+        judged: (Effects, EffectClass),
+    ) -> Permit {
+        Permit { session, call, tool, input, effects: judged.0, class: judged.1 }
+    }
+    /// The session it belongs to.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+    /// The call it is for.
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+    /// The tool it is for.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+    /// The arguments that were judged.
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+    /// The effects that were judged: the most that the call may do.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
+    }
+    /// How the call is recovered.
+    pub fn class(&self) -> EffectClass {
+        self.class
+    }
+}
+
+/// What one gate, or all together, say about a call. Ordered by strictness: the strictest wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// A person must say.
+    Ask,
+    /// It may not run.
+    Deny,
+}
+
+/// One gate's opinion, journaled when it is not a plain allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Opinion {
+    /// Which gate.
+    pub gate: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// The rule it rests on, with its place where it stands in a file:
+    /// `deny Read(**/.env) (.weir/config.toml:7)`, `mode ask`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// A sentence for person and model: what is wrong and what to do.
+    pub reason: String,
+}
+
+/// The call that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct CallFacts<'a> {
+    /// Which call.
+    pub call: CallId,
+    /// Name of the tool as the model wrote it.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub input: &'a Value,
+    /// Parser's message when the arguments were not JSON.
+    pub broken: Option<&'a str>,
+    /// What the engine found out about it.
+    pub inspection: &'a Inspection,
+}
+
+/// What of the session a gate may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct GateContext<'a> {
+    /// Names of the tools that this run may use.
+    pub visible: &'a [String],
+    /// Permission mode.
+    pub mode: PermissionMode,
+    /// All rules, from every source.
+    pub rules: &'a rules::RuleSet,
+    /// The bounds.
+    pub limits: &'a Limits,
+    /// Calls already judged in this run, this one not counted.
+    pub tool_calls: u32,
+    /// Successful changes of the world that the session has made so far (L6).
+    pub changes: u64,
+    /// The last calls of the session, oldest first, those of this turn and refused ones included.
+    pub recent: &'a VecDeque<RecentCall>,
+    /// Calls whose outcome is unknown and not settled (D4), as [`call_form`] writes them.
+    pub unknown: &'a [String],
+}
+
+/// Most calls that [`GateContext::recent`] holds (L6).
+pub const RECENT_CALLS: usize = 15;
+
+/// A call as the repetition gate remembers it (L6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentCall {
+    /// Name of the tool.
+    pub tool: String,
+    /// [`canonical`] form of its input.
+    pub input: String,
+    /// Lower-cased words it searched for, sorted, each once; empty when it searched for nothing.
+    pub words: Vec<String>,
+    /// How many successful changes of the world the session had made before it.
+    pub changes_before: u64,
+    /// Hash of its result, once there is one; `None` for a call that was refused.
+    pub result: Option<String>,
+    /// It changed the world itself, successfully: its own change is no reason to repeat it.
+    pub changed: bool,
+    /// Its tool declares itself a poll.
+    pub poll: bool,
+}
+
+/// One text for one tool and one input: how calls of unknown outcome are recognised (D4).
+pub fn call_form(tool: &str, input: &Value) -> String {
+    format!("{tool} {}", canonical(input))
+}
+
+/// One text for one value: keys sorted, no space. The only form in which inputs are compared or
+/// hashed.
+pub fn canonical(value: &Value) -> String {
+    fn write(value: &Value, out: &mut String) {
+        match value {
+            Value::Object(map) => {
+                let mut keys: Vec<&String> = map.keys().collect();
+                keys.sort_unstable();
+                out.push('{');
+                for (i, key) in keys.into_iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    out.push_str(&Value::String(key.clone()).to_string());
+                    out.push(':');
+                    write(&map[key], out);
+                }
+                out.push('}');
+            }
+            Value::Array(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    write(item, out);
+                }
+                out.push(']');
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                out.push_str(&value.to_string());
+            }
+        }
+    }
+    let mut out = String::new();
+    write(value, &mut out);
+    out
+}

@@ -1,0 +1,145 @@
+//! The list of filters: what a tool returned becomes what anyone may see (G8).
+//!
+//! Adding a filter is one file and one line in [`FILTERS`]. They run in the order of the list, once
+//! per result, and their work is journaled: a replay never filters again. Writing the file of an
+//! externalised result is the engine's business.
+
+use crate::ids::{BlobId, CallId};
+use crate::message::{Block, plain_text};
+use crate::record::sha256_hex;
+use crate::tool::{Clean, Raw, ToolSpec};
+
+mod cap;
+mod externalize;
+mod redact;
+#[cfg(test)]
+mod tests;
+
+pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
+pub use externalize::REFERENCE_CHARS_MAX;
+pub use redact::redact_text;
+
+/// What a filter may know.
+#[derive(Debug, Clone, Copy)]
+pub struct FilterContext<'a> {
+    /// Which call.
+    pub call: CallId,
+    /// The tool it used; `None` for an unknown one.
+    pub tool: Option<&'a ToolSpec>,
+    /// Secret values that must never leave (keys in use).
+    pub secrets: &'a [String],
+    /// Results with more characters than this are externalised; 0: never (X1).
+    pub externalize_over: usize,
+    /// Folder for externalised results, relative to the workspace: `.weir/tmp/<task>`.
+    pub externalize_to: &'a str,
+}
+
+/// A clean result, and the file that the engine must write for it. If the file cannot be written,
+/// the engine takes [`Cleaned::whole`] instead (X1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cleaned {
+    /// What is journaled and shown when the file was written, or none is needed.
+    pub clean: Clean,
+    /// The file to write first: path and text.
+    pub file: Option<(String, String)>,
+    /// The same result with its full (capped) text.
+    pub whole: Option<Clean>,
+}
+
+/// A result on its way through the filters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// What the model would be given.
+    pub blocks: Vec<Block>,
+    /// The line for people.
+    pub summary: String,
+    /// The blocks before they were externalised.
+    pub whole: Option<Vec<Block>>,
+    /// The file to write: path and text.
+    pub file: Option<(String, String)>,
+}
+
+/// One step from raw to clean.
+pub trait Filter: Sync {
+    /// The word by which people know it.
+    fn name(&self) -> &'static str;
+    /// Changes `draft`. Deterministic; never panics; never fails.
+    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>);
+}
+
+/// All filters, in order: nothing leaves before `redact`, and `cap` bounds whatever the others
+/// left.
+pub const FILTERS: &[&dyn Filter] = &[&redact::Redact, &externalize::Externalize, &cap::Cap];
+
+/// Most characters of a summary line.
+pub const SUMMARY_CHARS_MAX: usize = 120;
+
+/// Sends `raw` through all filters.
+pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
+    let Raw { ok, blocks, summary, full_bytes, changed } = raw;
+    let text_bytes = plain_text(&blocks).len() as u64;
+    let summary = summary.unwrap_or_else(|| first_line(&blocks));
+    let mut draft = Draft { blocks, summary, whole: None, file: None };
+    for filter in FILTERS {
+        filter.clean(&mut draft, context);
+    }
+    let Draft { blocks, summary, whole, file } = draft;
+    let whole = whole.map(|blocks| Clean {
+        ok,
+        blocks,
+        summary: one_line(&summary),
+        bytes: full_bytes.unwrap_or(text_bytes),
+        externalized: None,
+        full: None,
+        changed: changed.clone(),
+    });
+    let clean = Clean {
+        ok,
+        blocks,
+        summary: one_line(&summary),
+        bytes: full_bytes.unwrap_or(text_bytes),
+        externalized: file.as_ref().map(|(path, _)| path.clone()),
+        full: file.as_ref().map(|(_, text)| BlobId(sha256_hex(text.as_bytes()))),
+        changed,
+    };
+    Cleaned { clean, file, whole }
+}
+
+/// The first line of the text that says anything. Longer than a summary may be, so that a secret
+/// in it is still whole when it is looked for.
+fn first_line(blocks: &[Block]) -> String {
+    const CHARS_MAX: usize = 4_000;
+    let lines = blocks.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()),
+        Block::Thinking { .. }
+        | Block::Call(_)
+        | Block::Result { .. }
+        | Block::Image { .. }
+        | Block::Document { .. } => None,
+    });
+    let mut lines = lines;
+    lines.next().map(|line| line.chars().take(CHARS_MAX).collect()).unwrap_or_default()
+}
+
+/// `text` as one short line: no control or direction characters, at most
+/// [`SUMMARY_CHARS_MAX`] characters.
+pub fn one_line(text: &str) -> String {
+    let hidden = |c: &char| {
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+            || *c == '\u{feff}'
+    };
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out = String::new();
+    for c in spaced.filter(|c| !hidden(c)) {
+        if c != ' ' || !(out.is_empty() || out.ends_with(' ')) {
+            out.push(c);
+        }
+    }
+    let line = out.trim();
+    if line.chars().count() <= SUMMARY_CHARS_MAX {
+        return line.to_string();
+    }
+    let mut cut: String = line.chars().take(SUMMARY_CHARS_MAX - 1).collect();
+    cut.push('…');
+    cut
+}

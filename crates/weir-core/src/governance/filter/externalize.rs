@@ -1,0 +1,215 @@
+//! Replaces a long result by a compact reference to the file that will hold it (X1).
+//!
+//! The file's name comes from tool and call number, its text is the redacted result; no time and
+//! no chance enter, so a replay makes the same. What kind of text it is is told from its shape.
+
+use std::fmt::Write as _;
+
+use super::{Draft, Filter, FilterContext};
+use crate::message::Block;
+
+/// Most characters of a reference.
+pub const REFERENCE_CHARS_MAX: usize = 1_500;
+/// Characters of it kept free for the last lines.
+const ROOM_FOR_END: usize = 260;
+/// Longest line quoted in a reference.
+const QUOTE_CHARS_MAX: usize = 160;
+
+pub(super) struct Externalize;
+
+impl Filter for Externalize {
+    fn name(&self) -> &'static str {
+        "externalize"
+    }
+    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
+        let keeps = context.tool.is_some_and(|tool| tool.keeps_result);
+        if context.externalize_over == 0 || keeps {
+            return;
+        }
+        let texts: Vec<&str> = draft.blocks.iter().filter_map(text_of).collect();
+        let chars: usize = texts.iter().map(|text| text.chars().count()).sum();
+        if chars <= context.externalize_over {
+            return;
+        }
+        let full = texts.join("\n");
+        let name = context.tool.map_or("unknown", |tool| tool.name.as_str());
+        let path = file_path(context.externalize_to, name, context.call.0);
+        let mut blocks = vec![Block::text(reference(&full, &path))];
+        blocks.extend(draft.blocks.iter().filter(|b| text_of(b).is_none()).cloned());
+        draft.whole = Some(std::mem::replace(&mut draft.blocks, blocks));
+        draft.file = Some((path, full));
+    }
+}
+
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text, .. } => Some(text),
+        Block::Thinking { .. }
+        | Block::Call(_)
+        | Block::Result { .. }
+        | Block::Image { .. }
+        | Block::Document { .. } => None,
+    }
+}
+
+/// `<folder>/<tool>-<n>.md`, with nothing in the name that a path could trip over.
+fn file_path(folder: &str, tool: &str, number: u32) -> String {
+    let name: String = tool
+        .chars()
+        .take(64)
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
+        .collect();
+    format!("{}/{name}-{number}.md", folder.trim_end_matches('/'))
+}
+
+/// What kind of text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// `path:line:text`, one per line.
+    Matches,
+    /// One path or name per line.
+    Listing,
+    /// Markdown with headings.
+    Document,
+    /// Anything else.
+    Text,
+}
+
+/// The compact text that stands in the history instead of the result.
+fn reference(full: &str, path: &str) -> String {
+    let chars = full.chars().count();
+    let lines = full.lines().count();
+    let mut out = format!("Result of {chars} characters in {path} ({lines} lines).\n");
+    match shape(full) {
+        Shape::Matches => describe_matches(full, &mut out),
+        Shape::Listing => describe_listing(full, &mut out),
+        Shape::Document => describe_document(full, &mut out),
+        Shape::Text => {
+            out.push_str("Its first lines:\n");
+            quote(full.lines(), &mut out);
+        }
+    }
+    let end = format!(
+        "Read more with read_file on {path} (offset: the line to begin with, limit: how many \
+         lines), or search in it.\n"
+    );
+    if out.chars().count() + end.chars().count() > REFERENCE_CHARS_MAX {
+        // Only a very long path comes here: the path is what must stay.
+        return format!("Result of {chars} characters in {path}; read it with read_file.\n")
+            .chars()
+            .take(REFERENCE_CHARS_MAX)
+            .collect();
+    }
+    out.push_str(&end);
+    out
+}
+
+fn shape(full: &str) -> Shape {
+    const LOOKED_AT_MAX: usize = 2_000;
+    let mut said = 0;
+    let (mut matches, mut names, mut headings) = (0, 0, 0);
+    for line in full.lines().filter(|l| !l.trim().is_empty()).take(LOOKED_AT_MAX) {
+        said += 1;
+        matches += usize::from(match_place(line).is_some());
+        names += usize::from(is_name(line));
+        headings += usize::from(is_heading(line));
+    }
+    if said >= 3 && matches * 10 >= said * 6 {
+        Shape::Matches
+    } else if headings >= 2 {
+        Shape::Document
+    } else if said >= 3 && names * 10 >= said * 8 {
+        Shape::Listing
+    } else {
+        Shape::Text
+    }
+}
+
+/// The file in `path:12:text` or `path-12-text`.
+fn match_place(line: &str) -> Option<&str> {
+    let (path, rest) = line.split_once(':')?;
+    let (number, _) = rest.split_once(':')?;
+    let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (numbered && !path.is_empty() && path.len() < 300).then_some(path)
+}
+
+fn is_name(line: &str) -> bool {
+    let line = line.trim();
+    line.len() < 300 && !line.contains([' ', '\t', '{', '}', ';', '<', '>', '"'])
+        || line.ends_with('/')
+}
+
+fn is_heading(line: &str) -> bool {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    (1..=6).contains(&level) && text.starts_with(' ')
+}
+
+fn describe_matches(full: &str, out: &mut String) {
+    let mut files: Vec<(&str, usize)> = Vec::new();
+    let mut matches = 0;
+    for path in full.lines().filter_map(match_place) {
+        matches += 1;
+        match files.last_mut() {
+            Some((last, count)) if *last == path => *count += 1,
+            _ => files.push((path, 1)),
+        }
+    }
+    let _ = writeln!(out, "{matches} matches in {} files. The first ones:", files.len());
+    quote(full.lines(), out);
+}
+
+fn describe_listing(full: &str, out: &mut String) {
+    let entries = full.lines().filter(|line| !line.trim().is_empty()).count();
+    let _ = writeln!(out, "{entries} entries. The first ones:");
+    quote(full.lines(), out);
+}
+
+fn describe_document(full: &str, out: &mut String) {
+    let mut fenced = false;
+    let mut headings = Vec::new();
+    for (number, line) in full.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && is_heading(line) {
+            headings.push(format!("{} (line {})", line.trim_end(), number + 1));
+        }
+    }
+    let first = full.lines().find(|line| !line.trim().is_empty() && !is_heading(line));
+    if let Some(first) = first {
+        let _ = writeln!(out, "It begins: {}", shorten(first));
+    }
+    let _ = writeln!(out, "{} headings:", headings.len());
+    quote(headings.iter().map(String::as_str), out);
+}
+
+/// Adds as many `lines` as there is room for, and says how many were left.
+fn quote<'a>(lines: impl Iterator<Item = &'a str>, out: &mut String) {
+    let room = REFERENCE_CHARS_MAX - ROOM_FOR_END;
+    let mut used = out.chars().count();
+    let mut left = 0;
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let line = shorten(line);
+        let chars = line.chars().count() + 1;
+        if left > 0 || used + chars > room {
+            left += 1;
+            continue;
+        }
+        used += chars;
+        out.push_str(&line);
+        out.push('\n');
+    }
+    if left > 0 {
+        let _ = writeln!(out, "… and {left} more lines.");
+    }
+}
+
+fn shorten(line: &str) -> String {
+    let line = line.trim_end();
+    if line.chars().count() <= QUOTE_CHARS_MAX {
+        return line.to_string();
+    }
+    let mut cut: String = line.chars().take(QUOTE_CHARS_MAX - 1).collect();
+    cut.push('…');
+    cut
+}

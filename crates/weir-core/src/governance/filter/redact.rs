@@ -1,0 +1,339 @@
+//! Takes secrets out of text: known values in every form they travel in, and the shapes of tokens.
+//!
+//! It detects, it does not protect: what may leave is decided by the gate. A value of fewer than
+//! four characters is not looked for, it would stand everywhere.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{Draft, Filter, FilterContext};
+use crate::message::Block;
+
+/// Shortest known value that is looked for, in characters.
+const SECRET_CHARS_MIN: usize = 4;
+/// Shortest known value that is looked for in encoded forms, in bytes.
+const ENCODED_BYTES_MIN: usize = 8;
+
+pub(super) struct Redact;
+
+impl Filter for Redact {
+    fn name(&self) -> &'static str {
+        "redact"
+    }
+    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
+        let needles = needles(context.secrets);
+        replace(&mut draft.summary, &needles);
+        redact_blocks(&mut draft.blocks, &needles);
+    }
+}
+
+/// `text` without the values of `secrets` and without anything that looks like a token.
+pub fn redact_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
+    redact(text, &needles(secrets))
+}
+
+fn replace(text: &mut String, needles: &[Needle]) {
+    if let Cow::Owned(clean) = redact(text, needles) {
+        *text = clean;
+    }
+}
+
+fn redact_blocks(blocks: &mut [Block], needles: &[Needle]) {
+    for block in blocks {
+        match block {
+            Block::Text { text, citations, .. } => {
+                replace(text, needles);
+                citations.iter_mut().for_each(|value| redact_value(value, needles));
+            }
+            Block::Thinking { text, .. } => replace(text, needles),
+            Block::Result { blocks, .. } => redact_blocks(blocks, needles),
+            Block::Call(call) => redact_value(&mut call.input, needles),
+            Block::Image { media } | Block::Document { media } => {
+                if let Some(name) = &mut media.name {
+                    replace(name, needles);
+                }
+            }
+        }
+    }
+}
+
+fn redact_value(value: &mut Value, needles: &[Needle]) {
+    match value {
+        Value::String(text) => replace(text, needles),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_value(item, needles)),
+        Value::Object(map) => map.values_mut().for_each(|item| redact_value(item, needles)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A form of a known value.
+#[derive(Debug)]
+struct Needle {
+    text: String,
+    kind: &'static str,
+}
+
+/// Every form in which the values of `secrets` may stand in a text.
+fn needles(secrets: &[String]) -> Vec<Needle> {
+    let mut found = Vec::new();
+    for secret in secrets {
+        let secret = secret.trim();
+        if secret.chars().count() < SECRET_CHARS_MIN {
+            continue;
+        }
+        let mut add = |text: String, kind| found.push(Needle { text, kind });
+        add(secret.to_string(), "secret");
+        let json = Value::String(secret.to_string()).to_string();
+        let json = &json[1..json.len() - 1];
+        if json != secret {
+            add(json.to_string(), "secret");
+        }
+        if secret.len() < ENCODED_BYTES_MIN {
+            continue;
+        }
+        let bytes = secret.as_bytes();
+        let hex = crate::record::hex(bytes);
+        add(hex.to_uppercase(), "secret in hex");
+        add(hex, "secret in hex");
+        for form in percent_forms(bytes) {
+            if form != secret {
+                add(form, "secret in percent encoding");
+            }
+        }
+        for offset in 0..3 {
+            for table in [BASE64, BASE64_URL] {
+                add(base64_middle(bytes, offset, table), "secret in base64");
+            }
+        }
+    }
+    // The longest first, so that a value that contains another one goes whole.
+    found.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| a.text.cmp(&b.text)));
+    found.dedup_by(|a, b| a.text == b.text);
+    found
+}
+
+/// The value with its special characters escaped, and with every byte escaped.
+fn percent_forms(bytes: &[u8]) -> [String; 4] {
+    let mut forms: [String; 4] = Default::default();
+    for byte in bytes {
+        let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+        for (i, form) in forms.iter_mut().enumerate() {
+            // Forms 0 and 1 escape what must be, 2 and 3 everything.
+            let _ = match (plain && i < 2, i % 2) {
+                (true, _) => write!(form, "{}", char::from(*byte)),
+                (false, 0) => write!(form, "%{byte:02X}"),
+                (false, _) => write!(form, "%{byte:02x}"),
+            };
+        }
+    }
+    forms
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The characters that every base64 text has which contains `bytes` after `offset` other bytes.
+fn base64_middle(bytes: &[u8], offset: usize, table: &[u8; 64]) -> String {
+    let first_bit = offset * 8;
+    let last_bit = first_bit + bytes.len() * 8;
+    let bit = |at: usize| (bytes[at / 8 - offset] >> (7 - at % 8)) & 1;
+    (first_bit.div_ceil(6)..last_bit / 6)
+        .map(|group| {
+            let index = (group * 6..group * 6 + 6).fold(0, |value, at| value << 1 | bit(at));
+            char::from(table[usize::from(index)])
+        })
+        .collect()
+}
+
+fn redact<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
+    let mut found: Vec<(Range<usize>, &str)> = Vec::new();
+    for needle in needles {
+        let hits = text.match_indices(needle.text.as_str());
+        found.extend(hits.map(|(at, hit)| (at..at + hit.len(), needle.kind)));
+    }
+    found.extend(tokens(text));
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    found.sort_by(|(a, _), (b, _)| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (range, kind) in found {
+        if range.start >= done {
+            out.push_str(&text[done..range.start]);
+            let _ = write!(out, "[redacted: {kind}]");
+        }
+        done = done.max(range.end);
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+/// The shape of one kind of token.
+struct Shape {
+    prefix: &'static str,
+    kind: &'static str,
+    /// Fewest characters after the prefix.
+    min: usize,
+    /// Most characters after the prefix; longer ones are no such token.
+    max: usize,
+    alphabet: Alphabet,
+    /// A digit must stand among them.
+    digit: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Alphabet {
+    Alphanumeric,
+    Upper,
+    /// With `_` and `-`.
+    Url,
+    /// With `_`.
+    Word,
+}
+
+impl Alphabet {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Alphabet::Alphanumeric => byte.is_ascii_alphanumeric(),
+            Alphabet::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Alphabet::Url => byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-',
+            Alphabet::Word => byte.is_ascii_alphanumeric() || byte == b'_',
+        }
+    }
+}
+
+const fn shape(
+    prefix: &'static str,
+    kind: &'static str,
+    (min, max): (usize, usize),
+    alphabet: Alphabet,
+) -> Shape {
+    Shape { prefix, kind, min, max, alphabet, digit: false }
+}
+
+const ANY: usize = usize::MAX;
+
+/// Longer prefixes before shorter ones that begin the same.
+const SHAPES: &[Shape] = &[
+    shape("sk-ant-", "Anthropic key", (16, ANY), Alphabet::Url),
+    Shape { digit: true, ..shape("sk-", "API key", (20, ANY), Alphabet::Url) },
+    shape("github_pat_", "GitHub token", (20, ANY), Alphabet::Word),
+    shape("ghp_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    shape("gho_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    shape("ghu_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    shape("ghs_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    shape("ghr_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    shape("glpat-", "GitLab token", (20, ANY), Alphabet::Url),
+    shape("AKIA", "AWS key id", (16, 16), Alphabet::Upper),
+    shape("ASIA", "AWS key id", (16, 16), Alphabet::Upper),
+    shape("xoxb-", "Slack token", (10, ANY), Alphabet::Url),
+    shape("xoxp-", "Slack token", (10, ANY), Alphabet::Url),
+    shape("xoxa-", "Slack token", (10, ANY), Alphabet::Url),
+    shape("xoxr-", "Slack token", (10, ANY), Alphabet::Url),
+    shape("xoxs-", "Slack token", (10, ANY), Alphabet::Url),
+    shape("AIza", "Google key", (35, 35), Alphabet::Url),
+    shape("npm_", "npm token", (36, 36), Alphabet::Alphanumeric),
+    Shape { digit: true, ..shape("hf_", "Hugging Face token", (30, ANY), Alphabet::Alphanumeric) },
+    Shape { digit: true, ..shape("gsk_", "Groq key", (30, ANY), Alphabet::Alphanumeric) },
+    Shape { digit: true, ..shape("xai-", "xAI key", (40, ANY), Alphabet::Alphanumeric) },
+];
+
+/// Everything in `text` that looks like a token.
+fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let boundary = at == 0 || !Alphabet::Word.has(bytes[at - 1]);
+        let hit = match bytes[at] {
+            b'-' => private_key(text, at),
+            b'B' | b'b' if boundary => bearer(text, at),
+            b'e' if boundary => json_web_token(bytes, at),
+            b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => shaped(bytes, at),
+            _ => None,
+        };
+        at = match hit {
+            Some((range, kind)) => {
+                let end = range.end;
+                found.push((range, kind));
+                end
+            }
+            None => at + 1,
+        };
+    }
+    found
+}
+
+fn run(bytes: &[u8], from: usize, alphabet: Alphabet) -> usize {
+    bytes[from..].iter().take_while(|b| alphabet.has(**b)).count()
+}
+
+fn shaped(bytes: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+    let shape = SHAPES.iter().find(|s| bytes[at..].starts_with(s.prefix.as_bytes()))?;
+    let from = at + shape.prefix.len();
+    let length = run(bytes, from, shape.alphabet);
+    let token = &bytes[from..from + length];
+    let fits = (shape.min..=shape.max).contains(&length)
+        && (!shape.digit || token.iter().any(u8::is_ascii_digit));
+    fits.then_some((at..from + length, shape.kind))
+}
+
+/// `eyJ….….…`
+fn json_web_token(bytes: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+    const PART_MIN: usize = 8;
+    if !bytes[at..].starts_with(b"eyJ") {
+        return None;
+    }
+    let mut end = at;
+    for part in 0..3 {
+        if part > 0 {
+            if bytes.get(end) != Some(&b'.') {
+                return None;
+            }
+            end += 1;
+        }
+        let length = run(bytes, end, Alphabet::Url);
+        if length < PART_MIN {
+            return None;
+        }
+        end += length;
+    }
+    Some((at..end, "JSON web token"))
+}
+
+/// `Bearer …`: the scheme stays, the token goes.
+fn bearer(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
+    const TOKEN_MIN: usize = 16;
+    let bytes = text.as_bytes();
+    let scheme = bytes.get(at..at + 6)?;
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return None;
+    }
+    let blanks = bytes[at + 6..].iter().take_while(|b| **b == b' ').count();
+    let from = at + 6 + blanks;
+    let is_token = |b: &u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(b);
+    let length = bytes[from..].iter().take_while(|b| is_token(b)).count();
+    let token = &bytes[from..from + length];
+    let fits = blanks > 0 && length >= TOKEN_MIN && token.iter().any(u8::is_ascii_digit);
+    fits.then_some((from..from + length, "bearer token"))
+}
+
+/// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text.
+fn private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
+    const HEADER_MAX: usize = 80;
+    let rest = text[at..].strip_prefix("-----BEGIN ")?;
+    let (label, body) = rest.split_once("-----")?;
+    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX {
+        return None;
+    }
+    let end = format!("-----END {label}-----");
+    let length = match body.find(&end) {
+        Some(found) => text[at..].len() - body.len() + found + end.len(),
+        None => text.len() - at,
+    };
+    Some((at..at + length, "private key"))
+}

@@ -1,0 +1,112 @@
+//! The list of gates and how their opinions become one verdict (G3).
+//!
+//! Adding a gate is one file and one line in [`GATES`]. A gate looks at effects and at what the
+//! session says of itself; it never looks at the world.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CallFacts, GateContext, Opinion, Verdict};
+
+mod arguments;
+mod confirm;
+mod floor;
+mod floor_table;
+mod known;
+mod limits;
+mod paths;
+mod repetition;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod unknown;
+mod visible;
+
+pub use repetition::{is_similar, search_words};
+
+/// Judges calls by one concern.
+pub trait Gate: Sync {
+    /// The word by which journals and people know it.
+    fn name(&self) -> &'static str;
+    /// `None`: nothing against it. Never panics; what it cannot decide it denies.
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion>;
+}
+
+/// All gates. Order changes wording, never safety: the strictest verdict wins.
+pub const GATES: &[&dyn Gate] = &[
+    &known::Known,
+    &visible::Visible,
+    &arguments::Arguments,
+    &paths::Paths,
+    &floor::Floor,
+    &repetition::Repetition,
+    &limits::LimitsGate,
+    &rules::Rules,
+    &unknown::Unknown,
+    &confirm::Confirm,
+];
+
+/// What all gates together say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement {
+    /// The strictest verdict.
+    pub verdict: Verdict,
+    /// The first gate that gave it; absent when all allow.
+    pub gate: Option<String>,
+    /// Its rule.
+    pub rule: Option<String>,
+    /// Its reason.
+    pub reason: Option<String>,
+    /// Every gate that did not plainly allow.
+    pub gates: Vec<Opinion>,
+}
+
+/// Lets every gate judge; all of them, always.
+pub fn judge(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
+    let gates: Vec<Opinion> = GATES.iter().filter_map(|gate| gate.judge(call, context)).collect();
+    let verdict = gates.iter().map(|o| o.verdict).max().unwrap_or(Verdict::Allow);
+    let deciding = gates.iter().find(|o| o.verdict == verdict);
+    Judgement {
+        verdict,
+        gate: deciding.map(|o| o.gate.clone()),
+        rule: deciding.and_then(|o| o.rule.clone()),
+        reason: deciding.map(|o| o.reason.clone()),
+        gates,
+    }
+}
+
+/// The hard floor as people read it: name, verdict, why, what it stops, what it lets be.
+pub fn floor_text() -> String {
+    let mut out = String::new();
+    for row in floor_table::FLOOR {
+        let verdict = if row.verdict == Verdict::Deny { "deny" } else { "ask" };
+        out.push_str(&format!("{verdict:<5} {}: {}\n", row.name, row.why));
+        for example in row.examples {
+            out.push_str(&format!("        yes  {}\n", example.escape_debug()));
+        }
+        for example in row.harmless {
+            out.push_str(&format!("        no   {}\n", example.escape_debug()));
+        }
+    }
+    out
+}
+
+/// A refusal by `gate`.
+fn deny(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
+    Opinion { gate: gate.name().into(), verdict: Verdict::Deny, rule, reason: reason.into() }
+}
+
+/// A question of `gate`.
+fn ask(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
+    Opinion { gate: gate.name().into(), verdict: Verdict::Ask, rule, reason: reason.into() }
+}
+
+/// Text of a model in a sentence: one line, cut, control characters shown.
+fn quoted(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let mut out: String = text.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect();
+    if text.chars().nth(CHARS_MAX).is_some() {
+        out.push('…');
+    }
+    out
+}

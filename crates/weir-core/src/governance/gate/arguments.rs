@@ -1,0 +1,30 @@
+//! Refuses arguments that are not JSON or do not fit the tool's schema.
+
+use super::{CallFacts, Gate, GateContext, Opinion, deny};
+
+pub(super) struct Arguments;
+
+impl Gate for Arguments {
+    fn name(&self) -> &'static str {
+        "arguments"
+    }
+    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<Opinion> {
+        if let Some(message) = call.broken {
+            return Some(deny(
+                self,
+                None,
+                format!(
+                    "The arguments of {} are not valid JSON: {message}. Send the call again with \
+                     one complete JSON object.",
+                    super::quoted(call.tool)
+                ),
+            ));
+        }
+        let wrong = call.inspection.invalid.as_ref()?;
+        Some(deny(
+            self,
+            None,
+            format!("The arguments do not fit the tool's schema: {wrong}. Correct them and call again."),
+        ))
+    }
+}

@@ -1,0 +1,199 @@
+//! The hard floor (Z3): what no mode and no rule permits. What it forbids stands in the table
+//! beside; this file is how a row of it is compared with a call.
+
+use std::borrow::Cow;
+
+use super::floor_table::{FLOOR, FloorRule, Pattern, key_store};
+use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
+use crate::governance::rules::{RuleSet, begins_broadly, resolve, resolve_word};
+use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
+use crate::tool::{CommandEffect, PathEffect, Place};
+
+pub(super) struct Floor;
+
+impl Gate for Floor {
+    fn name(&self) -> &'static str {
+        "floor"
+    }
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        let effects = &call.inspection.effects;
+        if let Some(opinion) = effects.paths.iter().find_map(|p| self.path(p, context.rules)) {
+            return Some(opinion);
+        }
+        let mut found: Option<Opinion> = None;
+        for command in &effects.commands {
+            let scene = Scene::new(command, context.rules);
+            for row in FLOOR.iter().filter(|row| row.matches(&scene)) {
+                if found.as_ref().is_none_or(|o| o.verdict < row.verdict) {
+                    found = Some(self.by_row(row, command));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Floor {
+    fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> Opinion {
+        let what = quoted(&command.command);
+        let reason = match row.verdict {
+            Verdict::Deny => format!(
+                "`{what}` is refused in every mode: {}. Do without it; a person can do it \
+                 themselves.",
+                row.why
+            ),
+            Verdict::Ask | Verdict::Allow => {
+                format!("`{what}` needs a person's agreement in every mode: {}.", row.why)
+            }
+        };
+        let rule = Some(format!("hard floor: {}", row.name));
+        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason }
+    }
+
+    /// Files outside the workspace that no tool opens.
+    fn path(&self, at: &PathEffect, rules: &RuleSet) -> Option<Opinion> {
+        if at.place == Place::Inside {
+            return None;
+        }
+        let path = quoted(&at.path);
+        if let Some(store) = key_store(&at.path) {
+            return Some(deny(
+                self,
+                Some("hard floor: keys".into()),
+                format!("{path} belongs to a store of keys ({store}), which nothing opens here in \
+                         any mode. Work without it."),
+            ));
+        }
+        is_own(rules, &at.path).then(|| {
+            deny(
+                self,
+                Some("hard floor: weir's own state".into()),
+                format!("{path} belongs to Weir's own state, which no tool touches in any mode."),
+            )
+        })
+    }
+}
+
+/// Whether an absolute path lies in one of Weir's own folders.
+pub(super) fn is_own(rules: &RuleSet, path: &str) -> bool {
+    const USUAL: &[&str] = &["/.local/state/weir", "/.config/weir", "/.local/share/weir"];
+    let below = |folder: &str, path: &str| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let usual = |part: &&str| {
+        path.find(*part).is_some_and(|at| {
+            let rest = &path[at + part.len()..];
+            rest.is_empty() || rest.starts_with('/')
+        })
+    };
+    rules.context().own_folders.iter().any(|folder| below(folder.trim_end_matches('/'), path))
+        || USUAL.iter().any(|part| usual(part))
+}
+
+/// A command as the rows of the table look at it.
+pub(super) struct Scene<'a> {
+    pub(super) effect: &'a CommandEffect,
+    pub(super) rules: &'a RuleSet,
+    pub(super) line: CommandLine,
+    pub(super) reach: Reach,
+    /// Folder in which each part of `reach` runs, as far as `cd` tells; `None`: nobody knows.
+    folders: Vec<Option<String>>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> Scene<'a> {
+        let line = shell::parse(&effect.command);
+        let reach = shell::reach(&line);
+        let mut folder = Some(effect.cwd.clone());
+        let mut folders = Vec::with_capacity(reach.parts.len());
+        for part in &reach.parts {
+            folders.push(folder.clone());
+            let [program, rest @ ..] = part.words.as_slice() else {
+                continue;
+            };
+            if !matches!(program.text.as_str(), "cd" | "pushd" | "popd") {
+                continue;
+            }
+            let target = rest.iter().find(|w| !w.text.starts_with('-') || w.text == "-");
+            let to = target.map_or(Cow::Borrowed("~"), |w| Cow::Borrowed(w.text.as_str()));
+            folder = folder
+                .filter(|_| program.text != "popd" && to != "-")
+                .and_then(|from| resolve(rules, &from, &to))
+                .map(|at| at.path);
+        }
+        Scene { effect, rules, line, reach, folders }
+    }
+
+    /// Every command with the folder it runs in.
+    pub(super) fn commands(&self) -> impl Iterator<Item = (Option<&str>, &[Word])> {
+        self.reach.parts.iter().zip(&self.folders).flat_map(|(part, folder)| {
+            shell::commands_of(part).map(move |words| (folder.as_deref(), words))
+        })
+    }
+
+    /// Every part with the folder it runs in.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, &Part)> {
+        self.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
+    }
+
+    /// Every path that a word or a redirection may name, the text of the word beside it.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, String)> {
+        self.parts().flat_map(move |(folder, part)| {
+            let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
+            part.words.iter().chain(targets).flat_map(move |word| {
+                let mut paths: Vec<String> =
+                    resolve_word(self.rules, folder.unwrap_or("/?"), &word.text)
+                        .into_iter()
+                        .map(|at| at.path)
+                        .collect();
+                if word.text.contains(['/', '\\']) {
+                    // What cannot be resolved is compared by its letters.
+                    paths.push(format!("/{}", word.text));
+                }
+                paths.into_iter().map(move |path| (word.text.as_str(), path))
+            })
+        })
+    }
+}
+
+impl FloorRule {
+    /// Whether the row is about this command.
+    pub(super) fn matches(&self, scene: &Scene<'_>) -> bool {
+        match &self.pattern {
+            Pattern::Program(names) => scene.commands().any(|(_, words)| {
+                let name = shell::head_name(&words[0]);
+                names.iter().any(|pattern| fits(pattern, name))
+            }),
+            Pattern::Arguments { words: prefix, groups } => scene.commands().any(|(_, words)| {
+                begins_broadly(words, prefix).is_some()
+                    && groups.iter().all(|group| {
+                        words[1..].iter().any(|w| group.iter().any(|p| fits_argument(p, &w.text)))
+                    })
+            }),
+            Pattern::Check(check) => check(scene),
+        }
+    }
+}
+
+/// Whether `text` is `pattern`, where a `*` at the end of the pattern stands for anything.
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => text.starts_with(start),
+        None => text == pattern,
+    }
+}
+
+/// The same for an argument: `-f` also stands in `-uf`.
+fn fits_argument(pattern: &str, text: &str) -> bool {
+    let flag = |text: &str| {
+        let letters = text.strip_prefix('-')?;
+        letters.bytes().all(|b| b.is_ascii_alphabetic()).then(|| letters.to_string())
+    };
+    if fits(pattern, text) {
+        return true;
+    }
+    match (flag(pattern), flag(text)) {
+        (Some(wanted), Some(given)) => wanted.len() == 1 && given.contains(&wanted),
+        _ => false,
+    }
+}

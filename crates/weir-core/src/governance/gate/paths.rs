@@ -1,0 +1,122 @@
+//! Refuses what no mode may touch: ignored and protected paths, what leads out of the workspace by
+//! a link, deletions outside it or of its root; asks for sensitive files (G6, Z3, Z6).
+
+use super::{CallFacts, Gate, GateContext, Opinion, Verdict, ask, deny, quoted};
+use crate::governance::rules::{RuleSet, Ruling, resolve_word};
+use crate::governance::shell;
+use crate::tool::{Access, Effects, PathEffect, Place};
+
+pub(super) struct Paths;
+
+impl Gate for Paths {
+    fn name(&self) -> &'static str {
+        "paths"
+    }
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        let effects = &call.inspection.effects;
+        let mut found: Option<Opinion> = None;
+        let opinions = effects.paths.iter().filter_map(|path| self.path(path, context.rules));
+        for opinion in opinions.chain(self.named(effects, context.rules)) {
+            if opinion.verdict == Verdict::Deny {
+                return Some(opinion);
+            }
+            found.get_or_insert(opinion);
+        }
+        found
+    }
+}
+
+impl Paths {
+    fn path(&self, at: &PathEffect, rules: &RuleSet) -> Option<Opinion> {
+        let path = quoted(&at.path);
+        if let Some(why) = &at.ignored {
+            return Some(deny(
+                self,
+                Some(why.clone()),
+                format!("{path} is invisible to this agent ({why}). Work without it."),
+            ));
+        }
+        let writes = at.access.is_write();
+        if let Some(why) = at.protected.as_ref().filter(|_| writes) {
+            return Some(deny(
+                self,
+                Some(why.clone()),
+                format!("{path} may be read but never changed ({why}). Leave it as it is."),
+            ));
+        }
+        if at.place == Place::Escapes {
+            return Some(deny(
+                self,
+                Some("workspace roots".into()),
+                format!(
+                    "{path} leads out of the workspace by a link or by `..`. Use a path inside it."
+                ),
+            ));
+        }
+        let takes_away = matches!(at.access, Access::Delete | Access::MoveFrom);
+        if takes_away && at.place == Place::Outside {
+            return Some(deny(
+                self,
+                Some("hard floor: deleting outside the workspace".into()),
+                format!("{path} lies outside the workspace, where nothing may be deleted or moved \
+                         away in any mode."),
+            ));
+        }
+        if takes_away && matches!(at.path.as_str(), "" | "." | "/") {
+            return Some(deny(
+                self,
+                Some("hard floor: deleting the workspace".into()),
+                "The root of the workspace itself may not be deleted or moved in any mode. Name \
+                 what should go.",
+            ));
+        }
+        let why = at.sensitive.as_ref()?;
+        // Only a rule that names paths is explicit; `*` and a tool's name are not.
+        match rules.rule_path(at) {
+            Ruling::Allow(_) => None,
+            Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Some(ask(
+                self,
+                Some(why.clone()),
+                format!("{path} is likely to hold secrets ({why}), so a person must agree."),
+            )),
+        }
+    }
+
+    /// `.env` files that a command names.
+    fn named(&self, effects: &Effects, rules: &RuleSet) -> Option<Opinion> {
+        for command in &effects.commands {
+            let reach = shell::reach(&shell::parse(&command.command));
+            let targets = reach.parts.iter().flat_map(|part| {
+                let words = part.words.iter().skip(1);
+                words.chain(part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target))
+            });
+            for word in targets.filter(|word| word.text.contains(".env")) {
+                let sensitive = resolve_word(rules, &command.cwd, &word.text)
+                    .into_iter()
+                    .find(|at| is_environment_file(&at.path));
+                let Some(at) = sensitive else {
+                    continue;
+                };
+                let read = crate::governance::rules::PathUse::Read;
+                if !matches!(rules.rule_path_use(&at.path, read), Ruling::Allow(_)) {
+                    return Some(ask(
+                        self,
+                        Some(".env files ask".into()),
+                        format!(
+                            "The command names {}, which is likely to hold secrets, so a person \
+                             must agree.",
+                            quoted(&at.path)
+                        ),
+                    ));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn is_environment_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let template = [".example", ".sample", ".template", ".dist"];
+    (name == ".env" || name.starts_with(".env.")) && !template.iter().any(|end| name.ends_with(end))
+}

@@ -1,0 +1,585 @@
+//! Gates as tables: a call, what the session says of itself, and the verdict.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::floor_table::FLOOR;
+use super::*;
+use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use crate::governance::{RecentCall, call_form, canonical};
+use crate::ids::CallId;
+use crate::profile::{Limits, PermissionMode};
+use crate::tool::{
+    Access, Change, CommandEffect, Control, EffectClass, Effects, HostEffect, Image, Inspection,
+    PathEffect, Place,
+};
+
+fn context_of_rules() -> RuleContext {
+    RuleContext {
+        workspace: "/work/ws".into(),
+        home: Some("/home/me".into()),
+        own_folders: vec!["/var/lib/weir-state".into()],
+    }
+}
+
+/// A set from lines such as `deny Read(a)`.
+fn rules(lines: &[&str]) -> RuleSet {
+    let mut set = RuleSet::new(context_of_rules());
+    for (number, line) in (1..).zip(lines) {
+        let (action, text) = line.split_once(' ').expect("action and rule");
+        let action = RuleAction::ALL.into_iter().find(|a| a.as_str() == action).expect("action");
+        let origin = RuleOrigin::new("test.toml").at(number);
+        set.add(set.parse(action, text, origin).expect("a rule"));
+    }
+    set
+}
+
+fn inspection(effects: Effects) -> Inspection {
+    Inspection {
+        known: true,
+        nearest: None,
+        invalid: None,
+        fails: None,
+        effects,
+        class: EffectClass::Once,
+        summary: "something".into(),
+        diff: None,
+        confirm: None,
+    }
+}
+
+/// What surrounds a call in a test.
+struct World {
+    mode: PermissionMode,
+    rules: RuleSet,
+    limits: Limits,
+    tool_calls: u32,
+    changes: u64,
+    recent: VecDeque<RecentCall>,
+    unknown: Vec<String>,
+    visible: Vec<String>,
+}
+
+impl World {
+    fn new(mode: PermissionMode, lines: &[&str]) -> World {
+        World {
+            mode,
+            rules: rules(lines),
+            limits: Limits::default(),
+            tool_calls: 0,
+            changes: 0,
+            recent: VecDeque::new(),
+            unknown: Vec::new(),
+            visible: vec!["tool".into(), "poll".into(), "mcp__git__push".into()],
+        }
+    }
+    fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
+        judge(
+            &CallFacts { call: CallId(1), tool, input, broken: None, inspection },
+            &GateContext {
+                visible: &self.visible,
+                mode: self.mode,
+                rules: &self.rules,
+                limits: &self.limits,
+                tool_calls: self.tool_calls,
+                changes: self.changes,
+                recent: &self.recent,
+                unknown: &self.unknown,
+            },
+        )
+    }
+    fn effects(&self, effects: Effects) -> Judgement {
+        self.judge("tool", &json!({}), &inspection(effects))
+    }
+}
+
+fn path(access: Access, path: &str) -> PathEffect {
+    let place = if path.starts_with('/') { Place::Outside } else { Place::Inside };
+    PathEffect {
+        path: path.into(),
+        access,
+        place,
+        recursive: false,
+        ignored: None,
+        protected: None,
+        sensitive: None,
+    }
+}
+
+fn on(paths: impl IntoIterator<Item = PathEffect>) -> Effects {
+    Effects { paths: paths.into_iter().collect(), ..Effects::default() }
+}
+
+fn shell(command: &str) -> Effects {
+    let command = CommandEffect { command: command.into(), cwd: ".".into(), background: false };
+    Effects { commands: vec![command], ..Effects::default() }
+}
+
+fn web(method: &str, host: &str) -> Effects {
+    let url = format!("https://{host}/");
+    let host = HostEffect { method: method.into(), host: host.into(), url };
+    Effects { hosts: vec![host], ..Effects::default() }
+}
+
+fn said(judgement: &Judgement) -> (Verdict, &str) {
+    (judgement.verdict, judgement.gate.as_deref().unwrap_or(""))
+}
+
+const FULL: PermissionMode = PermissionMode::Full;
+const ASK: PermissionMode = PermissionMode::Ask;
+
+#[test]
+fn g3_unknown_tools_are_refused_and_the_nearest_is_named() {
+    let mut facts = inspection(Effects::default());
+    facts.known = false;
+    facts.nearest = Some("read_file".into());
+    let judgement = World::new(FULL, &["allow *"]).judge("raed_file", &json!({}), &facts);
+    assert_eq!(said(&judgement), (Verdict::Deny, "known"));
+    assert!(judgement.reason.is_some_and(|r| r.contains("read_file")));
+    assert_eq!(judgement.gates.len(), 1);
+}
+
+#[test]
+fn g3_hidden_tools_are_refused() {
+    let world = World::new(FULL, &["allow *", "allow hidden"]);
+    let judgement = world.judge("hidden", &json!({}), &inspection(Effects::default()));
+    assert_eq!(said(&judgement), (Verdict::Deny, "visible"));
+}
+
+#[test]
+fn g3_wrong_arguments_are_refused_with_the_message() {
+    let world = World::new(FULL, &[]);
+    let mut facts = inspection(Effects::default());
+    facts.invalid = Some("path: expected a string, got 3".into());
+    let judgement = world.judge("tool", &json!({ "path": 3 }), &facts);
+    assert_eq!(said(&judgement), (Verdict::Deny, "arguments"));
+    assert!(judgement.reason.is_some_and(|r| r.contains("expected a string, got 3")));
+}
+
+#[test]
+fn g3_paths_that_no_mode_touches() {
+    let ignored = PathEffect { ignored: Some(".weirignore:3".into()), ..path(Access::Read, "a") };
+    let protected =
+        PathEffect { protected: Some(".weirprotected:1".into()), ..path(Access::Write, "a") };
+    let protected_read =
+        PathEffect { protected: Some(".weirprotected:1".into()), ..path(Access::Read, "a") };
+    let escapes = PathEffect { place: Place::Escapes, ..path(Access::Read, "a/b") };
+    let root = PathEffect { recursive: true, ..path(Access::Delete, ".") };
+    let world = World::new(FULL, &["allow *", "allow Edit(**)", "allow Read(**)"]);
+    let table = [
+        (ignored, Verdict::Deny, "paths"),
+        (protected, Verdict::Deny, "paths"),
+        (protected_read, Verdict::Allow, ""),
+        (escapes, Verdict::Deny, "paths"),
+        (root, Verdict::Deny, "paths"),
+        (path(Access::Delete, "/etc/x"), Verdict::Deny, "paths"),
+        (path(Access::MoveFrom, "/etc/x"), Verdict::Deny, "paths"),
+        (path(Access::Write, "/etc/x"), Verdict::Allow, ""),
+        (path(Access::Read, "/home/me/.ssh/id_rsa"), Verdict::Deny, "floor"),
+        (path(Access::Read, "/home/me/.ssh/id_rsa.pub"), Verdict::Allow, ""),
+        (path(Access::Write, "/var/lib/weir-state/weir.db"), Verdict::Deny, "floor"),
+        (path(Access::Write, "/home/me/.config/weir/config.toml"), Verdict::Deny, "floor"),
+        (path(Access::Delete, "a"), Verdict::Allow, ""),
+    ];
+    for (effect, verdict, gate) in table {
+        let judgement = world.effects(on([effect.clone()]));
+        assert_eq!(said(&judgement), (verdict, gate), "{effect:?}");
+    }
+}
+
+#[test]
+fn g6_sensitive_files_ask_unless_a_rule_names_them() {
+    let env = || PathEffect { sensitive: Some("key files".into()), ..path(Access::Read, ".env") };
+    let table: &[(&[&str], Verdict)] = &[
+        (&[], Verdict::Ask),
+        (&["allow *"], Verdict::Ask),
+        (&["allow tool"], Verdict::Ask),
+        (&["allow Read(other)"], Verdict::Ask),
+        (&["allow Read(.env)"], Verdict::Allow),
+        (&["allow Read(.env)", "deny Read(**/.env)"], Verdict::Deny),
+    ];
+    for (lines, verdict) in table {
+        for mode in [ASK, FULL] {
+            let judgement = World::new(mode, lines).effects(on([env()]));
+            assert_eq!(judgement.verdict, *verdict, "{lines:?} {mode}");
+        }
+    }
+    let cat = World::new(FULL, &[]).effects(shell("cat .env"));
+    assert_eq!(said(&cat), (Verdict::Ask, "paths"));
+    let example = World::new(FULL, &[]).effects(shell("cat .env.example"));
+    assert_eq!(example.verdict, Verdict::Allow);
+}
+
+#[test]
+fn c3_modes_decide_where_rules_are_silent() {
+    use Verdict::{Allow, Ask, Deny};
+    let unknown = Effects { unknown: true, ..Effects::default() };
+    let job = Effects { jobs: vec!["j".into()], ..Effects::default() };
+    let plan = Effects { control: Some(Control::Plan { items: vec![] }), ..Effects::default() };
+    let change = Change { path: "a".into(), before: Image::Absent, after: Image::Folder };
+    let only_change = Effects { changes: vec![change], ..Effects::default() };
+    // Plan, ask, auto-edit, full.
+    let table = [
+        (on([path(Access::Read, "a")]), [Allow, Allow, Allow, Allow]),
+        (on([path(Access::List, "")]), [Allow, Allow, Allow, Allow]),
+        (on([path(Access::Write, "a")]), [Deny, Ask, Allow, Allow]),
+        (on([path(Access::Create, "a")]), [Deny, Ask, Allow, Allow]),
+        (on([path(Access::Delete, "a")]), [Deny, Ask, Allow, Allow]),
+        (on([path(Access::MoveFrom, "a"), path(Access::MoveTo, "b")]), [Deny, Ask, Allow, Allow]),
+        (only_change, [Deny, Ask, Allow, Allow]),
+        (on([path(Access::Read, "/etc/x")]), [Ask, Ask, Ask, Allow]),
+        (on([path(Access::Write, "/etc/x")]), [Deny, Ask, Ask, Allow]),
+        (shell("make"), [Deny, Ask, Ask, Allow]),
+        (web("GET", "a.org"), [Ask, Ask, Ask, Allow]),
+        (web("HEAD", "a.org"), [Ask, Ask, Ask, Allow]),
+        (web("POST", "a.org"), [Deny, Ask, Ask, Allow]),
+        (unknown, [Deny, Ask, Ask, Allow]),
+        (job, [Allow; 4]),
+        (plan, [Allow; 4]),
+        (Effects::default(), [Allow; 4]),
+    ];
+    for (effects, expected) in table {
+        for (mode, verdict) in PermissionMode::ALL.into_iter().zip(expected) {
+            let judgement = World::new(mode, &[]).effects(effects.clone());
+            assert_eq!(judgement.verdict, verdict, "{mode}: {effects:?}");
+            if verdict != Allow {
+                assert_eq!(judgement.gate.as_deref(), Some("rules"));
+                assert_eq!(judgement.rule, Some(format!("mode {mode}")));
+            }
+        }
+    }
+}
+
+#[test]
+fn c3_deny_beats_ask_beats_allow_and_names_its_line() {
+    let world = World::new(FULL, &["allow Edit(**)", "ask Edit(src/**)", "deny Edit(src/x/**)"]);
+    let judged = |name: &str| world.effects(on([path(Access::Write, name)]));
+    assert_eq!(judged("a").verdict, Verdict::Allow);
+    let asked = judged("src/a");
+    assert_eq!(asked.rule.as_deref(), Some("ask Edit(src/**) (test.toml:2)"));
+    let denied = judged("src/x/a");
+    assert_eq!(denied.verdict, Verdict::Deny);
+    assert_eq!(denied.rule.as_deref(), Some("deny Edit(src/x/**) (test.toml:3)"));
+    assert!(denied.reason.is_some_and(|r| r.contains("src/x/a")));
+}
+
+#[test]
+fn c3_allow_rules_lift_asking_but_not_plan() {
+    let lines = ["allow Edit(**)", "allow Shell(make:*)", "allow Web(a.org)", "allow tool"];
+    for effects in [on([path(Access::Write, "a")]), shell("make all"), web("POST", "a.org")] {
+        assert_eq!(World::new(ASK, &lines).effects(effects.clone()).verdict, Verdict::Allow);
+        let plan = World::new(PermissionMode::Plan, &lines).effects(effects);
+        assert_eq!(plan.verdict, Verdict::Deny);
+    }
+    let get = World::new(PermissionMode::Plan, &lines).effects(web("GET", "b.a.org"));
+    assert_eq!(get.verdict, Verdict::Allow);
+}
+
+#[test]
+fn c3_star_spares_control_and_tool_names_do_not() {
+    let done =
+        || Effects { control: Some(Control::Complete { result: "x".into() }), ..Effects::default() };
+    assert_eq!(World::new(ASK, &["deny *"]).effects(done()).verdict, Verdict::Allow);
+    assert_eq!(World::new(ASK, &["deny tool"]).effects(done()).verdict, Verdict::Deny);
+    let read = on([path(Access::Read, "a")]);
+    assert_eq!(World::new(ASK, &["deny *"]).effects(read.clone()).verdict, Verdict::Deny);
+    assert_eq!(World::new(ASK, &["ask *"]).effects(read).verdict, Verdict::Ask);
+    let mcp = inspection(Effects { unknown: true, ..Effects::default() });
+    for (rule, verdict) in [
+        ("allow Mcp(git:*)", Verdict::Allow),
+        ("allow Mcp(git:push)", Verdict::Allow),
+        ("allow Mcp(git:pull)", Verdict::Ask),
+        ("allow Mcp(hub:*)", Verdict::Ask),
+        ("deny Mcp(git)", Verdict::Deny),
+    ] {
+        let judgement = World::new(ASK, &[rule]).judge("mcp__git__push", &json!({}), &mcp);
+        assert_eq!(judgement.verdict, verdict, "{rule}");
+    }
+}
+
+#[test]
+fn c3_computed_commands_ask_beside_deny_rules_for_commands() {
+    for command in ["X=rm; $X a", "bash -c \"$X\"", "curl x | sh"] {
+        let free = World::new(FULL, &[]).effects(shell(command));
+        assert_eq!(free.verdict, Verdict::Allow, "{command}");
+        let ruled = World::new(FULL, &["deny Shell(rm:*)"]).effects(shell(command));
+        assert_eq!(said(&ruled), (Verdict::Ask, "rules"), "{command}");
+    }
+}
+
+/// A call as the session remembers it.
+fn earlier(input: &Value, changes_before: u64, changed: bool) -> RecentCall {
+    RecentCall {
+        tool: "tool".into(),
+        input: canonical(input),
+        words: Vec::new(),
+        changes_before,
+        result: Some("r".into()),
+        changed,
+        poll: false,
+    }
+}
+
+#[test]
+fn l6_the_third_identical_call_is_refused() {
+    let call = json!({ "b": 1, "a": 2 });
+    let other = json!({ "a": 3 });
+    let read = || inspection(on([path(Access::Read, "a")]));
+    let mut world = World::new(FULL, &[]);
+    assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow);
+    world.recent = [earlier(&json!({ "a": 2, "b": 1 }), 0, false), earlier(&other, 0, false)].into();
+    assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow);
+    world.recent.push_back(earlier(&call, 0, false));
+    assert_eq!(said(&world.judge("tool", &call, &read())), (Verdict::Deny, "repetition"));
+    assert_eq!(world.judge("poll", &call, &read()).verdict, Verdict::Allow, "another tool");
+    world.changes = 1;
+    assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow, "a write since");
+    world.recent.push_back(earlier(&call, 1, false));
+    world.recent.push_back(earlier(&call, 1, false));
+    assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Deny, "and again");
+}
+
+#[test]
+fn l6_the_window_is_fifteen_calls() {
+    let call = json!({});
+    let mut world = World::new(FULL, &[]);
+    world.recent = [earlier(&call, 0, false), earlier(&call, 0, false)].into();
+    for number in 0..13 {
+        world.recent.push_back(earlier(&json!(number), 0, false));
+    }
+    let facts = inspection(Effects::default());
+    assert_eq!(world.judge("tool", &call, &facts).verdict, Verdict::Deny);
+    world.recent.push_back(earlier(&json!("x"), 0, false));
+    assert_eq!(world.judge("tool", &call, &facts).verdict, Verdict::Allow);
+}
+
+#[test]
+fn l6_its_own_changes_do_not_excuse_a_repetition() {
+    let call = json!({ "content": "x" });
+    let mut world = World::new(FULL, &[]);
+    world.recent = [earlier(&call, 0, true), earlier(&call, 1, true)].into();
+    world.changes = 2;
+    let write = inspection(on([path(Access::Write, "a")]));
+    assert_eq!(said(&world.judge("tool", &call, &write)), (Verdict::Deny, "repetition"));
+    world.changes = 3;
+    assert_eq!(world.judge("tool", &call, &write).verdict, Verdict::Allow, "another change since");
+}
+
+#[test]
+fn l6_a_poll_may_repeat_while_its_answer_differs() {
+    let call = json!({ "job": 1 });
+    let poll = |result: &str| RecentCall {
+        tool: "poll".into(),
+        result: Some(result.into()),
+        poll: true,
+        ..earlier(&call, 0, false)
+    };
+    let facts = inspection(Effects { jobs: vec!["1".into()], ..Effects::default() });
+    let mut world = World::new(FULL, &[]);
+    world.recent = [poll("10 %"), poll("20 %")].into();
+    assert_eq!(world.judge("poll", &call, &facts).verdict, Verdict::Allow);
+    world.recent.push_back(poll("20 %"));
+    assert_eq!(world.judge("poll", &call, &facts).verdict, Verdict::Deny);
+}
+
+#[test]
+fn l6_the_third_similar_search_is_refused() {
+    let search = |query: &str| Effects { searches: vec![query.into()], ..Effects::default() };
+    let remembered = |query: &str| RecentCall {
+        words: search_words(&search(query)),
+        ..earlier(&json!(query), 0, false)
+    };
+    let mut world = World::new(FULL, &[]);
+    world.recent = [remembered("error handling in gate"), remembered("gate error handling")].into();
+    let judged = |world: &World, query: &str| {
+        world.judge("tool", &json!({ "q": query }), &inspection(search(query))).verdict
+    };
+    assert_eq!(judged(&world, "Error  handling: GATE!"), Verdict::Deny);
+    assert_eq!(judged(&world, "journal hash chain"), Verdict::Allow);
+    assert_eq!(judged(&world, "gate"), Verdict::Allow, "one of three words is not similar");
+    world.changes = 1;
+    assert_eq!(judged(&world, "gate error handling"), Verdict::Allow, "a write since");
+    let set = |text: &str| search_words(&search(text));
+    assert!(!is_similar(&set("a b"), &set("a c d")));
+    assert!(!is_similar(&set("a b c"), &set("a b d e")), "two of five");
+    assert!(!is_similar(&set("a b"), &set("a")), "exactly one half");
+    assert!(is_similar(&set("a b c"), &set("a b")));
+    assert!(!is_similar(&[], &[]));
+}
+
+#[test]
+fn l4_tool_calls_are_limited() {
+    let mut world = World::new(FULL, &[]);
+    world.limits.max_tool_calls = Some(2);
+    world.tool_calls = 1;
+    assert_eq!(world.effects(Effects::default()).verdict, Verdict::Allow);
+    world.tool_calls = 2;
+    assert_eq!(said(&world.effects(Effects::default())), (Verdict::Deny, "limits"));
+}
+
+#[test]
+fn d4_unknown_outcomes_ask_in_every_mode() {
+    let input = json!({ "a": 1 });
+    let mut world = World::new(FULL, &["allow *"]);
+    world.unknown = vec![call_form("tool", &input)];
+    let write = inspection(on([path(Access::Write, "a")]));
+    let read = inspection(on([path(Access::Read, "a")]));
+    assert_eq!(said(&world.judge("tool", &input, &read)), (Verdict::Ask, "unknown"));
+    assert_eq!(said(&world.judge("tool", &json!({}), &write)), (Verdict::Ask, "unknown"));
+    assert_eq!(world.judge("tool", &json!({}), &read).verdict, Verdict::Allow);
+}
+
+#[test]
+fn g3_a_tool_may_ask_for_confirmation() {
+    let mut facts = inspection(Effects::default());
+    facts.confirm = Some("This overwrites 40 files.".into());
+    let judgement = World::new(FULL, &["allow *"]).judge("tool", &json!({}), &facts);
+    assert_eq!(said(&judgement), (Verdict::Ask, "confirm"));
+}
+
+#[test]
+fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
+    let world = World::new(FULL, &["allow *", "allow Shell"]);
+    for row in FLOOR {
+        for example in row.examples {
+            let judgement = world.effects(shell(example));
+            let stopped = judgement.verdict >= row.verdict;
+            assert!(stopped, "{}: {example:?} passed: {judgement:?}", row.name);
+            let rule = format!("hard floor: {}", row.name);
+            let scene_effect = &shell(example).commands[0];
+            let scene = super::floor::Scene::new(scene_effect, &world.rules);
+            assert!(row.matches(&scene), "{rule} does not match {example:?}");
+        }
+        for example in row.harmless {
+            let judgement = world.effects(shell(example));
+            assert_eq!(judgement.verdict, Verdict::Allow, "{example:?}: {judgement:?}");
+        }
+    }
+}
+
+fn any_access() -> impl Strategy<Value = Access> {
+    use Access::{Create, Delete, List, MoveFrom, MoveTo, Read, Write};
+    proptest::sample::select(vec![Read, List, Write, Create, MoveFrom, MoveTo, Delete])
+}
+
+fn any_effects() -> impl Strategy<Value = Effects> {
+    let paths = proptest::collection::vec(
+        (any_access(), "(/?[a-c.]{1,3}/)?[a-c.~]{1,6}", any::<bool>()).prop_map(
+            |(access, name, recursive)| PathEffect { recursive, ..path(access, &name) },
+        ),
+        0..3,
+    );
+    let commands = proptest::collection::vec(
+        prop_oneof![
+            "[a-z ;|&$()'\"/.~-]{0,30}",
+            proptest::sample::select(vec!["rm -rf x", "cargo test && ls", "git push -f", "make"])
+                .prop_map(String::from),
+        ],
+        0..2,
+    );
+    let hosts = proptest::collection::vec("[a-c]{1,2}(\\.[a-c]{1,2}){0,2}", 0..2);
+    (paths, commands, hosts, proptest::bool::weighted(0.1)).prop_map(
+        |(paths, commands, hosts, unknown)| Effects {
+            paths,
+            commands: commands.iter().flat_map(|c| shell(c).commands).collect(),
+            hosts: hosts.iter().flat_map(|h| web("GET", h).hosts).collect(),
+            unknown,
+            ..Effects::default()
+        },
+    )
+}
+
+fn any_rule() -> impl Strategy<Value = String> {
+    let action = proptest::sample::select(vec!["deny", "ask", "allow"]);
+    let text = proptest::sample::select(vec![
+        "Read(**)", "Edit(a/**)", "Edit(*.b)", "Read(/etc/**)", "Edit(~/a)", "Shell(rm:*)",
+        "Shell(cargo test:*)", "Shell(make)", "Shell", "Web(a.b)", "Web(*)", "*", "tool",
+        "Mcp(git:*)", "Edit", "Read(b)",
+    ]);
+    (action, text).prop_map(|(action, text)| format!("{action} {text}"))
+}
+
+proptest! {
+    #[test]
+    fn g3_judging_is_total_and_deterministic(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule(), 0..6),
+        mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
+    ) {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let world = World::new(mode, &lines);
+        let judgement = world.effects(effects.clone());
+        prop_assert_eq!(&judgement, &world.effects(effects.clone()));
+        // Equal effects meet an equal verdict, whatever the arguments that led to them.
+        let other = world.judge("tool", &json!({ "any": "thing" }), &inspection(effects));
+        prop_assert_eq!(judgement.verdict, other.verdict);
+        let strictest = judgement.gates.iter().map(|o| o.verdict).max();
+        prop_assert_eq!(judgement.verdict, strictest.unwrap_or(Verdict::Allow));
+        prop_assert!(judgement.gates.iter().all(|o| !o.reason.is_empty()));
+    }
+
+    #[test]
+    fn c3_a_deny_rule_never_widens(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule(), 0..6),
+        more in any_rule().prop_map(|r| format!("deny {}", r.split_once(' ').expect("two").1)),
+        mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
+    ) {
+        let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let before = World::new(mode, &lines).effects(effects.clone()).verdict;
+        lines.push(&more);
+        let after = World::new(mode, &lines).effects(effects).verdict;
+        prop_assert!(after >= before);
+    }
+
+    #[test]
+    fn c3_an_allow_rule_never_narrows(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule(), 0..6),
+        more in any_rule().prop_map(|r| format!("allow {}", r.split_once(' ').expect("two").1)),
+    ) {
+        let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let before = World::new(ASK, &lines).effects(effects.clone()).verdict;
+        lines.push(&more);
+        prop_assert!(World::new(ASK, &lines).effects(effects).verdict <= before);
+    }
+
+    #[test]
+    fn c3_the_order_of_rules_is_irrelevant(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule(), 0..6),
+        mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
+    ) {
+        let one_origin = |lines: Vec<&String>| {
+            let mut set = RuleSet::new(context_of_rules());
+            for line in lines {
+                for rule in rules(&[line]).iter() {
+                    set.add(rule.clone());
+                }
+            }
+            set
+        };
+        let mut world = World::new(mode, &[]);
+        world.rules = one_origin(lines.iter().collect());
+        let forwards = world.effects(effects.clone());
+        let backwards = one_origin(lines.iter().rev().collect());
+        prop_assert_eq!(&world.rules, &backwards);
+        world.rules = backwards;
+        prop_assert_eq!(forwards, world.effects(effects));
+    }
+
+    #[test]
+    fn g3_wider_modes_never_narrow(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule().prop_filter("no deny", |r| !r.starts_with("deny")), 0..4),
+    ) {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let verdicts: Vec<Verdict> = PermissionMode::ALL
+            .into_iter()
+            .map(|mode| World::new(mode, &lines).effects(effects.clone()).verdict)
+            .collect();
+        prop_assert!(verdicts.is_sorted_by(|a, b| a >= b), "{:?}", verdicts);
+    }
+}

@@ -1,0 +1,26 @@
+//! Refuses tools that exist but are not in this run's list: hidden is refused, not merely unlisted.
+
+use super::{CallFacts, Gate, GateContext, Opinion, deny};
+
+pub(super) struct Visible;
+
+impl Gate for Visible {
+    fn name(&self) -> &'static str {
+        "visible"
+    }
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        // A tool that does not exist is the concern of the gate `known`.
+        if !call.inspection.known || context.visible.iter().any(|name| name == call.tool) {
+            return None;
+        }
+        Some(deny(
+            self,
+            None,
+            format!(
+                "The tool {} is not available in this run: its profile, its allow-list or its \
+                 mode leaves it out, or it was not loaded. Use one of the tools that are listed.",
+                call.tool
+            ),
+        ))
+    }
+}

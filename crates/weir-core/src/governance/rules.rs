@@ -1,0 +1,340 @@
+//! Rules of people: `Tool(specifier)` in the sets deny, ask, allow (C3).
+//!
+//! A rule is text that was understood; a [`RuleSet`] is all rules of a session, from every source,
+//! with their patterns compiled once. Rules decide about effects; which mode holds where no rule
+//! does is the business of the gate `rules`. Nothing here reads a file.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod compiled;
+mod decide;
+mod exact;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use decide::{PathUse, Ruling, Touches};
+pub(crate) use decide::{WRITERS, begins_broadly, resolve, resolve_word};
+
+use compiled::Compiled;
+use parse::Kind;
+
+/// Longest text of a rule, in characters.
+pub const RULE_CHARS_MAX: usize = 2_000;
+
+/// The set a rule belongs to. Ordered by strength: deny beats ask beats allow.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleAction {
+    /// It may not be done.
+    Deny,
+    /// A person must say.
+    Ask,
+    /// It may be done.
+    Allow,
+}
+
+impl RuleAction {
+    /// All of them, strongest first.
+    pub const ALL: [RuleAction; 3] = [RuleAction::Deny, RuleAction::Ask, RuleAction::Allow];
+
+    /// The word people write.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleAction::Deny => "deny",
+            RuleAction::Ask => "ask",
+            RuleAction::Allow => "allow",
+        }
+    }
+}
+
+impl fmt::Display for RuleAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where a rule came from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleOrigin {
+    /// `flag --allow`, `.weir/config.toml`, `user config`, `session`, …
+    pub source: String,
+    /// Line in that file.
+    pub line: Option<u32>,
+}
+
+impl RuleOrigin {
+    /// An origin without a line.
+    pub fn new(source: impl Into<String>) -> RuleOrigin {
+        RuleOrigin { source: source.into(), line: None }
+    }
+    /// The same at `line`.
+    #[must_use]
+    pub fn at(mut self, line: u32) -> RuleOrigin {
+        self.line = Some(line);
+        self
+    }
+}
+
+impl fmt::Display for RuleOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.source),
+            None => f.write_str(&self.source),
+        }
+    }
+}
+
+/// What rules are relative to. Part of the set, so that a journal tells what its rules meant.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RuleContext {
+    /// Root of the workspace: absolute, without links, without a slash at its end.
+    pub workspace: String,
+    /// Home folder of the person, absolute, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// Weir's own folders (state, configuration), absolute: no command may name them (G5).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_folders: Vec<String>,
+}
+
+/// A rule that cannot be used: where it stands, what it says, what is wrong, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: the {action} rule {rule:?} {problem}")]
+pub struct RuleError {
+    /// Where it stands.
+    pub origin: RuleOrigin,
+    /// Which set.
+    pub action: RuleAction,
+    /// Its text.
+    pub rule: String,
+    /// What is wrong and what to write instead.
+    pub problem: String,
+}
+
+/// One rule, understood. In JSON it is `{action, rule, source, line}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RuleRecord", into = "RuleRecord")]
+pub struct Rule {
+    action: RuleAction,
+    text: String,
+    origin: RuleOrigin,
+    kind: Kind,
+}
+
+impl Rule {
+    /// Understands `text`.
+    ///
+    /// # Errors
+    /// When it is no rule, or one that can never match.
+    pub fn parse(action: RuleAction, text: &str, origin: RuleOrigin) -> Result<Rule, RuleError> {
+        let text = text.trim();
+        match parse::kind(text) {
+            Ok(kind) => Ok(Rule { action, text: text.to_string(), origin, kind }),
+            Err(problem) => Err(RuleError { origin, action, rule: text.to_string(), problem }),
+        }
+    }
+    /// Its set.
+    pub fn action(&self) -> RuleAction {
+        self.action
+    }
+    /// Its text: `Edit(src/**)`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Where it came from.
+    pub fn origin(&self) -> &RuleOrigin {
+        &self.origin
+    }
+    /// The same rule from another place.
+    #[must_use]
+    pub fn with_origin(mut self, origin: RuleOrigin) -> Rule {
+        self.origin = origin;
+        self
+    }
+    fn error(&self, problem: String) -> RuleError {
+        let (origin, rule) = (self.origin.clone(), self.text.clone());
+        RuleError { origin, action: self.action, rule, problem }
+    }
+    /// Order in a set: by strength, then by text and origin, so that it never depends on the order
+    /// in which files were read.
+    fn key(&self) -> (RuleAction, &str, &RuleOrigin) {
+        (self.action, &self.text, &self.origin)
+    }
+}
+
+/// `deny Read(**/.env) (.weir/config.toml:7)`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.action, self.text, self.origin)
+    }
+}
+
+/// A rule as JSON.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+struct RuleRecord {
+    /// Its set.
+    action: RuleAction,
+    /// Its text: `Edit(src/**)`.
+    rule: String,
+    /// Where it came from.
+    source: String,
+    /// Line in that file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+impl From<Rule> for RuleRecord {
+    fn from(rule: Rule) -> RuleRecord {
+        let RuleOrigin { source, line } = rule.origin;
+        RuleRecord { action: rule.action, rule: rule.text, source, line }
+    }
+}
+
+impl TryFrom<RuleRecord> for Rule {
+    type Error = RuleError;
+    fn try_from(record: RuleRecord) -> Result<Rule, RuleError> {
+        let origin = RuleOrigin { source: record.source, line: record.line };
+        Rule::parse(record.action, &record.rule, origin)
+    }
+}
+
+impl JsonSchema for Rule {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rule".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        RuleRecord::json_schema(generator)
+    }
+}
+
+/// All rules of a session, from every source. Two sets with the same rules are equal, whatever the
+/// order in which they were added.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "RuleSetRecord", into = "RuleSetRecord")]
+#[schemars(with = "RuleSetRecord")]
+pub struct RuleSet {
+    context: RuleContext,
+    rules: Arc<Vec<Rule>>,
+    compiled: OnceLock<Arc<Compiled>>,
+}
+
+impl PartialEq for RuleSet {
+    fn eq(&self, other: &RuleSet) -> bool {
+        self.context == other.context && self.rules == other.rules
+    }
+}
+
+/// A set as JSON.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+struct RuleSetRecord {
+    /// What its rules are relative to.
+    #[serde(default)]
+    context: RuleContext,
+    /// Its rules, strongest first.
+    #[serde(default)]
+    rules: Vec<Rule>,
+}
+
+impl From<RuleSet> for RuleSetRecord {
+    fn from(set: RuleSet) -> RuleSetRecord {
+        RuleSetRecord { context: set.context, rules: set.rules.to_vec() }
+    }
+}
+
+impl From<RuleSetRecord> for RuleSet {
+    fn from(record: RuleSetRecord) -> RuleSet {
+        let mut set = RuleSet::new(record.context);
+        set.extend(record.rules);
+        set
+    }
+}
+
+impl RuleSet {
+    /// A set without rules.
+    pub fn new(context: RuleContext) -> RuleSet {
+        RuleSet { context, rules: Arc::default(), compiled: OnceLock::new() }
+    }
+    /// What its rules are relative to.
+    pub fn context(&self) -> &RuleContext {
+        &self.context
+    }
+    /// Understands `text` for this set's workspace and home. Does not add it.
+    ///
+    /// # Errors
+    /// When it is no rule, or one that can never match here; the error names file and line.
+    pub fn parse(
+        &self,
+        action: RuleAction,
+        text: &str,
+        origin: RuleOrigin,
+    ) -> Result<Rule, RuleError> {
+        let rule = Rule::parse(action, text, origin)?;
+        if rule.kind.needs_home() && self.context.home.is_none() {
+            let problem = "begins with ~/ but no home folder is known; write the path in full";
+            return Err(rule.error(problem.to_string()));
+        }
+        compiled::check(&rule, &self.context).map_err(|problem| rule.error(problem))?;
+        Ok(rule)
+    }
+    /// Adds a rule. A rule that is already there changes nothing.
+    pub fn add(&mut self, rule: Rule) {
+        self.extend([rule]);
+    }
+    /// Adds rules.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = Rule>) {
+        let rules = Arc::make_mut(&mut self.rules);
+        rules.extend(more);
+        rules.sort_by(|a, b| a.key().cmp(&b.key()));
+        rules.dedup();
+        self.compiled = OnceLock::new();
+    }
+    /// The rules, strongest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+    /// The rules that name a tool which is not in `known`: they can never match.
+    pub fn check_tools(&self, known: &[&str]) -> Vec<RuleError> {
+        let unknown = |rule: &Rule| match &rule.kind {
+            Kind::Tool(name) if !known.contains(&name.as_str()) => Some(name.clone()),
+            Kind::Tool(_)
+            | Kind::Everything
+            | Kind::Path { .. }
+            | Kind::Shell(_)
+            | Kind::Web(_)
+            | Kind::Mcp { .. }
+            | Kind::Agent(_) => None,
+        };
+        let hint = |name: &str| {
+            let near = known.iter().find(|k| k.eq_ignore_ascii_case(name));
+            near.map_or(String::new(), |k| format!("; did you mean {k}?"))
+        };
+        self.iter()
+            .filter_map(|rule| {
+                let name = unknown(rule)?;
+                let hint = hint(&name);
+                Some(rule.error(format!(
+                    "can never match: there is no tool {name}{hint} (`weir tools list` shows the \
+                     tools; kinds of effects are Read, Edit, Shell, Web, Mcp, Agent)"
+                )))
+            })
+            .collect()
+    }
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| Arc::new(Compiled::new(&self.rules, &self.context)))
+    }
+}

@@ -1,0 +1,466 @@
+//! What the rules of a set say about one effect. Deny beats ask beats allow.
+
+use super::parse::{HostPattern, Kind, Pattern, ShellPattern};
+use super::{Rule, RuleAction, RuleSet};
+use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
+use crate::tool::{Access, CommandEffect, HostEffect, PathEffect, Place};
+
+/// What rules say about one effect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ruling<'a> {
+    /// This rule forbids it.
+    Deny(&'a Rule),
+    /// This rule wants a person to be asked.
+    Ask(&'a Rule),
+    /// These rules together let it pass.
+    Allow(Vec<&'a Rule>),
+    /// No rule is about it.
+    Silent,
+}
+
+/// What is done to a path, as rules see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathUse {
+    /// `Read`.
+    Read,
+    /// `Edit`.
+    Write,
+}
+
+/// A word of a command as a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolved {
+    /// Relative to the workspace where it lies in it (`.`: its root), else absolute.
+    pub(crate) path: String,
+    /// It lies in the workspace.
+    pub(crate) inside: bool,
+}
+
+/// Programs that write, move or delete what their arguments name.
+pub(crate) const WRITERS: &[&str] = &[
+    "rm", "rmdir", "unlink", "mv", "cp", "tee", "touch", "dd", "install", "ln", "truncate",
+    "chmod", "chown", "mkdir", "rsync", "shred", "sed", "perl", "patch", "ed", "ex",
+];
+
+impl RuleSet {
+    /// The rules about a tool as a whole: its bare name, `Mcp(…)`, and `*` when the call
+    /// `touches` anything.
+    pub fn rule_tool(&self, tool: &str, touches: Touches) -> Ruling<'_> {
+        let mcp = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+        self.strongest(|rule| match &rule.kind {
+            Kind::Everything => touches == Touches::Something,
+            Kind::Tool(name) => name == tool,
+            Kind::Mcp { server, tool } => mcp.is_some_and(|(its_server, its_tool)| {
+                (server == "*" || server == its_server) && (tool == "*" || tool == its_tool)
+            }),
+            Kind::Path { .. } | Kind::Shell(_) | Kind::Web(_) | Kind::Agent(_) => false,
+        })
+    }
+
+    /// The rules about spawning an agent.
+    pub fn rule_agent(&self, agent: &str) -> Ruling<'_> {
+        self.strongest(|rule| matches!(&rule.kind, Kind::Agent(n) if n == "*" || n == agent))
+    }
+
+    /// The rules about a host.
+    pub fn rule_host(&self, effect: &HostEffect) -> Ruling<'_> {
+        let host = effect.host.trim_end_matches('.');
+        let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+        let below = |domain: &str| {
+            host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+        };
+        self.strongest(|rule| match &rule.kind {
+            Kind::Web(HostPattern::All) => true,
+            Kind::Web(HostPattern::Domain(domain)) => host == domain || below(domain),
+            Kind::Web(HostPattern::Below(domain)) => below(domain),
+            Kind::Web(HostPattern::Address(address)) => bare.parse() == Ok(*address),
+            Kind::Everything
+            | Kind::Tool(_)
+            | Kind::Path { .. }
+            | Kind::Shell(_)
+            | Kind::Mcp { .. }
+            | Kind::Agent(_) => false,
+        })
+    }
+
+    /// The rules about a path. Both ends of a move are written, and its source is read as well.
+    pub fn rule_path(&self, effect: &PathEffect) -> Ruling<'_> {
+        let uses: &[PathUse] = match effect.access {
+            Access::Read | Access::List => &[PathUse::Read],
+            Access::MoveFrom => &[PathUse::Write, PathUse::Read],
+            Access::Write | Access::Create | Access::MoveTo | Access::Delete => &[PathUse::Write],
+        };
+        let found = self.rule_path_uses(&effect.path, effect.place != Place::Inside, uses);
+        if !effect.recursive || !effect.access.is_write() {
+            return found;
+        }
+        // A pattern that lies below what is moved or deleted whole.
+        match self.deny_below(&effect.path) {
+            Some(rule) if !matches!(found, Ruling::Deny(_)) => Ruling::Deny(rule),
+            Some(_) | None => found,
+        }
+    }
+
+    /// The rules about reading or writing `path`, relative to the workspace or absolute. Tools
+    /// that walk folders leave out what this denies.
+    pub fn rule_path_use(&self, path: &str, path_use: PathUse) -> Ruling<'_> {
+        self.rule_path_uses(path, path.starts_with('/'), &[path_use])
+    }
+
+    fn rule_path_uses(&self, path: &str, outside: bool, uses: &[PathUse]) -> Ruling<'_> {
+        let relative = match path {
+            "" => ".",
+            other => other,
+        };
+        let joined;
+        let absolute = if path.starts_with('/') {
+            path
+        } else {
+            let root = self.context.workspace.trim_end_matches('/');
+            joined = if relative == "." { root.to_string() } else { format!("{root}/{relative}") };
+            &joined
+        };
+        let relative = (!outside && !path.starts_with('/')).then_some(relative);
+        let hits = self.compiled().matching(&self.rules, relative, absolute);
+        let rules = hits.into_iter().map(|i| &self.rules[i]);
+        strongest(rules.filter(|rule| {
+            let Kind::Path { edits, .. } = &rule.kind else {
+                return false;
+            };
+            let use_of_rule = if *edits { PathUse::Write } else { PathUse::Read };
+            // Permission to move is permission to edit; a prohibition of either use forbids it.
+            match rule.action {
+                RuleAction::Allow => uses.first() == Some(&use_of_rule),
+                RuleAction::Deny | RuleAction::Ask => uses.contains(&use_of_rule),
+            }
+        }))
+    }
+
+    /// A deny rule for edits whose pattern is anchored below `folder`.
+    fn deny_below(&self, folder: &str) -> Option<&Rule> {
+        let root = matches!(folder, "" | ".");
+        self.rules.iter().find(|rule| match &rule.kind {
+            Kind::Path { edits: true, pattern: Pattern::Anchored(text) }
+                if rule.action == RuleAction::Deny =>
+            {
+                let below = text.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+                (root || below) && !text.starts_with("**")
+            }
+            Kind::Path { edits: true, pattern: Pattern::Absolute(text) }
+                if rule.action == RuleAction::Deny =>
+            {
+                let whole = format!("/{text}");
+                let base = self.context.workspace.trim_end_matches('/');
+                let folder = match folder {
+                    absolute if absolute.starts_with('/') => absolute.to_string(),
+                    _ if root => base.to_string(),
+                    relative => format!("{base}/{relative}"),
+                };
+                whole.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
+            }
+            _ => false,
+        })
+    }
+
+    /// The rules about a command.
+    pub fn rule_command(&self, effect: &CommandEffect) -> Ruling<'_> {
+        let line = shell::parse(&effect.command);
+        let reach = shell::reach(&line);
+        let forbidding = strongest(self.rules.iter().filter(|rule| match rule.action {
+            RuleAction::Deny | RuleAction::Ask => forbids(rule, effect, &line, &reach),
+            RuleAction::Allow => false,
+        }));
+        if matches!(forbidding, Ruling::Deny(_)) {
+            return forbidding;
+        }
+        let named = self.rule_named_paths(effect, &reach);
+        match (forbidding, named) {
+            (_, Ruling::Deny(rule)) => Ruling::Deny(rule),
+            (Ruling::Ask(rule), _) | (_, Ruling::Ask(rule)) => Ruling::Ask(rule),
+            _ => self.allow_command(effect, &line),
+        }
+    }
+
+    /// Whether some deny rule is about single commands: then what a computed command would run
+    /// cannot be left to the mode.
+    pub fn denies_commands(&self) -> Option<&Rule> {
+        self.rules
+            .iter()
+            .find(|rule| rule.action == RuleAction::Deny && matches!(rule.kind, Kind::Shell(_)))
+    }
+
+    /// Deny and ask rules for paths, applied to the paths that a command names.
+    fn rule_named_paths(&self, effect: &CommandEffect, reach: &Reach) -> Ruling<'_> {
+        let about_paths = |rule: &Rule| {
+            rule.action != RuleAction::Allow && matches!(rule.kind, Kind::Path { .. })
+        };
+        if !self.rules.iter().any(about_paths) {
+            return Ruling::Silent;
+        }
+        let mut found = Ruling::Silent;
+        let mut consider = |word: &str, path_use: PathUse| {
+            for resolved in resolve_word(self, &effect.cwd, word) {
+                let ruling =
+                    self.rule_path_uses(&resolved.path, !resolved.inside, &[path_use]);
+                match (&found, &ruling) {
+                    (Ruling::Deny(_), _) => {}
+                    (_, Ruling::Deny(_)) => found = ruling,
+                    (Ruling::Silent, Ruling::Ask(_)) => found = ruling,
+                    _ => {}
+                }
+            }
+        };
+        for words in reach.commands() {
+            let writes = WRITERS.contains(&shell::head_name(&words[0]));
+            for word in &words[1..] {
+                consider(&word.text, PathUse::Read);
+                if writes {
+                    consider(&word.text, PathUse::Write);
+                }
+            }
+        }
+        for redirection in reach.parts.iter().flat_map(|p| &p.redirections) {
+            if redirection.writes() {
+                consider(&redirection.target.text, PathUse::Write);
+            } else if redirection.is_file() {
+                consider(&redirection.target.text, PathUse::Read);
+            }
+        }
+        found
+    }
+
+    fn allow_command(&self, effect: &CommandEffect, line: &CommandLine) -> Ruling<'_> {
+        let allow = || self.rules.iter().filter(|rule| rule.action == RuleAction::Allow);
+        let all = allow().find(|r| matches!(&r.kind, Kind::Shell(ShellPattern::All)));
+        if let Some(rule) = all {
+            return Ruling::Allow(vec![rule]);
+        }
+        if effect.cwd.starts_with('/') {
+            return Ruling::Silent;
+        }
+        let whole = effect.command.trim();
+        let exact = allow().find(|rule| {
+            matches!(&rule.kind, Kind::Shell(ShellPattern::Exact { text, .. }) if text == whole)
+        });
+        if let Some(rule) = exact {
+            return Ruling::Allow(vec![rule]);
+        }
+        if line.parts.is_empty() || !line.is_readable() || line.substitution {
+            return Ruling::Silent;
+        }
+        // After a change of folder nobody knows where a relative target leads.
+        let moves = line.parts.iter().any(|part| {
+            let name = part.words.first().map(|w| w.text.as_str());
+            matches!(name, Some("cd" | "pushd" | "popd"))
+        });
+        let mut used = Vec::new();
+        for part in &line.parts {
+            let Some(words) = part.literal_words() else {
+                return Ruling::Silent;
+            };
+            let stays = part.redirections.iter().filter(|r| r.is_file()).all(|redirection| {
+                self.target_is_inside(&effect.cwd, &redirection.target, moves)
+            });
+            if !stays {
+                return Ruling::Silent;
+            }
+            let Some(rule) = allow().find(|rule| allows_words(rule, &words, part)) else {
+                return Ruling::Silent;
+            };
+            used.push(rule);
+        }
+        used.dedup();
+        Ruling::Allow(used)
+    }
+
+    /// Whether a redirection's target certainly lies in the workspace, outside what is always
+    /// protected there.
+    fn target_is_inside(&self, cwd: &str, target: &Word, moves: bool) -> bool {
+        if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+            return true;
+        }
+        if moves && !target.text.starts_with('/') {
+            return false;
+        }
+        let resolved = resolve_word(self, cwd, &target.text);
+        !resolved.is_empty()
+            && resolved.iter().all(|at| {
+                let first = at.path.split('/').next().unwrap_or("");
+                let name = at.path.rsplit('/').next().unwrap_or("");
+                at.inside && !matches!(first, ".git" | ".weir") && !name.starts_with(".env")
+            })
+    }
+
+    fn strongest<'a>(&'a self, matches: impl Fn(&Rule) -> bool) -> Ruling<'a> {
+        strongest(self.rules.iter().filter(|rule| matches(rule)))
+    }
+}
+
+/// Whether a call touches anything outside the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touches {
+    /// It has effects.
+    Something,
+    /// It has none, or only on the agent itself.
+    Nothing,
+}
+
+/// The strongest of `rules`, which come strongest first.
+fn strongest<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
+    let mut allowing = Vec::new();
+    for rule in rules {
+        match rule.action {
+            RuleAction::Deny => return Ruling::Deny(rule),
+            RuleAction::Ask => return Ruling::Ask(rule),
+            RuleAction::Allow => allowing.push(rule),
+        }
+    }
+    if allowing.is_empty() { Ruling::Silent } else { Ruling::Allow(allowing) }
+}
+
+/// Whether an allow rule matches one part, precisely.
+fn allows_words(rule: &Rule, words: &[&str], part: &Part) -> bool {
+    match &rule.kind {
+        Kind::Shell(ShellPattern::Prefix(prefix)) => {
+            words.len() >= prefix.len() && prefix.iter().zip(words).all(|(a, b)| a == b)
+        }
+        Kind::Shell(ShellPattern::Exact { text, words: exact }) => {
+            let same_words = exact.as_ref().is_some_and(|exact| {
+                exact.len() == words.len() && exact.iter().zip(words).all(|(a, b)| a == b)
+            });
+            (same_words && part.redirections.iter().all(|r| !r.is_file())) || *text == part.raw
+        }
+        _ => false,
+    }
+}
+
+/// Whether a deny or ask rule matches a command, as broadly as possible.
+fn forbids(rule: &Rule, effect: &CommandEffect, line: &CommandLine, reach: &Reach) -> bool {
+    match &rule.kind {
+        Kind::Shell(ShellPattern::All) => true,
+        Kind::Shell(ShellPattern::Prefix(prefix)) => {
+            reach.commands().any(|words| begins_broadly(words, prefix).is_some())
+        }
+        Kind::Shell(ShellPattern::Exact { text, words: exact }) => {
+            effect.command.trim() == text
+                || line.parts.iter().any(|part| part.raw == *text)
+                || exact.as_ref().is_some_and(|exact| {
+                    reach
+                        .commands()
+                        .any(|words| begins_broadly(words, exact) == Some(words.len()))
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Where the words of `prefix` end in `words`, options between them passed over.
+pub(crate) fn begins_broadly<S: AsRef<str>>(words: &[Word], prefix: &[S]) -> Option<usize> {
+    let (first, rest) = prefix.split_first()?;
+    let (head, first) = (words.first()?, first.as_ref());
+    if head.text != first && shell::head_name(head) != first {
+        return None;
+    }
+    let mut at = 1;
+    let mut after_option = false;
+    for wanted in rest {
+        loop {
+            let text = words.get(at)?.text.as_str();
+            at += 1;
+            if text == wanted.as_ref() {
+                after_option = false;
+                break;
+            }
+            if text.starts_with('-') {
+                after_option = true;
+            } else if after_option {
+                after_option = false;
+            } else {
+                return None;
+            }
+        }
+    }
+    Some(at)
+}
+
+/// The paths that a word of a command may name: itself, and what follows `=`, `@` or `:` in it.
+pub(crate) fn resolve_word(rules: &RuleSet, cwd: &str, word: &str) -> Vec<Resolved> {
+    let mut texts = vec![word];
+    for mark in ['=', '@', ':'] {
+        if let Some((_, after)) = word.split_once(mark) {
+            texts.push(after);
+        }
+    }
+    texts.into_iter().filter_map(|text| resolve(rules, cwd, text)).collect()
+}
+
+/// Where `text` leads, by its letters alone: no link is followed here.
+pub(crate) fn resolve(rules: &RuleSet, cwd: &str, text: &str) -> Option<Resolved> {
+    if text.is_empty() || text.contains('\n') {
+        return None;
+    }
+    let context = rules.context();
+    let root = context.workspace.trim_end_matches('/');
+    let home = context.home.as_deref().unwrap_or("/~").trim_end_matches('/');
+    let after = |prefixes: &[&str]| {
+        prefixes.iter().find_map(|prefix| {
+            let rest = text.strip_prefix(prefix)?;
+            (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+        })
+    };
+    let absolute = if let Some(rest) = after(&["~", "$HOME", "${HOME}"]) {
+        format!("{home}{rest}")
+    } else if let Some(rest) = after(&["$PWD", "${PWD}", "$(pwd)", "`pwd`"]) {
+        format!("{}{rest}", absolute_of(root, cwd))
+    } else if text.starts_with('/') {
+        text.to_string()
+    } else if text.starts_with(['$', '`']) {
+        return None;
+    } else {
+        format!("{}/{text}", absolute_of(root, cwd))
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in absolute.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let path = format!("/{}", parts.join("/"));
+    let inside = match path.strip_prefix(root) {
+        Some("") => Some(".".to_string()),
+        Some(rest) => rest.strip_prefix('/').map(ToString::to_string),
+        None => None,
+    };
+    Some(match inside.filter(|_| !root.is_empty()) {
+        Some(path) => Resolved { path, inside: true },
+        None if root.is_empty() && !text.starts_with(['/', '~', '$']) && !climbs(text) => {
+            Resolved { path: path.trim_start_matches('/').to_string(), inside: true }
+        }
+        None => Resolved { path, inside: false },
+    })
+}
+
+/// Whether `..` leads above where it starts.
+fn climbs(text: &str) -> bool {
+    let mut depth = 0i32;
+    text.split('/').any(|part| {
+        depth += match part {
+            ".." => -1,
+            "" | "." => 0,
+            _ => 1,
+        };
+        depth < 0
+    })
+}
+
+fn absolute_of(root: &str, cwd: &str) -> String {
+    match cwd {
+        "" | "." => root.to_string(),
+        cwd if cwd.starts_with('/') => cwd.trim_end_matches('/').to_string(),
+        cwd => format!("{root}/{cwd}"),
+    }
+}

@@ -1,0 +1,300 @@
+//! From the text of a rule to what it means, without knowing workspace or home.
+
+use super::RULE_CHARS_MAX;
+use crate::governance::shell;
+
+/// What a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `*`: every effect.
+    Everything,
+    /// A bare tool name: every effect of that tool.
+    Tool(String),
+    /// `Read(glob)`, `Edit(glob)`.
+    Path { edits: bool, pattern: Pattern },
+    /// `Shell(…)`.
+    Shell(ShellPattern),
+    /// `Web(host)`.
+    Web(HostPattern),
+    /// `Mcp(server:tool)`; either may be `*`.
+    Mcp { server: String, tool: String },
+    /// `Agent(name)`.
+    Agent(String),
+}
+
+impl Kind {
+    pub(super) fn needs_home(&self) -> bool {
+        matches!(self, Kind::Path { pattern: Pattern::Home(_), .. })
+    }
+}
+
+/// Which paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// Every path inside the workspace; for deny and ask rules every path at all.
+    All,
+    /// At any depth below the workspace's root.
+    Anywhere(String),
+    /// From the workspace's root.
+    Anchored(String),
+    /// Absolute.
+    Absolute(String),
+    /// Below the home folder.
+    Home(String),
+}
+
+/// Which commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ShellPattern {
+    /// Every command.
+    All,
+    /// Those that begin with these words.
+    Prefix(Vec<String>),
+    /// This one; its words too, when all of them are literal.
+    Exact { text: String, words: Option<Vec<String>> },
+}
+
+/// Which hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HostPattern {
+    /// Every host.
+    All,
+    /// This one and its subdomains.
+    Domain(String),
+    /// Its subdomains only.
+    Below(String),
+    /// This address.
+    Address(core::net::IpAddr),
+}
+
+const KINDS: &[&str] = &["Read", "Edit", "Shell", "Web", "Mcp", "Agent"];
+
+/// Understands the text of a rule.
+pub(super) fn kind(text: &str) -> Result<Kind, String> {
+    if text.is_empty() {
+        return Err("is empty; write for example Edit(src/**)".into());
+    }
+    if text.chars().count() > RULE_CHARS_MAX {
+        return Err(format!("is longer than {RULE_CHARS_MAX} characters"));
+    }
+    if text == "*" {
+        return Ok(Kind::Everything);
+    }
+    let Some((name, rest)) = text.split_once('(') else {
+        return bare(text);
+    };
+    let Some(specifier) = rest.strip_suffix(')') else {
+        return Err("has no closing parenthesis at its end".into());
+    };
+    if specifier.trim().is_empty() {
+        return Err(format!(
+            "has nothing in its parentheses and can never match; write {name}(…) with what it is \
+             about, or {name} alone for everything of that kind"
+        ));
+    }
+    match name {
+        "Read" | "Edit" => Ok(Kind::Path { edits: name == "Edit", pattern: path(specifier)? }),
+        "Shell" => command(specifier).map(Kind::Shell),
+        "Web" => host(specifier).map(Kind::Web),
+        "Mcp" => mcp(specifier),
+        "Agent" => agent(specifier),
+        other => Err(unknown_kind(other)),
+    }
+}
+
+fn unknown_kind(name: &str) -> String {
+    let near = KINDS.iter().find(|kind| kind.eq_ignore_ascii_case(name.trim()));
+    let hint = near.map_or(String::new(), |kind| format!("; did you mean {kind}(…)?"));
+    format!(
+        "has the unknown kind {name:?}: before the parenthesis stands one of {}{hint}",
+        KINDS.join(", ")
+    )
+}
+
+/// A kind or a tool without specifier.
+fn bare(text: &str) -> Result<Kind, String> {
+    match text {
+        "Read" | "Edit" => Ok(Kind::Path { edits: text == "Edit", pattern: Pattern::All }),
+        "Shell" => Ok(Kind::Shell(ShellPattern::All)),
+        "Web" => Ok(Kind::Web(HostPattern::All)),
+        "Mcp" => Ok(Kind::Mcp { server: "*".into(), tool: "*".into() }),
+        "Agent" => Ok(Kind::Agent("*".into())),
+        name => {
+            let valid = name.len() <= 64 && name.bytes().all(is_name_byte);
+            if valid {
+                Ok(Kind::Tool(name.to_string()))
+            } else {
+                Err(format!(
+                    "is neither the name of a tool nor a kind with a specifier such as \
+                     Edit(src/**); kinds are {}",
+                    KINDS.join(", ")
+                ))
+            }
+        }
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+/// A gitignore-like pattern.
+fn path(specifier: &str) -> Result<Pattern, String> {
+    let text = specifier.trim();
+    if text.contains(['\n', '\r', '\0']) {
+        return Err("contains a line break or NUL, which no path of a rule may have".into());
+    }
+    if text.starts_with('!') {
+        return Err("begins with !, which rules do not have; write a rule of another set".into());
+    }
+    let (make, rest): (fn(String) -> Pattern, &str) = if let Some(rest) = text.strip_prefix("~/") {
+        (Pattern::Home, rest)
+    } else if text == "~" {
+        (Pattern::Home, "**")
+    } else if text.starts_with('~') {
+        return Err("names another person's home; write the path in full".into());
+    } else if let Some(rest) = text.strip_prefix('/') {
+        (Pattern::Absolute, rest)
+    } else if let Some(rest) = text.strip_prefix("./") {
+        (Pattern::Anchored, rest)
+    } else if text.trim_end_matches('/').contains('/') {
+        (Pattern::Anchored, text)
+    } else {
+        (Pattern::Anywhere, text)
+    };
+    let rest = rest.trim_end_matches('/');
+    if rest.split('/').any(|part| part == "..") {
+        return Err("contains .. and can never match: paths are compared resolved; write where it \
+                    leads"
+            .into());
+    }
+    if rest.split('/').any(|part| part == "." || part.is_empty()) && !rest.is_empty() {
+        return Err("contains an empty or . part and can never match".into());
+    }
+    let pattern = match rest {
+        "" | "." => make("**".to_string()),
+        rest => make(rest.to_string()),
+    };
+    Ok(match pattern {
+        Pattern::Anywhere(all) | Pattern::Anchored(all) if all == "**" || all == "*" => {
+            Pattern::Anchored("**".into())
+        }
+        other => other,
+    })
+}
+
+/// `words:*`, `*`, or the exact command.
+fn command(specifier: &str) -> Result<ShellPattern, String> {
+    let text = specifier.trim();
+    if text == "*" {
+        return Ok(ShellPattern::All);
+    }
+    if let Some(words) = text.strip_suffix(":*") {
+        if words.trim().is_empty() {
+            return Err("has no words before :*; write Shell(*) for every command".into());
+        }
+        if words.contains(":*") {
+            return Err("has :* in the middle; it may only stand at the end".into());
+        }
+        let line = shell::parse(words);
+        let [part] = line.parts.as_slice() else {
+            return Err("has more than one command before :*; a compound command is judged part \
+                        by part, so write one rule for each"
+                .into());
+        };
+        let plain = line.is_plain() && part.redirections.is_empty() && !line.subshell;
+        let Some(words) = part.literal_words().filter(|_| plain && !line.background) else {
+            return Err("has expansions, assignments or redirections before :* and can never \
+                        match; write plain words"
+                .into());
+        };
+        return Ok(ShellPattern::Prefix(words.into_iter().map(String::from).collect()));
+    }
+    if text.contains(":*") {
+        return Err("has :* in the middle; it may only stand at the end".into());
+    }
+    let line = shell::parse(text);
+    if line.parts.is_empty() {
+        return Err("names no command and can never match".into());
+    }
+    if let Some(why) = line.unreadable {
+        return Err(format!("is no command that can be read: {why}"));
+    }
+    let single = line.is_plain() && !line.subshell && !line.background;
+    let words = match line.parts.as_slice() {
+        [part] if single && part.redirections.is_empty() => part.literal_words(),
+        _ => None,
+    };
+    let words = words.map(|words| words.into_iter().map(String::from).collect());
+    Ok(ShellPattern::Exact { text: text.to_string(), words })
+}
+
+/// A host name or address.
+fn host(specifier: &str) -> Result<HostPattern, String> {
+    let text = specifier.trim();
+    if text == "*" {
+        return Ok(HostPattern::All);
+    }
+    if text.contains("://") {
+        return Err("contains a scheme and can never match; write the host alone, as in \
+                    Web(docs.rs)"
+            .into());
+    }
+    if text.contains(['/', '?', '#', '@']) {
+        return Err("contains more than a host and can never match; write the host alone, as in \
+                    Web(docs.rs)"
+            .into());
+    }
+    let address = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+    if let Ok(address) = address.parse() {
+        return Ok(HostPattern::Address(address));
+    }
+    if text.contains(':') {
+        return Err("contains a port and can never match: rules name hosts only".into());
+    }
+    if !text.is_ascii() {
+        return Err("is not in ASCII and can never match; write the host as xn--…".into());
+    }
+    let (below, name) = match text.strip_prefix("*.") {
+        Some(name) => (true, name),
+        None => (false, text),
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let valid = !name.is_empty()
+        && name.len() <= 253
+        && name.split('.').all(|label| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(is_name_byte)
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        });
+    if !valid {
+        return Err("is no host name and can never match; write for example Web(docs.rs), which \
+                    covers its subdomains"
+            .into());
+    }
+    Ok(if below { HostPattern::Below(name) } else { HostPattern::Domain(name) })
+}
+
+/// `server`, `server:*`, `server:tool`.
+fn mcp(specifier: &str) -> Result<Kind, String> {
+    let (server, tool) = specifier.trim().split_once(':').unwrap_or((specifier.trim(), "*"));
+    let valid = |name: &str| name == "*" || (!name.is_empty() && name.bytes().all(is_name_byte));
+    if !valid(server) || !valid(tool) {
+        return Err("is not of the form Mcp(server:tool) or Mcp(server:*) and can never match".into());
+    }
+    if server == "*" && tool != "*" {
+        return Err("names a tool without its server; write Mcp(server:tool)".into());
+    }
+    Ok(Kind::Mcp { server: server.to_string(), tool: tool.to_string() })
+}
+
+fn agent(specifier: &str) -> Result<Kind, String> {
+    let name = specifier.trim();
+    if name == "*" || name.bytes().all(is_name_byte) {
+        Ok(Kind::Agent(name.to_string()))
+    } else {
+        Err("names no agent: names consist of letters, digits, _ and -".into())
+    }
+}

@@ -1,0 +1,457 @@
+//! Rules as tables.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place};
+use crate::tool::Access;
+
+fn set() -> RuleSet {
+    RuleSet::new(RuleContext {
+        workspace: "/work/ws".into(),
+        home: Some("/home/me".into()),
+        own_folders: Vec::new(),
+    })
+}
+
+fn with(action: RuleAction, texts: &[&str]) -> RuleSet {
+    let mut set = set();
+    for text in texts {
+        let origin = RuleOrigin::new("test");
+        let rule = set.parse(action, text, origin).unwrap_or_else(|e| panic!("{e}"));
+        set.add(rule);
+    }
+    set
+}
+
+fn path(name: &str) -> PathEffect {
+    PathEffect {
+        path: name.into(),
+        access: Access::Write,
+        place: if name.starts_with('/') { Place::Outside } else { Place::Inside },
+        recursive: false,
+        ignored: None,
+        protected: None,
+        sensitive: None,
+    }
+}
+
+fn command(text: &str) -> CommandEffect {
+    CommandEffect { command: text.into(), cwd: ".".into(), background: false }
+}
+
+fn host(name: &str) -> HostEffect {
+    HostEffect { method: "GET".into(), host: name.into(), url: format!("https://{name}/") }
+}
+
+fn matches(ruling: &Ruling<'_>) -> bool {
+    !matches!(ruling, Ruling::Silent)
+}
+
+#[test]
+fn c3_rules_that_can_never_match_are_errors() {
+    let table = [
+        ("", "is empty"),
+        ("Edit()", "nothing in its parentheses"),
+        ("Read( )", "nothing in its parentheses"),
+        ("Edit(src/**", "closing parenthesis"),
+        ("Foo(bar)", "unknown kind"),
+        ("edit(src)", "did you mean Edit(…)?"),
+        ("read file", "neither the name of a tool"),
+        ("a/b", "neither the name of a tool"),
+        ("Read(a/../b)", ".."),
+        ("Read(../b)", ".."),
+        ("Read(/a/./b)", "empty or . part"),
+        ("Read(a//b)", "empty or . part"),
+        ("Read(~other/b)", "another person's home"),
+        ("Read(!a)", "begins with !"),
+        ("Read([)", "pattern that cannot be read"),
+        ("Read({a,b)", "pattern that cannot be read"),
+        ("Read(a\nb)", "line break"),
+        ("Shell(:*)", "no words before"),
+        ("Shell(cargo:* test)", "in the middle"),
+        ("Shell(a:* b:*)", "in the middle"),
+        ("Shell(a && b:*)", "more than one command"),
+        ("Shell(A=1 b:*)", "expansions"),
+        ("Shell($X:*)", "expansions"),
+        ("Shell(a > b:*)", "redirections"),
+        ("Shell(# x)", "names no command"),
+        ("Shell(echo 'x)", "a quote is never closed"),
+        ("Web(https://a.org)", "scheme"),
+        ("Web(a.org/x)", "more than a host"),
+        ("Web(a.org:80)", "port"),
+        ("Web(a b)", "no host name"),
+        ("Web(.org)", "no host name"),
+        ("Web(bücher.example)", "ASCII"),
+        ("Mcp(:x)", "not of the form"),
+        ("Mcp(*:x)", "without its server"),
+        ("Mcp(a b)", "not of the form"),
+        ("Agent(a b)", "names no agent"),
+    ];
+    for (text, expected) in table {
+        let origin = RuleOrigin::new(".weir/config.toml").at(7);
+        let error = set().parse(RuleAction::Deny, text, origin).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text:?}: {error}");
+        assert!(error.starts_with(".weir/config.toml:7: the deny rule"), "{error}");
+    }
+    let homeless = RuleSet::default();
+    assert!(homeless.parse(RuleAction::Deny, "Read(~/x)", RuleOrigin::new("x")).is_err());
+    let long = format!("Read({})", "a".repeat(RULE_CHARS_MAX));
+    assert!(set().parse(RuleAction::Deny, &long, RuleOrigin::new("x")).is_err());
+}
+
+#[test]
+fn c3_tool_names_are_checked_against_the_tools_that_exist() {
+    let rules = with(RuleAction::Deny, &["read_file", "Run_Shell", "*", "Edit(a)", "nothing"]);
+    let errors = rules.check_tools(&["read_file", "run_shell"]);
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("did you mean run_shell?"), "{texts:?}");
+    assert!(texts[1].contains("no tool nothing"), "{texts:?}");
+}
+
+#[test]
+fn c3_globs_are_gitignore_like() {
+    // Rule, paths that it matches, paths that it does not.
+    let table: &[(&str, &[&str], &[&str])] = &[
+        ("Edit(src/**)", &["src/a", "src/a/b"], &["a/src/b", "srcx/a", "/src/a"]),
+        ("Edit(src)", &["src", "src/a", "a/src", "a/src/b"], &["srcx"]),
+        ("Edit(src/)", &["src/a", "a/src/b"], &["srcx"]),
+        ("Edit(./src)", &["src", "src/a"], &["a/src"]),
+        ("Edit(a/b)", &["a/b", "a/b/c"], &["x/a/b"]),
+        ("Edit(*.rs)", &["a.rs", "a/b.rs"], &["a.rss", "/a.rs"]),
+        ("Edit(src/*.rs)", &["src/a.rs"], &["src/x/a.rs", "a.rs"]),
+        ("Edit(**/.env)", &[".env", "a/.env", "a/b/.env"], &["a.env"]),
+        ("Edit(a/**/b)", &["a/b", "a/x/b", "a/x/y/b"], &["b", "x/b"]),
+        ("Edit(a?c)", &["abc"], &["ac", "a/c"]),
+        ("Edit([ab].md)", &["a.md"], &["c.md"]),
+        ("Edit({a,b}.md)", &["a.md", "b.md"], &["c.md"]),
+        ("Edit(a (1).md)", &["a (1).md"], &["a 1.md"]),
+        ("Edit(/etc/**)", &["/etc/x"], &["etc/x", "/etcx"]),
+        ("Edit(/work/ws/a)", &["a", "a/b"], &["b", "/work/a"]),
+        ("Edit(~/x)", &["/home/me/x", "/home/me/x/y"], &["x", "/home/you/x"]),
+        ("Edit(**)", &["a", "a/b", "."], &["/a"]),
+        ("Edit(*)", &["a", "a/b"], &["/a"]),
+        ("Edit(/**)", &["/a", "a"], &[]),
+        ("Edit", &["a", "a/b"], &["/a"]),
+        ("Edit(É.md)", &["É.md"], &["é.md"]),
+    ];
+    for (rule, yes, no) in table {
+        let rules = with(RuleAction::Allow, &[rule]);
+        for name in *yes {
+            assert!(matches(&rules.rule_path(&path(name))), "{rule} should match {name}");
+        }
+        for name in *no {
+            assert!(!matches(&rules.rule_path(&path(name))), "{rule} should not match {name}");
+        }
+    }
+}
+
+#[test]
+fn c3_what_is_forbidden_at_any_depth_is_forbidden_outside_too() {
+    for rule in ["Edit(**/.env)", "Edit(.env)", "Edit"] {
+        let rules = with(RuleAction::Deny, &[rule]);
+        assert!(matches(&rules.rule_path(&path("/srv/x/.env"))), "{rule}");
+        assert!(matches(&rules.rule_path(&path("a/.env"))), "{rule}");
+    }
+    let rules = with(RuleAction::Deny, &["Edit(src/**)"]);
+    assert!(!matches(&rules.rule_path(&path("/srv/src/a"))));
+}
+
+#[test]
+fn c3_read_and_edit_cover_every_access() {
+    let reads = with(RuleAction::Deny, &["Read(a)"]);
+    let edits = with(RuleAction::Deny, &["Edit(a)"]);
+    let table = [
+        (Access::Read, true, false),
+        (Access::List, true, false),
+        (Access::Write, false, true),
+        (Access::Create, false, true),
+        (Access::MoveFrom, true, true),
+        (Access::MoveTo, false, true),
+        (Access::Delete, false, true),
+    ];
+    for (access, read, edit) in table {
+        let effect = PathEffect { access, ..path("a") };
+        assert_eq!(matches(&reads.rule_path(&effect)), read, "{access:?}");
+        assert_eq!(matches(&edits.rule_path(&effect)), edit, "{access:?}");
+    }
+    let allows = with(RuleAction::Allow, &["Read(a)"]);
+    let moved = PathEffect { access: Access::MoveFrom, ..path("a") };
+    assert!(!matches(&allows.rule_path(&moved)), "reading is no permission to move");
+}
+
+#[test]
+fn c3_taking_a_folder_takes_what_a_deny_rule_keeps_in_it() {
+    let rules = with(RuleAction::Deny, &["Edit(a/keep/**)", "Edit(/work/ws/b/keep)"]);
+    let whole = |name: &str| PathEffect { access: Access::Delete, recursive: true, ..path(name) };
+    for (name, denied) in [("a", true), ("b", true), (".", true), ("c", false), ("a/other", false)] {
+        assert_eq!(matches(&rules.rule_path(&whole(name))), denied, "{name}");
+    }
+}
+
+#[test]
+fn c3_allow_rules_for_commands_are_precise() {
+    // Rules, commands that they allow together, commands that they do not.
+    let table: &[(&[&str], &[&str], &[&str])] = &[
+        (
+            &["Shell(cargo test:*)"],
+            &[
+                "cargo test",
+                "cargo test --lib a",
+                " cargo  test ",
+                "cargo test && cargo test -q",
+                "cargo test | cargo test",
+                "(cargo test)",
+                "cargo test > out.txt 2>&1",
+                "cargo test > /dev/null",
+                "cargo test > /work/ws/out",
+                "cargo 'test' \"a b\"",
+                "cargo test # a comment",
+                "cargo test &",
+            ],
+            &[
+                "cargo",
+                "cargo testx",
+                "cargo build",
+                "cargo test && rm x",
+                "cargo test; rm x",
+                "cargo test | sh",
+                "cargo test\nrm x",
+                "cargo test & rm x",
+                "(rm x; cargo test)",
+                "cargo test $(rm x)",
+                "cargo test `rm x`",
+                "cargo test \"$(rm x)\"",
+                "cargo test $X",
+                "cargo test \"${X}\"",
+                "cargo test ~/x",
+                "cargo test *",
+                "cargo test {a,b}",
+                "cargo test <(rm x)",
+                "cargo test > /etc/x",
+                "cargo test > ../x",
+                "cargo test > ~/x",
+                "cargo test > $X",
+                "cargo test < /etc/passwd",
+                "cargo test > .git/hooks/x",
+                "cargo test > .weir/config.toml",
+                "cargo test <<E\n$(rm x)\nE",
+                "A=1 cargo test",
+                "PATH=/x cargo test",
+                "env cargo test",
+                "sudo cargo test",
+                "/tmp/cargo test",
+                "bash -c 'cargo test'",
+                "if cargo test; then cargo test; fi",
+                "cargo() { rm x; }; cargo test",
+                "cargo test 'open",
+                "cargo test)",
+                "! cargo test",
+                "",
+            ],
+        ),
+        (&["Shell(make)"], &["make", "make && make", "make 2>&1"], &["make all", "make > x"]),
+        (&["Shell(make all)"], &["make all", "make 'all'"], &["make", "make all x"]),
+        (&["Shell(echo $X)"], &["echo $X", " echo $X "], &["echo $Y", "echo $X && rm x"]),
+        (&["Shell(a && b)"], &["a && b"], &["a", "b", "b && a", "a && b && c"]),
+        (&["Shell(cd:*)", "Shell(ls:*)"], &["cd a && ls"], &["cd a && ls > x", "cd a && rm x"]),
+        (&["Shell"], &["anything $(at all) > /etc/x", "'"], &[]),
+        (&["Shell(*)"], &["anything $(at all)"], &[]),
+        (&["Shell(git commit:*)"], &["git commit -m 'a; b'"], &["git -c x=y commit"]),
+    ];
+    for (texts, yes, no) in table {
+        let rules = with(RuleAction::Allow, texts);
+        for text in *yes {
+            let allowed = matches!(rules.rule_command(&command(text)), Ruling::Allow(_));
+            assert!(allowed, "{texts:?} should allow {text:?}");
+        }
+        for text in *no {
+            assert!(!matches(&rules.rule_command(&command(text))), "{texts:?} allows {text:?}");
+        }
+    }
+    let outside = CommandEffect { cwd: "/tmp".into(), ..command("cargo test") };
+    assert!(!matches(&with(RuleAction::Allow, &["Shell(cargo test:*)"]).rule_command(&outside)));
+}
+
+#[test]
+fn c3_deny_rules_for_commands_are_broad() {
+    let table: &[(&str, &[&str], &[&str])] = &[
+        (
+            "Shell(rm:*)",
+            &[
+                "rm x",
+                "ls && rm x",
+                "ls | xargs rm",
+                "echo $(rm x)",
+                "bash -c 'ls; rm x'",
+                "env A=1 rm x",
+                "sudo -n rm x",
+                "command rm x",
+                "/bin/rm x",
+                "r\\m x",
+                "\"rm\" x",
+                "$'rm' x",
+                "A=1 rm x",
+                "if a; then rm x; fi",
+                "a() { rm x; }; a",
+                "rm",
+                "(cd a; rm x) > y",
+                "echo 'rm x' | bash",
+                "timeout 5 rm x",
+            ],
+            &["ls rm", "echo 'rm x'", "grep rm a", "rmdir x", "cargo rm-it"],
+        ),
+        (
+            "Shell(git push:*)",
+            &["git push", "git push origin", "git -C a push", "git -c a=b -C c push", "/usr/bin/git push"],
+            &["git status", "git commit -m push", "git stash push"],
+        ),
+        ("Shell(git push)", &["git push", "ls; git push", "git  push"], &["git push origin"]),
+        ("Shell(make all && rm)", &["make all && rm"], &["make all"]),
+        ("Shell", &["ls", "a b c"], &[]),
+        ("Read(secret/**)", &["cat secret/a", "cat ./secret/a", "a < secret/b", "x --file=secret/b", "cat /work/ws/secret/a", "cd a; cat `cat secret/x`"], &["cat public/a"]),
+        ("Edit(src/**)", &["rm src/a", "echo > src/a", "tee src/a", "cp x src/a"], &["cat src/a", "ls src/a"]),
+    ];
+    for (rule, yes, no) in table {
+        let rules = with(RuleAction::Deny, &[rule]);
+        for text in *yes {
+            let denied = matches!(rules.rule_command(&command(text)), Ruling::Deny(_));
+            assert!(denied, "{rule} should deny {text:?}");
+        }
+        for text in *no {
+            assert!(!matches(&rules.rule_command(&command(text))), "{rule} denies {text:?}");
+        }
+    }
+}
+
+#[test]
+fn c3_one_denied_part_denies_all() {
+    let mut rules = with(RuleAction::Allow, &["Shell(ls:*)", "Shell(rm:*)"]);
+    let deny = rules.parse(RuleAction::Deny, "Shell(rm -rf:*)", RuleOrigin::new("a").at(3));
+    rules.add(deny.expect("a rule"));
+    assert!(matches!(rules.rule_command(&command("ls && rm x")), Ruling::Allow(_)));
+    let Ruling::Deny(rule) = rules.rule_command(&command("ls && rm -rf x")) else {
+        panic!("one denied part must deny all");
+    };
+    assert_eq!(rule.to_string(), "deny Shell(rm -rf:*) (a:3)");
+}
+
+#[test]
+fn c3_web_rules_cover_subdomains() {
+    let table: &[(&str, &[&str], &[&str])] = &[
+        ("Web(docs.rs)", &["docs.rs", "a.docs.rs", "a.b.docs.rs"], &["xdocs.rs", "rs", "docs.rs.evil.org"]),
+        ("Web(Docs.RS)", &["docs.rs"], &[]),
+        ("Web(*.docs.rs)", &["a.docs.rs"], &["docs.rs"]),
+        ("Web(*)", &["a.org", "127.0.0.1"], &[]),
+        ("Web", &["a.org"], &[]),
+        ("Web(127.0.0.1)", &["127.0.0.1"], &["1.127.0.0.1", "127.0.0.11"]),
+        ("Web([::1])", &["::1", "[::1]"], &["[::2]"]),
+        ("Web(localhost)", &["localhost", "a.localhost"], &["localhost.org"]),
+    ];
+    for (rule, yes, no) in table {
+        let rules = with(RuleAction::Allow, &[rule]);
+        for name in *yes {
+            assert!(matches(&rules.rule_host(&host(name))), "{rule} should match {name}");
+        }
+        for name in *no {
+            assert!(!matches(&rules.rule_host(&host(name))), "{rule} should not match {name}");
+        }
+    }
+}
+
+#[test]
+fn c3_rules_survive_the_journal() {
+    let mut rules = with(RuleAction::Deny, &["Read(**/.env)", "Shell(rm:*)", "tool", "*"]);
+    let origin = RuleOrigin::new(".weir/config.toml").at(12);
+    let allow = rules.parse(RuleAction::Allow, "Edit(~/notes/**)", origin).expect("a rule");
+    rules.add(allow);
+    let text = serde_json::to_string(&rules).expect("JSON");
+    assert!(text.contains(
+        r#"{"action":"allow","rule":"Edit(~/notes/**)","source":".weir/config.toml","line":12}"#
+    ));
+    let back: RuleSet = serde_json::from_str(&text).expect("a set");
+    assert_eq!(back, rules);
+    assert!(matches(&back.rule_path(&path("/home/me/notes/a"))));
+    let broken = r#"{"action":"deny","rule":"Foo(x)","source":"a"}"#;
+    assert!(serde_json::from_str::<Rule>(broken).is_err());
+    let default: RuleSet = serde_json::from_str("{}").expect("a set");
+    assert!(default.is_empty());
+}
+
+#[test]
+fn g4_exact_rules_allow_exactly_this_call() {
+    let texts = |effects: &Effects, tool: &str| -> Vec<String> {
+        let rules = set().exact_rules(tool, effects, &RuleOrigin::new("session"));
+        rules.iter().map(|r| r.text().to_string()).collect()
+    };
+    let paths = |paths: &[PathEffect]| Effects { paths: paths.to_vec(), ..Effects::default() };
+    let run = |text: &str| Effects { commands: vec![command(text)], ..Effects::default() };
+    let read_outside = PathEffect { access: Access::Read, ..path("/etc/x") };
+    let read_inside = PathEffect { access: Access::Read, ..path("a") };
+    let table: &[(Effects, &[&str])] = &[
+        (paths(&[path("src/a.rs")]), &["Edit(./src/a.rs)"]),
+        (paths(&[path("a [1]*.md")]), &["Edit(./a [[]1[]][*].md)"]),
+        (paths(&[path("a(b).md")]), &["Edit(./a(b).md)"]),
+        (paths(&[path("b"), path("a"), read_inside]), &["Edit(./a)", "Edit(./b)"]),
+        (paths(&[read_outside]), &["Read(/etc/x)"]),
+        (run("cargo test"), &["Shell(cargo test)"]),
+        (run("cargo test && ls 'a b'"), &["Shell(cargo test && ls 'a b')"]),
+        (run("echo $X"), &[]),
+        (run("echo $(ls)"), &[]),
+        (run("ls *"), &[]),
+        (run("ls 'x"), &[]),
+        (run("echo a:*"), &[]),
+        (Effects { hosts: vec![host("docs.rs")], ..Effects::default() }, &["Web(docs.rs)"]),
+        (Effects { hosts: vec![host("[::1]")], ..Effects::default() }, &["Web([::1])"]),
+        (Effects { unknown: true, ..Effects::default() }, &["Mcp(git:push)"]),
+        (Effects::default(), &[]),
+    ];
+    for (effects, expected) in table {
+        assert_eq!(texts(effects, "mcp__git__push"), *expected, "{effects:?}");
+    }
+    let unknown = Effects { unknown: true, ..Effects::default() };
+    assert_eq!(texts(&unknown, "tool"), ["tool"]);
+}
+
+#[test]
+fn c3_equal_rules_are_one() {
+    let twice = with(RuleAction::Deny, &["Edit(a)", "Edit(a)", "Edit(b)"]);
+    assert_eq!(twice.len(), 2);
+    assert_eq!(twice, with(RuleAction::Deny, &["Edit(b)", "Edit(a)"]));
+}
+
+proptest! {
+    #[test]
+    fn c3_parsing_is_total(text in any::<String>(), kind in 0..7usize) {
+        let name = ["Read", "Edit", "Shell", "Web", "Mcp", "Agent", "x"][kind];
+        for text in [text.clone(), format!("{name}({text})")] {
+            for action in RuleAction::ALL {
+                if let Ok(rule) = set().parse(action, &text, RuleOrigin::new("x")) {
+                    let mut rules = set();
+                    rules.add(rule.clone());
+                    let _ = rules.rule_path(&path("a/b"));
+                    let json = serde_json::to_string(&rule).expect("JSON");
+                    prop_assert_eq!(serde_json::from_str::<Rule>(&json).expect("a rule"), rule);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn g4_an_exact_rule_matches_its_own_path_and_no_neighbour(
+        name in "[a-z \\[\\]{}*?()!,-]{1,10}(/[a-z.*]{1,6}){0,2}",
+    ) {
+        let effects = Effects { paths: vec![path(&name)], ..Effects::default() };
+        let found = set().exact_rules("tool", &effects, &RuleOrigin::new("session"));
+        if let [rule] = found.as_slice() {
+            let mut alone = set();
+            alone.add(rule.clone());
+            prop_assert!(matches(&alone.rule_path(&path(&name))));
+            let neighbour = format!("{name}x");
+            prop_assert!(!matches(&alone.rule_path(&path(&neighbour))), "{}", rule.text());
+            let deeper = format!("x/{name}");
+            prop_assert!(!matches(&alone.rule_path(&path(&deeper))));
+        }
+    }
+}

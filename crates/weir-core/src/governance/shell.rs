@@ -1,0 +1,131 @@
+//! Takes command lines apart, for rules and the hard floor (C3, Z3).
+//!
+//! It is not a shell: it expands nothing and runs nothing. It fails closed. What it cannot read
+//! for certain is marked, and what is marked is never matched by an allow rule with a prefix; what
+//! might run is listed as broadly as possible by [`reach`], for deny rules and the floor.
+
+mod lexer;
+mod reach;
+
+pub use reach::{Reach, commands_of, head_name, reach};
+
+/// Longest command line that is taken apart; a longer one is unreadable.
+pub const COMMAND_CHARS_MAX: usize = 100_000;
+/// Deepest nesting of substitutions and subshells that is followed.
+pub const NESTING_MAX: usize = 24;
+/// Most simple commands of one line; with more it is unreadable.
+pub const PARTS_MAX: usize = 4_000;
+
+/// A command line, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandLine {
+    /// Every simple command in it, those in substitutions and subshells included.
+    pub parts: Vec<Part>,
+    /// Names of functions that it defines.
+    pub functions: Vec<String>,
+    /// It uses `$( )`, backquotes, `<( )` or `>( )`.
+    pub substitution: bool,
+    /// It uses reserved words (`if`, `for`, `{`, `!`) or defines functions.
+    pub control: bool,
+    /// It uses `( )`.
+    pub subshell: bool,
+    /// Something of it goes on in the background.
+    pub background: bool,
+    /// Why it could not be read for certain.
+    pub unreadable: Option<&'static str>,
+}
+
+/// One simple command: assignments, words and redirections.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Part {
+    /// Its source text.
+    pub raw: String,
+    /// Program and arguments, quotes removed.
+    pub words: Vec<Word>,
+    /// `NAME=value` before the program.
+    pub assignments: Vec<Word>,
+    /// What is read from and written to files.
+    pub redirections: Vec<Redirection>,
+    /// It stands in a substitution.
+    pub nested: bool,
+    /// Number by which a here-document finds its part.
+    serial: usize,
+}
+
+/// A word as the program would get it, if nothing in it is expanded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// Its text without quotes; expansions stand in it as they were written.
+    pub text: String,
+    /// The shell would change it: variable, substitution, pattern, brace or tilde.
+    pub expands: bool,
+}
+
+/// One redirection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Redirection {
+    /// `>`, `>>`, `<`, `<<`, `<<<`, `>&`, …
+    pub operator: String,
+    /// File, descriptor or delimiter.
+    pub target: Word,
+    /// Text of a here-document.
+    pub body: Option<String>,
+}
+
+impl Redirection {
+    /// Whether it names a file (not a descriptor, not text).
+    pub fn is_file(&self) -> bool {
+        let descriptor = || {
+            let text = self.target.text.trim_end_matches('-');
+            !self.target.expands && text.bytes().all(|b| b.is_ascii_digit())
+        };
+        match self.operator.as_str() {
+            "<<" | "<<-" | "<<<" => false,
+            ">&" | "<&" => !descriptor(),
+            _ => true,
+        }
+    }
+    /// Whether it writes a file.
+    pub fn writes(&self) -> bool {
+        self.is_file() && self.operator.contains('>')
+    }
+}
+
+impl Part {
+    /// Whether every word and target is what it says: no expansion, no assignment.
+    pub fn is_plain(&self) -> bool {
+        self.assignments.is_empty()
+            && !self.words.iter().any(|w| w.expands)
+            && !self.redirections.iter().any(|r| r.target.expands || r.body_expands())
+    }
+    /// Its words, if they are all literal.
+    pub fn literal_words(&self) -> Option<Vec<&str>> {
+        self.is_plain().then(|| self.words.iter().map(|w| w.text.as_str()).collect())
+    }
+}
+
+impl Redirection {
+    fn body_expands(&self) -> bool {
+        // The lexer marks the target of a here-document whose text is expanded.
+        self.body.is_some() && self.target.expands
+    }
+}
+
+impl CommandLine {
+    /// Whether it consists of simple commands that say what they are, joined by operators.
+    pub fn is_plain(&self) -> bool {
+        self.is_readable() && !self.substitution && self.parts.iter().all(Part::is_plain)
+    }
+    /// Whether its parts are known for certain, though words in them may be expanded.
+    pub fn is_readable(&self) -> bool {
+        self.unreadable.is_none() && !self.control
+    }
+}
+
+/// Takes `text` apart. Total: what it cannot read is marked, never refused.
+pub fn parse(text: &str) -> CommandLine {
+    lexer::parse(text)
+}
+
+#[cfg(test)]
+mod tests;

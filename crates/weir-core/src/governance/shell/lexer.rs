@@ -1,0 +1,589 @@
+//! The reader of command lines: one pass, no backtracking, bounded depth.
+//!
+//! It follows the POSIX and bash grammar of words, quotes, operators, redirections and
+//! here-documents, and marks everything beyond it.
+
+use super::{COMMAND_CHARS_MAX, CommandLine, NESTING_MAX, PARTS_MAX, Part, Redirection, Word};
+
+/// Words that the shell takes for itself where a command could begin, and which a command follows.
+const RESERVED: &[&str] =
+    &["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"];
+/// Reserved words whose own words follow them.
+const HEADERS: &[&str] = &["for", "select", "case", "[[", "in", "function"];
+
+pub(super) fn parse(text: &str) -> CommandLine {
+    let mut lexer = Lexer::new(text, 0);
+    if text.chars().count() > COMMAND_CHARS_MAX {
+        lexer.line.unreadable = Some("it is too long");
+        return lexer.line;
+    }
+    if text.contains('\0') {
+        lexer.line.unreadable = Some("it contains a NUL character");
+    }
+    lexer.list(Until::End);
+    lexer.line
+}
+
+/// Where a list of commands ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    End,
+    Paren,
+}
+
+/// A here-document whose text begins at the next line.
+#[derive(Debug)]
+struct Pending {
+    serial: usize,
+    redirection: usize,
+    delimiter: String,
+    strip_tabs: bool,
+    literal: bool,
+}
+
+#[derive(Debug)]
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    line: CommandLine,
+    part: Part,
+    part_start: Option<usize>,
+    part_end: usize,
+    serial: usize,
+    pending: Vec<Pending>,
+    /// The next word names a function.
+    names_function: bool,
+    nested: bool,
+}
+
+impl<'a> Lexer<'a> {
+    fn new(text: &'a str, depth: usize) -> Lexer<'a> {
+        Lexer {
+            text,
+            at: 0,
+            depth,
+            line: CommandLine::default(),
+            part: Part::default(),
+            part_start: None,
+            part_end: 0,
+            serial: 0,
+            pending: Vec::new(),
+            names_function: false,
+            nested: depth > 0,
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+    fn starts(&self, prefix: &str) -> bool {
+        self.text[self.at..].starts_with(prefix)
+    }
+    fn bump(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+    fn unreadable(&mut self, why: &'static str) {
+        self.line.unreadable.get_or_insert(why);
+    }
+
+    /// Reads commands until the end, or until the parenthesis that closes this list.
+    fn list(&mut self, until: Until) {
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' => self.at += 1,
+                '\\' if self.starts("\\\n") => self.at += 2,
+                '\n' => {
+                    self.finish();
+                    self.at += 1;
+                    self.read_pending();
+                }
+                ';' => {
+                    self.finish();
+                    self.at += 1;
+                }
+                '|' => {
+                    self.finish();
+                    self.at += if self.starts("||") || self.starts("|&") { 2 } else { 1 };
+                }
+                '&' if self.starts("&>") => self.redirection(),
+                '&' => {
+                    self.finish();
+                    if self.starts("&&") {
+                        self.at += 2;
+                    } else {
+                        self.line.background = true;
+                        self.at += 1;
+                    }
+                }
+                '(' => self.open_paren(),
+                ')' => {
+                    self.finish();
+                    self.at += 1;
+                    if until == Until::Paren {
+                        return;
+                    }
+                    self.unreadable("a parenthesis is closed that was never opened");
+                }
+                '<' | '>' => self.redirection(),
+                '#' => {
+                    while self.peek().is_some_and(|c| c != '\n') {
+                        self.bump();
+                    }
+                }
+                _ => self.word_in_command(),
+            }
+            if self.line.parts.len() > PARTS_MAX {
+                self.unreadable("it has too many parts");
+                self.at = self.text.len();
+            }
+        }
+        self.finish();
+        if until == Until::Paren {
+            self.unreadable("a parenthesis is never closed");
+        }
+        self.read_pending();
+    }
+
+    /// `( … )` as a subshell, or the parentheses of a function's definition.
+    fn open_paren(&mut self) {
+        if self.part.words.len() == 1 && self.part.redirections.is_empty() {
+            self.line.functions.push(self.part.words[0].text.clone());
+            self.line.control = true;
+        } else if self.part_start.is_some() {
+            // An array, an extended pattern: words stand here that are no commands.
+            self.unreadable("a parenthesis stands where none can be read");
+        }
+        self.finish();
+        self.at += 1;
+        self.line.subshell = true;
+        self.inner_list(self.nested);
+    }
+
+    /// A list up to its closing parenthesis, apart from the command around it.
+    fn inner_list(&mut self, nested: bool) {
+        if self.depth >= NESTING_MAX {
+            self.unreadable("it is nested too deeply");
+            return;
+        }
+        let part = std::mem::take(&mut self.part);
+        let bounds = (self.part_start.take(), self.part_end, self.nested, self.names_function);
+        self.depth += 1;
+        self.nested = nested;
+        self.names_function = false;
+        self.list(Until::Paren);
+        self.depth -= 1;
+        self.part = part;
+        (self.part_start, self.part_end, self.nested, self.names_function) = bounds;
+    }
+
+    /// Ends the simple command that is being read.
+    fn finish(&mut self) {
+        self.names_function = false;
+        let Some(start) = self.part_start.take() else {
+            return;
+        };
+        let mut part = std::mem::take(&mut self.part);
+        if part.words.is_empty() && part.assignments.is_empty() && part.redirections.is_empty() {
+            return;
+        }
+        part.raw = self.text[start..self.part_end.max(start)].trim().to_string();
+        part.nested = self.nested;
+        self.line.parts.push(part);
+    }
+
+    /// Marks that the command being read begins here, if it has not begun.
+    fn begin(&mut self, at: usize) {
+        if self.part_start.is_none() {
+            self.part_start = Some(at);
+            self.serial += 1;
+            self.part.serial = self.serial;
+        }
+    }
+
+    /// A word where a command's words stand.
+    fn word_in_command(&mut self) {
+        let start = self.at;
+        let word = self.word();
+        let raw = &self.text[start..self.at];
+        let descriptor = raw.bytes().all(|b| b.is_ascii_digit())
+            || (raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2);
+        if descriptor && matches!(self.peek(), Some('<' | '>')) {
+            self.begin(start);
+            self.redirection();
+            return;
+        }
+        if self.part.words.is_empty() {
+            if RESERVED.contains(&raw) {
+                self.line.control = true;
+                return;
+            }
+            if HEADERS.contains(&raw) {
+                self.line.control = true;
+                if raw == "function" {
+                    self.names_function = true;
+                    return;
+                }
+            }
+        }
+        self.begin(start);
+        self.part_end = self.at;
+        if std::mem::take(&mut self.names_function) {
+            self.line.functions.push(word.text.clone());
+        }
+        if self.part.words.is_empty() && is_assignment(raw) {
+            self.part.assignments.push(word);
+        } else {
+            self.part.words.push(word);
+        }
+    }
+
+    /// `>`, `<<EOF`, `2>&1`, `<( … )`.
+    fn redirection(&mut self) {
+        const OPERATORS: &[&str] = &[
+            "&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<(", "<", ">>", ">&", ">|", ">(", ">",
+        ];
+        let start = self.at;
+        self.begin(start);
+        let operator = OPERATORS.iter().find(|op| self.starts(op)).copied().unwrap_or("<");
+        self.at += operator.len();
+        if operator.ends_with('(') {
+            self.line.substitution = true;
+            self.inner_list(true);
+            let text = self.text[start..self.at].to_string();
+            self.part.words.push(Word { text, expands: true });
+            self.part_end = self.at;
+            return;
+        }
+        while matches!(self.peek(), Some(' ' | '\t')) || self.starts("\\\n") {
+            self.at += if self.starts("\\\n") { 2 } else { 1 };
+        }
+        let word_start = self.at;
+        let mut target = self.word();
+        let raw = &self.text[word_start..self.at];
+        if raw.is_empty() {
+            self.unreadable("a redirection has no target");
+        }
+        self.part_end = self.at;
+        if matches!(operator, "<<" | "<<-") {
+            target.expands = false;
+            self.pending.push(Pending {
+                serial: self.part.serial,
+                redirection: self.part.redirections.len(),
+                delimiter: target.text.clone(),
+                strip_tabs: operator == "<<-",
+                literal: raw.contains(['\'', '"', '\\']),
+            });
+        }
+        let operator = operator.to_string();
+        self.part.redirections.push(Redirection { operator, target, body: None });
+    }
+
+    /// Reads the text of the here-documents that the line before announced.
+    fn read_pending(&mut self) {
+        for document in std::mem::take(&mut self.pending) {
+            let mut body = String::new();
+            while self.at < self.text.len() {
+                let rest = &self.text[self.at..];
+                let line = rest.split('\n').next().unwrap_or("");
+                self.at = (self.at + line.len() + 1).min(self.text.len());
+                let line = if document.strip_tabs { line.trim_start_matches('\t') } else { line };
+                if line == document.delimiter {
+                    break;
+                }
+                body.push_str(line);
+                body.push('\n');
+            }
+            let expands = !document.literal && body.contains(['$', '`']);
+            if expands && self.depth < NESTING_MAX {
+                let mut inner = Lexer::new(&body, self.depth + 1);
+                let mut word = Word::default();
+                while inner.at < body.len() {
+                    inner.quoted_step(&mut word);
+                }
+                self.absorb(inner.line);
+            } else if expands {
+                self.unreadable("it is nested too deeply");
+            }
+            let parts = self.line.parts.iter_mut().rev().chain([&mut self.part]);
+            for part in parts.filter(|p| p.serial == document.serial && !p.redirections.is_empty())
+            {
+                if let Some(redirection) = part.redirections.get_mut(document.redirection) {
+                    redirection.body = Some(body);
+                    redirection.target.expands |= expands;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes over what a reader of an inner text found.
+    fn absorb(&mut self, inner: CommandLine) {
+        for mut part in inner.parts {
+            part.serial = 0;
+            self.line.parts.push(part);
+        }
+        self.line.functions.extend(inner.functions);
+        self.line.substitution |= inner.substitution;
+        self.line.control |= inner.control;
+        self.line.subshell |= inner.subshell;
+        self.line.background |= inner.background;
+        if let Some(why) = inner.unreadable {
+            self.unreadable(why);
+        }
+    }
+
+    /// One word, up to the next blank or operator.
+    fn word(&mut self) -> Word {
+        let mut word = Word::default();
+        let start = self.at;
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
+                '\'' => self.single_quoted(&mut word),
+                '"' => self.double_quoted(&mut word),
+                '\\' => {
+                    self.at += 1;
+                    match self.bump() {
+                        Some('\n') => {}
+                        Some(literal) => word.text.push(literal),
+                        None => word.text.push('\\'),
+                    }
+                }
+                '$' => self.dollar(&mut word),
+                '`' => self.backquoted(&mut word),
+                '*' | '?' | '[' => {
+                    word.expands = true;
+                    word.text.push(next);
+                    self.at += 1;
+                }
+                '~' => {
+                    let before = self.text[start..self.at].chars().next_back();
+                    word.expands |= matches!(before, None | Some('=' | ':'));
+                    word.text.push('~');
+                    self.at += 1;
+                }
+                _ => {
+                    word.text.push(next);
+                    self.bump();
+                }
+            }
+        }
+        let raw = &self.text[start..self.at];
+        let braces = raw.contains('{') && raw.contains('}') && raw != "{}";
+        word.expands |= braces && (raw.contains(',') || raw.contains(".."));
+        word
+    }
+
+    fn single_quoted(&mut self, word: &mut Word) {
+        self.at += 1;
+        loop {
+            match self.bump() {
+                Some('\'') => return,
+                Some(literal) => word.text.push(literal),
+                None => return self.unreadable("a quote is never closed"),
+            }
+        }
+    }
+
+    fn double_quoted(&mut self, word: &mut Word) {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some('"') => {
+                    self.at += 1;
+                    return;
+                }
+                Some(_) => self.quoted_step(word),
+                None => return self.unreadable("a quote is never closed"),
+            }
+        }
+    }
+
+    /// One step inside double quotes or a here-document.
+    fn quoted_step(&mut self, word: &mut Word) {
+        match self.peek() {
+            Some('\\') => {
+                self.at += 1;
+                match self.peek() {
+                    Some('\n') => self.at += 1,
+                    Some(literal @ ('$' | '`' | '"' | '\\')) => {
+                        word.text.push(literal);
+                        self.at += 1;
+                    }
+                    Some(_) | None => word.text.push('\\'),
+                }
+            }
+            Some('$') if !self.starts("$'") && !self.starts("$\"") => self.dollar(word),
+            Some('`') => self.backquoted(word),
+            Some(literal) => {
+                word.text.push(literal);
+                self.bump();
+            }
+            None => {}
+        }
+    }
+
+    /// Everything that begins with `$`.
+    fn dollar(&mut self, word: &mut Word) {
+        let start = self.at;
+        self.at += 1;
+        match self.peek() {
+            Some('\'') => return self.ansi_quoted(word),
+            Some('"') => return self.double_quoted(word),
+            Some('(') => {
+                self.at += 1;
+                self.line.substitution = true;
+                self.inner_list(true);
+            }
+            Some('{') => self.braced_parameter(),
+            Some(c) if c == '_' || c.is_ascii_alphanumeric() => {
+                while self.peek().is_some_and(|c| c == '_' || c.is_ascii_alphanumeric()) {
+                    self.at += 1;
+                }
+            }
+            Some('@' | '*' | '#' | '?' | '$' | '!' | '-') => self.at += 1,
+            Some(_) | None => {
+                word.text.push('$');
+                return;
+            }
+        }
+        word.expands = true;
+        word.text.push_str(&self.text[start..self.at]);
+    }
+
+    /// `${ … }` with whatever stands in it.
+    fn braced_parameter(&mut self) {
+        self.at += 1;
+        if self.depth >= NESTING_MAX {
+            return self.unreadable("it is nested too deeply");
+        }
+        self.depth += 1;
+        let mut inner = Word::default();
+        loop {
+            match self.peek() {
+                Some('}') => {
+                    self.at += 1;
+                    break;
+                }
+                Some('\'') => self.single_quoted(&mut inner),
+                Some('"') => self.double_quoted(&mut inner),
+                Some('$') => self.dollar(&mut inner),
+                Some(_) => self.quoted_step(&mut inner),
+                None => {
+                    self.unreadable("a brace is never closed");
+                    break;
+                }
+            }
+        }
+        self.depth -= 1;
+    }
+
+    /// `` `…` ``: its text is read again, with one level of backslashes removed.
+    fn backquoted(&mut self, word: &mut Word) {
+        let start = self.at;
+        self.at += 1;
+        let mut inner = String::new();
+        loop {
+            match self.bump() {
+                Some('`') => break,
+                Some('\\') => match self.peek() {
+                    Some(escaped @ ('`' | '\\' | '$')) => {
+                        inner.push(escaped);
+                        self.at += 1;
+                    }
+                    Some(_) | None => inner.push('\\'),
+                },
+                Some(other) => inner.push(other),
+                None => {
+                    self.unreadable("a backquote is never closed");
+                    break;
+                }
+            }
+        }
+        self.line.substitution = true;
+        word.expands = true;
+        word.text.push_str(&self.text[start..self.at]);
+        if self.depth >= NESTING_MAX {
+            return self.unreadable("it is nested too deeply");
+        }
+        let mut lexer = Lexer::new(&inner, self.depth + 1);
+        lexer.list(Until::End);
+        self.absorb(lexer.line);
+    }
+
+    /// `$'…'` with its escapes.
+    fn ansi_quoted(&mut self, word: &mut Word) {
+        self.at += 1;
+        loop {
+            match self.bump() {
+                Some('\'') => return,
+                Some('\\') => self.ansi_escape(word),
+                Some(literal) => word.text.push(literal),
+                None => return self.unreadable("a quote is never closed"),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self, word: &mut Word) {
+        let Some(kind) = self.bump() else {
+            return self.unreadable("a quote is never closed");
+        };
+        let decoded = match kind {
+            'a' => Some('\x07'),
+            'b' => Some('\x08'),
+            'e' | 'E' => Some('\x1b'),
+            'f' => Some('\x0c'),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            't' => Some('\t'),
+            'v' => Some('\x0b'),
+            '\\' | '\'' | '"' | '?' => Some(kind),
+            'x' => self.number(16, 2),
+            'u' => self.number(16, 4),
+            'U' => self.number(16, 8),
+            '0'..='7' => {
+                self.at -= 1;
+                self.number(8, 3)
+            }
+            'c' => self.bump().and_then(|c| char::from_u32(u32::from(c) & 31)),
+            other => {
+                word.text.push('\\');
+                Some(other)
+            }
+        };
+        match decoded {
+            Some(c) if c != '\0' => word.text.push(c),
+            Some(_) | None => self.unreadable("an escape in $'…' means no character"),
+        }
+    }
+
+    /// A number of at most `digits` digits as the character it stands for.
+    fn number(&mut self, radix: u32, digits: usize) -> Option<char> {
+        let mut value = 0u32;
+        let mut seen = 0;
+        while seen < digits {
+            let Some(digit) = self.peek().and_then(|c| c.to_digit(radix)) else {
+                break;
+            };
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            self.at += 1;
+            seen += 1;
+        }
+        if seen == 0 { None } else { char::from_u32(value) }
+    }
+}
+
+/// `NAME=`, `NAME+=`, `NAME[1]=`.
+fn is_assignment(raw: &str) -> bool {
+    let Some((name, _)) = raw.split_once('=') else {
+        return false;
+    };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split('[').next().unwrap_or(name);
+    let first = name.chars().next();
+    first.is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
+        && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+}

@@ -1,0 +1,216 @@
+//! Everything that a command line might run, as broadly as it can be told.
+//!
+//! Only for what forbids: deny and ask rules and the hard floor. Permission is never drawn from it.
+
+use super::{CommandLine, PARTS_MAX, Part, Word, parse};
+
+/// Scripts inside scripts are followed so deep.
+const SCRIPTS_MAX: usize = 4;
+
+/// Programs that read a script from their arguments or their input.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "rksh",
+];
+
+/// Programs that run the command in their arguments, and how many operands stand before it.
+const WRAPPERS: &[(&str, usize)] = &[
+    ("env", 0),
+    ("sudo", 0),
+    ("doas", 0),
+    ("pkexec", 0),
+    ("command", 0),
+    ("builtin", 0),
+    ("exec", 0),
+    ("eval", 0),
+    ("coproc", 0),
+    ("nohup", 0),
+    ("nice", 0),
+    ("ionice", 0),
+    ("time", 0),
+    ("timeout", 1),
+    ("stdbuf", 0),
+    ("unbuffer", 0),
+    ("setsid", 0),
+    ("setpriv", 0),
+    ("xargs", 0),
+    ("parallel", 0),
+    ("watch", 0),
+    ("strace", 0),
+    ("ltrace", 0),
+    ("script", 0),
+    ("chroot", 1),
+    ("unshare", 0),
+    ("nsenter", 0),
+    ("flock", 1),
+    ("taskset", 1),
+    ("chrt", 1),
+    ("ssh", 1),
+    ("su", 1),
+    ("runuser", 1),
+    ("systemd-run", 0),
+    ("busybox", 0),
+    ("toybox", 0),
+    ("trap", 0),
+    ("entr", 0),
+];
+
+/// Options of `find` and `fd` after which a command stands.
+const FIND_OPTIONS: &[&str] =
+    &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
+/// What a command line might run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reach {
+    /// Its parts and those of the scripts it hands to shells.
+    pub parts: Vec<Part>,
+    /// Why something might run that stands nowhere in it.
+    pub opaque: Option<&'static str>,
+}
+
+impl Reach {
+    /// Every command: program and arguments, wrappers taken off one by one.
+    pub fn commands(&self) -> impl Iterator<Item = &[Word]> {
+        self.parts.iter().flat_map(commands_of)
+    }
+}
+
+/// Every command in one part, wrappers taken off one by one.
+pub fn commands_of(part: &Part) -> impl Iterator<Item = &[Word]> {
+    heads(&part.words).into_iter().map(|at| &part.words[at..])
+}
+
+/// The program's name without its folder.
+pub fn head_name(word: &Word) -> &str {
+    word.text.rsplit('/').next().unwrap_or(&word.text)
+}
+
+/// Lists what `line` might run.
+pub fn reach(line: &CommandLine) -> Reach {
+    let mut found = Reach::default();
+    follow(line, 0, &mut found);
+    found
+}
+
+fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
+    if let Some(why) = line.unreadable {
+        found.opaque.get_or_insert(why);
+    }
+    let feeds_shell = line.parts.iter().any(|part| reads_script(&part.words));
+    for part in &line.parts {
+        if found.parts.len() > PARTS_MAX {
+            found.opaque.get_or_insert("it has too many parts");
+            return;
+        }
+        found.parts.push(part.clone());
+        for script in scripts(part, feeds_shell, found) {
+            if depth >= SCRIPTS_MAX {
+                found.opaque.get_or_insert("scripts stand in scripts too deeply");
+                continue;
+            }
+            follow(&parse(&script), depth + 1, found);
+        }
+    }
+}
+
+/// The texts in `part` that some shell would read as a script.
+fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
+    let mut scripts = Vec::new();
+    for at in heads(&part.words) {
+        let words = &part.words[at..];
+        let name = head_name(&words[0]);
+        if words[0].expands {
+            found.opaque.get_or_insert("the name of a program is computed");
+        }
+        let runs = SHELLS.contains(&name) || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name);
+        if runs {
+            let joined = name == "eval" || name == "ssh" || name == "watch";
+            if joined && words.len() > 2 {
+                let texts: Vec<&str> = words[1..].iter().map(|w| w.text.as_str()).collect();
+                scripts.push(texts.join(" "));
+            }
+            for word in &words[1..] {
+                let shell_script = SHELLS.contains(&name) || name == "eval";
+                if word.expands && shell_script {
+                    found.opaque.get_or_insert("a script is computed");
+                }
+                if word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c)) {
+                    scripts.push(word.text.clone());
+                }
+            }
+        }
+        let speaks = matches!(name, "echo" | "printf" | "cat");
+        if feeds_shell && speaks && words.len() > 1 {
+            let texts: Vec<&str> = words[1..].iter().map(|w| w.text.as_str()).collect();
+            scripts.push(texts.join(" "));
+        }
+        if reads_script(words) {
+            for redirection in part.redirections.iter().filter(|r| r.operator == "<<<") {
+                scripts.push(redirection.target.text.clone());
+            }
+        }
+    }
+    if feeds_shell {
+        found.opaque.get_or_insert("a shell reads its script from elsewhere");
+        scripts.extend(part.redirections.iter().filter_map(|r| r.body.clone()));
+    }
+    scripts
+}
+
+/// Whether some command in `words` is a shell that reads its script from its input.
+fn reads_script(words: &[Word]) -> bool {
+    heads(words).into_iter().any(|at| {
+        let words = &words[at..];
+        SHELLS.contains(&head_name(&words[0]))
+            && words[1..].iter().all(|w| w.text.starts_with('-') && w.text != "-c")
+    })
+}
+
+/// Places in `words` where a command begins: the first, and those after wrappers.
+fn heads(words: &[Word]) -> Vec<usize> {
+    let mut heads = Vec::new();
+    let mut seen = vec![false; words.len()];
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        if at >= words.len() || std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        heads.push(at);
+        let name = head_name(&words[at]);
+        if matches!(name, "find" | "fd" | "fdfind") {
+            let options = (at + 1..words.len())
+                .filter(|i| FIND_OPTIONS.contains(&words[*i].text.as_str()))
+                .map(|i| i + 1);
+            open.extend(options);
+        }
+        let wrapper = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name);
+        let operands = match wrapper {
+            Some((_, operands)) => *operands,
+            None if SHELLS.contains(&name) => 0,
+            None => continue,
+        };
+        let mut left = operands;
+        let mut after_option = false;
+        for (i, word) in words.iter().enumerate().skip(at + 1) {
+            let text = word.text.as_str();
+            if text.starts_with('-') && text.len() > 1 {
+                after_option = text != "--";
+                continue;
+            }
+            if text.contains('=') && !text.starts_with('/') {
+                after_option = false;
+                continue;
+            }
+            // After an option this may be its value or the command: it is taken for both.
+            open.push(i);
+            if after_option {
+                after_option = false;
+            } else if left > 0 {
+                left -= 1;
+            } else {
+                break;
+            }
+        }
+    }
+    heads.sort_unstable();
+    heads
+}

@@ -1,0 +1,220 @@
+//! What command lines are made of, as tables.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The parts of `text`, words joined by `|`, expanding words marked with `?`.
+fn parts(text: &str) -> Vec<String> {
+    parse(text)
+        .parts
+        .iter()
+        .map(|part| {
+            let words: Vec<String> = part
+                .words
+                .iter()
+                .map(|w| format!("{}{}", if w.expands { "?" } else { "" }, w.text))
+                .collect();
+            words.join("|")
+        })
+        .collect()
+}
+
+#[test]
+fn c3_command_lines_are_taken_apart() {
+    let table: &[(&str, &[&str])] = &[
+        ("", &[]),
+        ("   \t ", &[]),
+        ("# nothing", &[]),
+        ("ls", &["ls"]),
+        ("ls -la  src", &["ls|-la|src"]),
+        ("cargo test && cargo fmt", &["cargo|test", "cargo|fmt"]),
+        ("a || b; c | d |& e & f", &["a", "b", "c", "d", "e", "f"]),
+        ("a\nb\n\nc", &["a", "b", "c"]),
+        ("(a; b) && c", &["a", "b", "c"]),
+        ("echo 'a b' \"c d\"", &["echo|a b|c d"]),
+        ("echo a\\ b", &["echo|a b"]),
+        ("r\\m x", &["rm|x"]),
+        ("\"rm\" x", &["rm|x"]),
+        ("$'rm' x", &["rm|x"]),
+        ("$'\\x72\\155' x", &["rm|x"]),
+        ("r''m x", &["rm|x"]),
+        ("r\\\nm x", &["rm|x"]),
+        ("echo a # rm b", &["echo|a"]),
+        ("echo a#b", &["echo|a#b"]),
+        ("echo '$(rm x)'", &["echo|$(rm x)"]),
+        ("echo $(rm x)", &["rm|x", "echo|?$(rm x)"]),
+        ("echo \"$(rm x)\"", &["rm|x", "echo|?$(rm x)"]),
+        ("echo `rm x`", &["rm|x", "echo|?`rm x`"]),
+        ("echo ${A:-$(rm x)}", &["rm|x", "echo|?${A:-$(rm x)}"]),
+        ("cat <(rm x)", &["rm|x", "cat|?<(rm x)"]),
+        ("echo $HOME/x", &["echo|?$HOME/x"]),
+        ("ls *.rs", &["ls|?*.rs"]),
+        ("ls ~/x", &["ls|?~/x"]),
+        ("ls a~", &["ls|a~"]),
+        ("echo {a,b}", &["echo|?{a,b}"]),
+        ("find . -exec rm {} +", &["find|.|-exec|rm|{}|+"]),
+        ("if true; then rm x; fi", &["true", "rm|x"]),
+        ("f() { rm x; }; f", &["f", "rm|x", "f"]),
+        ("cargo test > out.txt 2>&1", &["cargo|test"]),
+        ("cargo test &> out.txt", &["cargo|test"]),
+        ("cat <<EOF\nrm x\nEOF\nls", &["cat", "ls"]),
+        ("cat <<EOF | sort\n$(rm x)\nEOF", &["cat", "sort", "rm|x"]),
+        ("cat <<'EOF'\n$(rm x)\nEOF", &["cat"]),
+        ("cat <<-EOF\n\ta\n\tEOF\nls", &["cat", "ls"]),
+        ("A=1 B=2 make", &["make"]),
+        ("echo 'open", &["echo|open"]),
+        ("case x in a) rm y;; esac", &["case|x|in|a", "rm|y"]),
+        ("échö ünï", &["échö|ünï"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(parts(text), *expected, "{text:?}");
+    }
+}
+
+#[test]
+fn c3_what_is_uncertain_is_marked() {
+    let unreadable = ["echo 'a", "echo \"a", "(a", "a)", "echo `a", "a >", "a=(b c)", "a\0b"];
+    for text in unreadable {
+        assert!(parse(text).unreadable.is_some(), "{text:?}");
+    }
+    let control = ["if a; then b; fi", "for x in a; do b; done", "! a", "{ a; }", "f() { a; }"];
+    for text in control {
+        assert!(parse(text).control, "{text:?}");
+    }
+    for text in ["$(a)", "`a`", "cat <(a)", "echo \"${x:-`a`}\""] {
+        assert!(parse(text).substitution, "{text:?}");
+    }
+    for text in ["cargo test", "a && b | c; d", "(a)", "a > b", "a 'x y'", "a <<'E'\n$x\nE"] {
+        assert!(parse(text).is_plain(), "{text:?}");
+    }
+    for text in ["A=1 a", "a $B", "a *", "a ~", "a {b,c}", "a > $B", "a <<E\n$x\nE"] {
+        assert!(!parse(text).is_plain(), "{text:?}");
+    }
+    let deep = format!("{}a{}", "$(".repeat(500), ")".repeat(500));
+    assert!(parse(&deep).unreadable.is_some());
+    assert!(parse(&"(".repeat(90_000)).unreadable.is_some());
+    assert!(parse(&"a;".repeat(40_000)).unreadable.is_some());
+}
+
+#[test]
+fn c3_redirections_tell_files_from_descriptors() {
+    let table = [
+        ("a > b", true, true),
+        ("a >> b", true, true),
+        ("a 2> b", true, true),
+        ("a &> b", true, true),
+        ("a >| b", true, true),
+        ("a >& b", true, true),
+        ("a < b", true, false),
+        ("a 2>&1", false, false),
+        ("a >&-", false, false),
+        ("a <<< b", false, false),
+        ("a << b", false, false),
+    ];
+    for (text, file, writes) in table {
+        let line = parse(text);
+        let redirection = &line.parts[0].redirections[0];
+        assert_eq!((redirection.is_file(), redirection.writes()), (file, writes), "{text:?}");
+    }
+}
+
+#[test]
+fn c3_reach_sees_through_disguises() {
+    let disguised = [
+        "rm x",
+        "/bin/rm x",
+        "r\\m x",
+        "'rm' x",
+        "$'r\\x6d' x",
+        "sudo rm x",
+        "sudo -u root rm x",
+        "env A=1 rm x",
+        "env -i A=1 rm x",
+        "command rm x",
+        "timeout 5 rm x",
+        "timeout -k 1 5 rm x",
+        "nice -n 5 rm x",
+        "nohup rm x &",
+        "time rm x",
+        "xargs -0 rm x",
+        "find . -name a -exec rm x {} ;",
+        "bash -c 'rm x'",
+        "bash -lc \"rm x\"",
+        "sh -c 'cd a && rm x'",
+        "sudo sh -c 'rm x'",
+        "eval rm x",
+        "eval 'rm x'",
+        "bash -c \"bash -c 'rm x'\"",
+        "echo $(rm x)",
+        "echo `rm x`",
+        "echo \"a `rm x` b\"",
+        "true && rm x",
+        "if true; then rm x; fi",
+        "f() { rm x; }; f",
+        "bash <<EOF\nrm x\nEOF",
+        "bash <<< 'rm x'",
+        "echo rm x | sh",
+        "echo 'rm x' | bash -s",
+        "A=1 rm x",
+        "(rm x)",
+        "busybox rm x",
+        "ssh host rm x",
+        "su root -c 'rm x'",
+    ];
+    for text in disguised {
+        let found = reach(&parse(text));
+        let seen = found.commands().any(|words| {
+            head_name(&words[0]) == "rm" && words.get(1).is_some_and(|w| w.text == "x")
+        });
+        assert!(seen, "{text:?} hides rm x: {found:?}");
+    }
+    for text in ["echo rm x", "grep rm x", "timeout 5 grep rm x", "ls /bin/rm", "env echo rm x"] {
+        let found = reach(&parse(text));
+        assert!(!found.commands().any(|words| head_name(&words[0]) == "rm"), "{text:?}");
+    }
+    for text in ["$X a", "$(which rm) a", "bash -c \"$X\"", "eval $X", "cat x | sh", "echo 'a"] {
+        assert!(reach(&parse(text)).opaque.is_some(), "{text:?}");
+    }
+    for text in ["ls", "echo $X", "bash script.sh", "cargo test | tail"] {
+        assert_eq!(reach(&parse(text)).opaque, None, "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn c3_the_lexer_is_total(text in "[ -~\\n\\t'\"`$(){}<>|&;\\\\é]{0,200}") {
+        let line = parse(&text);
+        prop_assert_eq!(&line, &parse(&text));
+        let _ = reach(&line);
+    }
+
+    #[test]
+    fn c3_any_text_is_taken_apart(text in any::<String>()) {
+        let _ = reach(&parse(&text));
+    }
+
+    #[test]
+    fn c3_joining_commands_joins_their_parts(
+        commands in proptest::collection::vec("[a-z]{1,5}( [a-z0-9=./-]{1,8}){0,3}", 1..6),
+        joint in proptest::sample::select(vec![" && ", " || ", "; ", " | ", "\n", " & "]),
+    ) {
+        let joined = parse(&commands.join(joint));
+        let alone: Vec<Vec<Word>> =
+            commands.iter().flat_map(|c| parse(c).parts).map(|p| p.words).collect();
+        if joined.control || commands.iter().any(|c| parse(c).control) {
+            return Ok(());
+        }
+        let together: Vec<Vec<Word>> = joined.parts.into_iter().map(|p| p.words).collect();
+        prop_assert_eq!(together, alone);
+    }
+
+    #[test]
+    fn c3_quoting_does_not_change_words(words in proptest::collection::vec("[ -~&&[^']]{1,12}", 1..5)) {
+        let quoted: Vec<String> = words.iter().map(|w| format!("'{w}'")).collect();
+        let line = parse(&quoted.join(" "));
+        let texts: Vec<&str> = line.parts[0].words.iter().map(|w| w.text.as_str()).collect();
+        prop_assert_eq!(texts, words.iter().map(String::as_str).collect::<Vec<_>>());
+        prop_assert!(line.is_plain());
+    }
+}

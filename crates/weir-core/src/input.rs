@@ -1,0 +1,181 @@
+//! All that can come in to a session: commands of people and answers of the world.
+//!
+//! One closed enum, so that a driver cannot forget one. Each input records at most one fact of its
+//! own; everything that follows is derived from state.
+
+use serde_json::Value;
+
+use crate::event::{CancelCause, CheckpointRestored, Decision, Note};
+use crate::governance::Cleaned;
+use crate::ids::{ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId};
+use crate::message::Block;
+use crate::model::Reply;
+use crate::session::SessionConfig;
+use crate::tool::{Clean, Inspection};
+
+/// Something that came in.
+#[derive(Debug)]
+pub enum Input {
+    /// From a person, a schedule, a face.
+    Command(Command),
+    /// From the world, to something that was owed.
+    Answer(Answer),
+    /// Time passed; nothing else happened.
+    Tick,
+}
+
+/// What a person or face can want.
+#[derive(Debug)]
+pub enum Command {
+    /// Begin the session.
+    Open {
+        /// Version of the program.
+        engine: String,
+        /// All settings.
+        config: Box<SessionConfig>,
+        /// The session it was forked from.
+        parent: Option<SessionId>,
+    },
+    /// Take the session up again after its program ended.
+    Resume {
+        /// Version of the program.
+        engine: String,
+    },
+    /// Change settings. Only between runs.
+    Configure {
+        /// What changes, in words.
+        reason: String,
+        /// All settings from now on.
+        config: Box<SessionConfig>,
+    },
+    /// Say something. While a run is on it is queued (L12).
+    Say {
+        /// What.
+        content: Vec<Block>,
+        /// Who.
+        by: String,
+    },
+    /// Take back a queued input.
+    Withdraw {
+        /// Which.
+        input: InputId,
+    },
+    /// Answer an approval.
+    Decide {
+        /// Which.
+        approval: ApprovalId,
+        /// How.
+        decision: Decision,
+        /// Who.
+        by: String,
+        /// Their words.
+        reason: Option<String>,
+    },
+    /// Answer a question.
+    Reply {
+        /// Which.
+        question: QuestionId,
+        /// With what.
+        answer: String,
+        /// Who.
+        by: String,
+    },
+    /// End the run now.
+    Cancel {
+        /// Why.
+        cause: CancelCause,
+        /// Who.
+        by: String,
+    },
+    /// Note that a person took changes back.
+    Restored(CheckpointRestored),
+}
+
+/// What the world answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// To `Look`: the notes as they are now, for every run-stable section that has any text.
+    Seen {
+        /// All of them; the session keeps what is new.
+        notes: Vec<Note>,
+    },
+    /// To `Prepare`: the request is encoded.
+    Prepared {
+        /// For which turn.
+        turn: TurnId,
+        /// Bytes of the body.
+        bytes: u64,
+        /// Bytes kept from the request before.
+        prefix_bytes: u64,
+        /// Bytes that should have been kept.
+        prefix_expected: u64,
+    },
+    /// To `Ask`: the model's reply or failure.
+    Replied {
+        /// For which turn.
+        turn: TurnId,
+        /// What came.
+        reply: Reply,
+        /// The blobs in which the engine put the reply's images, in their order.
+        images: Vec<BlobId>,
+        /// A random number, for jitter.
+        jitter: u64,
+    },
+    /// To `Inspect`: what was found about a call.
+    Inspected {
+        /// Which call.
+        call: CallId,
+        /// What was found.
+        inspection: Box<Inspection>,
+    },
+    /// To `Checkpoint`: the files are saved.
+    Saved {
+        /// Before which call.
+        call: CallId,
+        /// Under which name.
+        checkpoint: CheckpointId,
+        /// Which paths.
+        paths: Vec<String>,
+    },
+    /// To `Checkpoint`: they could not be saved, so the call does not run.
+    NotSaved {
+        /// Before which call.
+        call: CallId,
+        /// Why.
+        reason: String,
+    },
+    /// To `Run` or `Reconcile`: the call's result, through the filters.
+    Returned {
+        /// Which call.
+        call: CallId,
+        /// The result that is journaled.
+        clean: Clean,
+    },
+    /// To `Reconcile`: the call did not happen and may run.
+    NotRun {
+        /// Which call.
+        call: CallId,
+        /// How that is known.
+        evidence: String,
+    },
+    /// To `Reconcile`: it cannot be told.
+    Lost {
+        /// Which call.
+        call: CallId,
+        /// Why.
+        reason: String,
+    },
+    /// To `Verify`: the answer held against the schema.
+    Verified {
+        /// The value, or what is wrong.
+        result: Result<Value, String>,
+    },
+}
+
+/// Helper of drivers: the result of `cleaned`, with its file written or not.
+pub fn journaled(cleaned: Cleaned, file_written: bool) -> Clean {
+    match (file_written, cleaned.whole) {
+        (false, Some(whole)) => whole,
+        _ => cleaned.clean,
+    }
+}

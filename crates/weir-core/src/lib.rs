@@ -1,0 +1,17 @@
+//! The part of Weir that decides. Pure: no I/O, no clock, no randomness.
+#![warn(missing_docs)]
+
+pub mod effect;
+pub mod event;
+pub mod governance;
+pub mod ids;
+pub mod input;
+pub mod message;
+pub mod model;
+pub mod profile;
+pub mod prompt;
+pub mod record;
+pub mod secret;
+pub mod session;
+pub mod tool;
+pub mod view;

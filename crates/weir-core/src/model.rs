@@ -1,0 +1,296 @@
+//! What is asked of a model and what comes back.
+//!
+//! A [`ModelRequest`] is vendor-neutral; turning it into bytes is the work of a dialect in
+//! `weir-providers`. A [`Reply`] is total: a provider never returns an error, it returns
+//! [`Reply::Failed`] with a class that says whether trying again can help (L8).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{SessionId, TurnId};
+use crate::message::{Block, History, Seal};
+use crate::tool::ToolSpec;
+
+/// `provider/name`, as people write it (C4).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRef {
+    /// `anthropic`, `openai`, `script`, a name of the config, …
+    pub provider: String,
+    /// The vendor's name of the model.
+    pub name: String,
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.provider, self.name)
+    }
+}
+
+/// Prices in USD per million tokens. An unknown price is an absent [`Price`], never zero (L4).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Input that was not served from a cache.
+    pub input: f64,
+    /// Output, reasoning included.
+    pub output: f64,
+    /// Input read from the vendor's cache.
+    #[serde(default)]
+    pub cache_read: f64,
+    /// Input written to the vendor's cache.
+    #[serde(default)]
+    pub cache_write: f64,
+}
+
+/// What is known of a model: data, overridable in the config (V1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelInfo {
+    /// Its name.
+    pub model: ModelRef,
+    /// Context window in tokens.
+    pub window: u64,
+    /// Most tokens it writes in one reply.
+    pub max_output: u64,
+    /// What it costs, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// `tools`, `images`, `pdf`, `thinking`, `structured`.
+    #[serde(default)]
+    pub abilities: Vec<String>,
+}
+
+impl ModelInfo {
+    /// Whether the model has the named ability.
+    pub fn can(&self, ability: &str) -> bool {
+        self.abilities.iter().any(|a| a == ability)
+    }
+    /// Cost of `usage` in USD, where the price is known.
+    pub fn cost(&self, usage: &Usage) -> Option<f64> {
+        let price = self.price?;
+        let per = |tokens: u64, usd: f64| tokens as f64 * usd / 1e6;
+        Some(
+            per(usage.input, price.input)
+                + per(usage.output, price.output)
+                + per(usage.cache_read, price.cache_read)
+                + per(usage.cache_write, price.cache_write),
+        )
+    }
+}
+
+/// How much the model should think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// Not asked for.
+    #[default]
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// One request: everything the model is told. Each extends the one before (P2).
+#[derive(Debug, Clone)]
+pub struct ModelRequest {
+    /// Whose request; also the vendor's cache key where one exists (P3).
+    pub session: SessionId,
+    /// Which turn.
+    pub turn: TurnId,
+    /// Which model.
+    pub model: Arc<ModelInfo>,
+    /// System prompt: frozen for the session and profile.
+    pub system: Arc<str>,
+    /// Tools the model may call, in a fixed order.
+    pub tools: Arc<Vec<ToolSpec>>,
+    /// What was said, oldest first. Only ever extended.
+    pub history: History,
+    /// The recency anchor (L11): a last piece of user text after everything cached. Not part of
+    /// the prefix that must be kept.
+    pub tail: Option<Arc<str>>,
+    /// Thinking effort.
+    pub thinking: Thinking,
+}
+
+/// Tokens that a vendor reported for one reply. `input` excludes what the cache served or took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// Input tokens at full price.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    #[serde(default)]
+    pub cache_write: u64,
+    /// Of the output, what was reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: &Usage) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.reasoning += other.reasoning;
+    }
+    /// All tokens that count towards a token budget.
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It was done.
+    End,
+    /// It wants calls answered.
+    Calls,
+    /// It ran into its output limit.
+    MaxTokens,
+    /// It (or the vendor) refused.
+    Refusal,
+}
+
+/// A call in a reply, before the session has numbered it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplyCall {
+    /// The vendor's id; may be empty or doubled, the session repairs it.
+    pub wire_id: String,
+    /// Name of the tool as the model wrote it.
+    pub tool: String,
+    /// The arguments exactly as streamed. Parsed by the session's side with [`parse_arguments`].
+    pub arguments: String,
+    /// Vendor data that belongs to this call.
+    pub seal: Option<Seal>,
+}
+
+/// A piece of a reply, in the order the model wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ReplyBlock {
+    /// Text or thinking: anything but a call.
+    Said(Block),
+    /// A call.
+    Call(ReplyCall),
+    /// An image that the model made: its media type and bytes. The engine stores it as a blob.
+    Image {
+        /// IANA media type.
+        media_type: String,
+        /// The bytes.
+        data: Vec<u8>,
+    },
+}
+
+/// How a request failed. The class alone decides what happens next (L8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// 429: too many requests; retried, `Retry-After` honoured.
+    RateLimited,
+    /// 5xx, 529: retried.
+    Overloaded,
+    /// No connection, or it broke before a byte of the reply came: retried.
+    Network,
+    /// The stream ended before the reply was whole: retried; its calls are never run.
+    StreamCut,
+    /// Nothing came for the idle limit: retried.
+    Timeout,
+    /// The request was larger than the window.
+    ContextOverflow,
+    /// 401, 403, no key.
+    Auth,
+    /// 400 and what else the vendor will never accept.
+    InvalidRequest,
+    /// 404: no such model or endpoint.
+    NotFound,
+    /// The vendor's safety layer refused the request.
+    Refused,
+}
+
+impl FailureClass {
+    /// Whether the same request may succeed later.
+    pub fn is_retryable(self) -> bool {
+        match self {
+            FailureClass::RateLimited
+            | FailureClass::Overloaded
+            | FailureClass::Network
+            | FailureClass::StreamCut
+            | FailureClass::Timeout => true,
+            FailureClass::ContextOverflow
+            | FailureClass::Auth
+            | FailureClass::InvalidRequest
+            | FailureClass::NotFound
+            | FailureClass::Refused => false,
+        }
+    }
+}
+
+/// What came back. Never an `Err`: a failure is data with a class.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// A whole reply.
+    Whole {
+        /// Its pieces in order.
+        blocks: Vec<ReplyBlock>,
+        /// Why it ended.
+        stop: Stop,
+        /// What the vendor reported.
+        usage: Usage,
+    },
+    /// No whole reply.
+    Failed {
+        /// What kind of failure.
+        class: FailureClass,
+        /// A sentence: what failed and why, in the vendor's words where there are any. No secrets.
+        message: String,
+        /// The vendor's wish, in milliseconds.
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// Streamed text or progress; never journaled.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    /// The model writes.
+    Text(String),
+    /// The model thinks.
+    Thinking(String),
+    /// The model has begun a call of this tool.
+    CallBegun(String),
+}
+
+/// Parses streamed arguments. Empty text counts as no arguments.
+///
+/// # Errors
+/// The parser's message, in words the model can act on (L9).
+pub fn parse_arguments(text: &str) -> Result<serde_json::Value, String> {
+    if text.trim().is_empty() {
+        return Ok(serde_json::json!({}));
+    }
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(value @ serde_json::Value::Object(_)) => Ok(value),
+        Ok(other) => Err(format!(
+            "The arguments must be one JSON object; this is {}.",
+            match other {
+                serde_json::Value::Null => "null",
+                serde_json::Value::Bool(_) => "a boolean",
+                serde_json::Value::Number(_) => "a number",
+                serde_json::Value::String(_) => "a string",
+                serde_json::Value::Array(_) => "an array",
+                serde_json::Value::Object(_) => "an object",
+            }
+        )),
+        Err(error) => Err(format!("The arguments are not valid JSON: {error}.")),
+    }
+}

@@ -1,0 +1,214 @@
+//! What an agent is allowed and how long it may go on: profiles, permission modes, limits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tool::Group;
+
+/// How much passes without asking (C3).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermissionMode {
+    /// Reads only.
+    Plan,
+    /// Reads inside the workspace pass, everything else asks.
+    #[default]
+    Ask,
+    /// Reads and writes inside the workspace pass, everything else asks.
+    AutoEdit,
+    /// Everything passes but deny rules, protected paths and the hard floor.
+    Full,
+}
+
+impl PermissionMode {
+    /// All of them, narrowest first.
+    pub const ALL: [PermissionMode; 4] =
+        [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AutoEdit, PermissionMode::Full];
+
+    /// The word people write.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PermissionMode::Plan => "plan",
+            PermissionMode::Ask => "ask",
+            PermissionMode::AutoEdit => "auto-edit",
+            PermissionMode::Full => "full",
+        }
+    }
+}
+
+impl std::str::FromStr for PermissionMode {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        PermissionMode::ALL.into_iter().find(|m| m.as_str() == text).ok_or_else(|| {
+            format!("{text:?} is not a permission mode; it is one of plan, ask, auto-edit, full")
+        })
+    }
+}
+
+impl std::fmt::Display for PermissionMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Every bound of a run, in one struct (L4). `None` and 0 mean "no such bound" where the field
+/// says so.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Model calls per run; at 60 % of it one note asks the agent to wrap up.
+    pub max_iterations: u32,
+    /// Calls of tools per run; `None`: no bound.
+    pub max_tool_calls: Option<u32>,
+    /// Errors in a row that end the run; 0: off.
+    pub consecutive_mistake_limit: u32,
+    /// Least milliseconds between two iterations; 0: off.
+    pub rate_limit_ms: u64,
+    /// Deepest sub-agent.
+    pub max_subtask_depth: u32,
+    /// Reads in flight at once.
+    pub parallel_calls: u32,
+    /// Most USD a run may cost; `None`: no bound.
+    pub budget_usd: Option<f64>,
+    /// Most tokens a run may use; `None`: no bound.
+    pub budget_tokens: Option<u64>,
+    /// Wall time of a run in milliseconds; `None`: no bound.
+    pub run_timeout_ms: Option<u64>,
+    /// Wall time of a call in milliseconds, where its tool sets none.
+    pub tool_timeout_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_iterations: 25,
+            max_tool_calls: None,
+            consecutive_mistake_limit: 0,
+            rate_limit_ms: 0,
+            max_subtask_depth: 2,
+            parallel_calls: 8,
+            budget_usd: None,
+            budget_tokens: None,
+            run_timeout_ms: None,
+            tool_timeout_ms: 120_000,
+        }
+    }
+}
+
+/// Which tools, sections and rules an agent has (P7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Role definition: section 1 of the prompt.
+    pub role: String,
+    /// Custom instructions of the profile: part of section 14.
+    #[serde(default)]
+    pub instructions: String,
+    /// Groups whose tools it has.
+    pub groups: Vec<Group>,
+    /// Tools it has besides those of its groups.
+    #[serde(default)]
+    pub extra_tools: Vec<String>,
+    /// Tools it has not, whatever its groups.
+    #[serde(default)]
+    pub denied_tools: Vec<String>,
+    /// Permission mode, where it sets one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<PermissionMode>,
+    /// Model, where it sets one: `provider/name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// `max_iterations`, where it sets one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Kind of workspace whose conventions stand in the prompt: `notes` or `code`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conventions: Option<String>,
+}
+
+impl Profile {
+    /// Whether a tool of this name and group is one of the profile's.
+    pub fn has(&self, tool: &str, group: Group) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == tool);
+        !named(&self.denied_tools) && (self.groups.contains(&group) || named(&self.extra_tools))
+    }
+}
+
+/// The profiles that every installation has.
+pub fn built_in_profiles() -> Vec<Profile> {
+    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
+    let profile = |name: &str, description: &str, role: &str, groups: &[Group]| Profile {
+        name: name.into(),
+        description: description.into(),
+        role: role.into(),
+        instructions: String::new(),
+        groups: groups.to_vec(),
+        extra_tools: Vec::new(),
+        denied_tools: Vec::new(),
+        permission: None,
+        model: None,
+        max_iterations: None,
+        conventions: None,
+    };
+    let safe_agent_tools = ["attempt_completion", "ask_followup_question", "update_todo_list"];
+    let talking = || safe_agent_tools.iter().map(ToString::to_string).collect::<Vec<_>>();
+    vec![
+        profile(
+            "agent",
+            "Does a task in the workspace with every kind of tool.",
+            "You are Weir, an agent that does the person's task in their workspace: you look before \
+             you act, change only what the task needs, and say plainly what you did and what you \
+             could not do.",
+            &[Read, Vault, Edit, Web, Agent, Mcp, Skill],
+        ),
+        Profile {
+            extra_tools: talking(),
+            permission: Some(PermissionMode::Plan),
+            ..profile(
+                "ask",
+                "Answers questions about the workspace; cannot change anything.",
+                "You are Weir, answering questions about the person's workspace. You can read and \
+                 search it; you cannot change it. Ground each answer in what you read and name the \
+                 files.",
+                &[Read, Vault],
+            )
+        },
+        Profile {
+            extra_tools: talking(),
+            permission: Some(PermissionMode::Plan),
+            ..profile(
+                "plan",
+                "Studies the workspace and writes a plan; changes nothing.",
+                "You are Weir, planning a piece of work. Read what you need, then answer with a \
+                 plan: steps in order, the files each touches, the risks, and how to check the \
+                 result. You change nothing.",
+                &[Read, Vault, Web],
+            )
+        },
+        Profile {
+            max_iterations: Some(200),
+            conventions: Some("code".into()),
+            ..profile(
+                "code",
+                "Works on a code repository: reads, edits, runs and tests.",
+                "You are Weir, a careful software engineer at work in the person's repository. You \
+                 follow its conventions, make the smallest change that solves the problem, and run \
+                 its checks before you say that it works.",
+                &[Read, Edit, Web, Agent, Mcp, Skill],
+            )
+        },
+        profile(
+            "assistant",
+            "A personal assistant: conversation, notes and errands.",
+            "You are Weir, a personal assistant. You are brief and friendly, you remember what the \
+             person told you in this conversation, and you ask before you do anything on their \
+             behalf that others would notice.",
+            &[Read, Vault, Edit, Web, Agent],
+        ),
+    ]
+}

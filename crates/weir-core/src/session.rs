@@ -1,0 +1,476 @@
+//! The session machine: folds a journal and says what the world still owes it (L1, L2).
+//!
+//! [`Session::handle`] takes one input from outside, records at most one fact for it, and then
+//! derives everything that follows from state alone; [`Session::todo`] is a pure function of state.
+//! So a session dropped after any line of its journal and replayed goes on where it stopped. There
+//! is no I/O, clock or randomness here: time and jitter come in as arguments.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::{CancelCause, Denial, Event, RunFinished};
+use crate::governance::rules::{Rule, RuleSet};
+use crate::governance::{Permit, RecentCall};
+use crate::ids::{
+    ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
+};
+use crate::message::{Block, History, Media};
+use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
+use crate::profile::{Limits, PermissionMode, Profile};
+use crate::tool::{Control, EffectClass, Inspection, PlanItem, ToolSpec};
+
+mod apply;
+mod calls;
+mod derive;
+mod handle;
+mod limits;
+mod todo;
+mod turns;
+
+pub use calls::NOT_RECORDED;
+
+/// All settings of a session. Journaled whole, so that a replay never depends on today's files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionConfig {
+    /// Root of its workspace.
+    pub workspace: String,
+    /// Which tools, sections and rules the agent has.
+    pub profile: Profile,
+    /// The model it speaks with.
+    pub model: ModelInfo,
+    /// How much that model should think.
+    #[serde(default)]
+    pub thinking: Thinking,
+    /// How much passes without asking.
+    pub permission: PermissionMode,
+    /// Rules from every source.
+    pub rules: RuleSet,
+    /// Every bound.
+    pub limits: Limits,
+    /// The tools that the model is told of, in a fixed order; no other may be called.
+    pub tools: Vec<ToolSpec>,
+    /// The system prompt: sections 1 to 8, frozen (P2).
+    pub system: String,
+    /// Results with more characters are externalised; 0: never (X1).
+    pub externalize_over: usize,
+    /// JSON Schema of the final answer, where one is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// Any denial fails the run.
+    #[serde(default)]
+    pub strict: bool,
+    /// Somebody can answer approvals and questions. If not, an ask is a denial at once and a
+    /// question ends the run (C2).
+    pub attended: bool,
+}
+
+/// What a session is doing (L2). Computed, never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Nothing is owed: it waits for input.
+    Idle,
+    /// The model is asked or writes.
+    Streaming,
+    /// Calls are looked at or run.
+    ExecutingTools,
+    /// A person is needed before anything goes on.
+    PendingApproval,
+    /// A run is being ended.
+    Stopped,
+}
+
+/// One conversation: the fold of its journal.
+#[derive(Debug, Clone)]
+pub struct Session {
+    id: SessionId,
+    config: Option<Arc<SessionConfig>>,
+    model: Arc<ModelInfo>,
+    system: Arc<str>,
+    tools: Arc<Vec<ToolSpec>>,
+    visible: Vec<String>,
+    facts: Seq,
+    last: Timestamp,
+    title: String,
+    history: History,
+    media: BTreeSet<BlobId>,
+    quarantined: BTreeSet<BlobId>,
+    /// What the model is told at the start of the next turn.
+    pending: Vec<Block>,
+    told: BTreeMap<String, String>,
+    queue: VecDeque<Queued>,
+    next: Counters,
+    run: Option<Run>,
+    turn: Option<Turn>,
+    plan: Vec<PlanItem>,
+    tail: Option<Arc<str>>,
+    recent: VecDeque<RecentCall>,
+    changes: u64,
+    unknown: Vec<String>,
+    usage: Usage,
+    cost: Option<f64>,
+    wire_ids: BTreeSet<String>,
+    /// Tokens per byte of request, learned from what vendors report.
+    tokens_per_byte: f64,
+    requested_bytes: u64,
+    prefix_break: Option<String>,
+    finished: Option<RunFinished>,
+    /// Images of the last reply that have no fact of their own yet.
+    images_due: VecDeque<(TurnId, Media)>,
+    /// Calls whose permit was taken in this life of the program. Not part of the fold.
+    issued: BTreeSet<CallId>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    turn: u32,
+    call: u32,
+    run: u32,
+    input: u32,
+    asked: u32,
+}
+
+/// An input that was accepted and not yet delivered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Queued {
+    /// Its number.
+    pub input: InputId,
+    /// What was said.
+    pub content: Vec<Block>,
+}
+
+#[derive(Debug, Clone)]
+struct Run {
+    id: RunId,
+    started: Timestamp,
+    /// Time in which no program had the session: does not count towards its wall time.
+    away_ms: u64,
+    phase: Phase,
+    cancel: Option<(CancelCause, String)>,
+    iterations: u32,
+    turn_started: Option<Timestamp>,
+    tool_calls: u32,
+    over_limit: bool,
+    mistakes: u32,
+    mistake_texts: Vec<String>,
+    soft_said: bool,
+    nudged: bool,
+    unanswered: bool,
+    mismatches: u32,
+    usage: Usage,
+    cost: Option<f64>,
+    text: String,
+    output: Option<Value>,
+    denials: Vec<Denial>,
+    changed: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    /// The scene is looked at.
+    Look,
+    /// A turn may begin.
+    Between,
+    /// A turn is under way.
+    Turning,
+    /// The final answer is held against the schema.
+    Verify,
+    /// Nothing more happens but `run.finished`.
+    Ending(crate::event::RunStatus, Option<String>),
+}
+
+#[derive(Debug, Clone)]
+struct Turn {
+    id: TurnId,
+    stage: TurnStage,
+    /// A request that is due is not prepared before this moment (back-off).
+    not_before: Timestamp,
+    attempts: u32,
+    calls: Vec<Call>,
+    /// How many of `calls` have their `call.proposed`.
+    proposed: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TurnStage {
+    Due,
+    Thinking,
+    Working,
+}
+
+/// One call of the current turn.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Its number.
+    pub id: CallId,
+    /// The tool, as the model wrote it.
+    pub tool: String,
+    /// The arguments.
+    pub input: Value,
+    /// The parser's message when they were not JSON.
+    pub broken: Option<String>,
+    /// What was found about it, once it was judged.
+    pub inspection: Option<Arc<Inspection>>,
+    stage: Stage,
+    confirmed: bool,
+    saved: bool,
+    started: Option<Timestamp>,
+    approval: Option<ApprovalId>,
+    rules: Vec<Rule>,
+    ask_reason: String,
+    question: Option<QuestionId>,
+    result: Option<(bool, Vec<Block>)>,
+    mistake: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    /// To be looked at.
+    Proposed,
+    /// A person must be asked; the request is not journaled yet.
+    Ask,
+    /// A person is being asked.
+    Asking,
+    /// It may run.
+    Ready,
+    /// It will be answered with this text and never run.
+    Refused(String),
+    /// It may have happened.
+    Started,
+    /// It had started before a crash.
+    Reconciling,
+    /// Its question waits for an answer.
+    Questioning,
+    /// Its question was answered.
+    Answered(String),
+    /// It is answered.
+    Done,
+}
+
+impl Session {
+    /// A session without a journal.
+    pub fn new(id: SessionId) -> Session {
+        let model = ModelInfo {
+            model: crate::model::ModelRef { provider: String::new(), name: String::new() },
+            window: 0,
+            max_output: 0,
+            price: None,
+            abilities: Vec::new(),
+        };
+        Session {
+            id,
+            config: None,
+            model: Arc::new(model),
+            system: Arc::from(""),
+            tools: Arc::new(Vec::new()),
+            visible: Vec::new(),
+            facts: 0,
+            last: Timestamp::default(),
+            title: String::new(),
+            history: Arc::new(Vec::new()),
+            media: BTreeSet::new(),
+            quarantined: BTreeSet::new(),
+            pending: Vec::new(),
+            told: BTreeMap::new(),
+            queue: VecDeque::new(),
+            next: Counters::default(),
+            run: None,
+            turn: None,
+            plan: Vec::new(),
+            tail: None,
+            recent: VecDeque::new(),
+            changes: 0,
+            unknown: Vec::new(),
+            usage: Usage::default(),
+            cost: Some(0.0),
+            wire_ids: BTreeSet::new(),
+            tokens_per_byte: 0.28,
+            requested_bytes: 0,
+            prefix_break: None,
+            finished: None,
+            images_due: VecDeque::new(),
+            issued: BTreeSet::new(),
+        }
+    }
+
+    /// The fold of a journal.
+    pub fn replay<'a>(
+        id: SessionId,
+        facts: impl IntoIterator<Item = (Timestamp, &'a Event)>,
+    ) -> Session {
+        let mut session = Session::new(id);
+        for (ts, event) in facts {
+            session.apply(ts, event);
+        }
+        session
+    }
+
+    /// Folds one more fact in. Facts that were returned by [`Session::handle`] are already in.
+    pub fn apply(&mut self, ts: Timestamp, event: &Event) {
+        apply::apply(self, ts, event);
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+    /// Its settings, once it was opened.
+    pub fn config(&self) -> Option<&Arc<SessionConfig>> {
+        self.config.as_ref()
+    }
+    /// Number of facts.
+    pub fn facts(&self) -> Seq {
+        self.facts
+    }
+    /// Time of the last fact.
+    pub fn last(&self) -> Timestamp {
+        self.last
+    }
+    /// First words of its first input.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+    /// What the model has been told and said.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+    /// Blobs that the history mentions.
+    pub fn media(&self) -> &BTreeSet<BlobId> {
+        &self.media
+    }
+    /// Inputs that wait to be delivered.
+    pub fn queued(&self) -> &VecDeque<Queued> {
+        &self.queue
+    }
+    /// The run that is under way.
+    pub fn run(&self) -> Option<RunId> {
+        self.run.as_ref().map(|run| run.id)
+    }
+    /// How the last run ended.
+    pub fn finished(&self) -> Option<&RunFinished> {
+        self.finished.as_ref()
+    }
+    /// The last text of the run under way: its final answer, once it has one.
+    pub fn answer_text(&self) -> Option<&str> {
+        self.run.as_ref().map(|run| run.text.as_str())
+    }
+    /// The task list.
+    pub fn plan(&self) -> &[PlanItem] {
+        &self.plan
+    }
+    /// Tokens of the whole session.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+    /// Cost of the whole session, where every price is known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.cost
+    }
+    /// Model calls of the run under way.
+    pub fn iterations(&self) -> u32 {
+        self.run.as_ref().map_or(0, |run| run.iterations)
+    }
+    /// Errors in a row of the run under way.
+    pub fn mistakes(&self) -> u32 {
+        self.run.as_ref().map_or(0, |run| run.mistakes)
+    }
+    /// A call of the current turn.
+    pub fn call(&self, id: CallId) -> Option<&Call> {
+        self.turn.as_ref()?.calls.iter().find(|call| call.id == id)
+    }
+    /// The call that an open approval is about.
+    pub fn approval(&self, id: &ApprovalId) -> Option<&Call> {
+        let calls = &self.turn.as_ref()?.calls;
+        calls.iter().find(|call| call.stage == Stage::Asking && call.approval.as_ref() == Some(id))
+    }
+    /// The question that waits for an answer.
+    pub fn open_question(&self) -> Option<(&QuestionId, &Control)> {
+        let calls = &self.turn.as_ref()?.calls;
+        let call = calls.iter().find(|call| call.stage == Stage::Questioning)?;
+        let control = call.inspection.as_ref()?.effects.control.as_ref()?;
+        Some((call.question.as_ref()?, control))
+    }
+    /// The specification of a tool that this session has.
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// What it is doing.
+    pub fn status(&self) -> Status {
+        let Some(run) = &self.run else { return Status::Idle };
+        if run.cancel.is_some() || matches!(run.phase, Phase::Ending(..)) {
+            return Status::Stopped;
+        }
+        let Some(turn) = &self.turn else { return Status::Streaming };
+        if turn.stage != TurnStage::Working {
+            return Status::Streaming;
+        }
+        let waiting = |c: &Call| matches!(c.stage, Stage::Asking | Stage::Questioning);
+        let working = |c: &Call| {
+            matches!(c.stage, Stage::Proposed | Stage::Ready | Stage::Started | Stage::Reconciling)
+        };
+        let mut scope = turn.scope(&self.tools);
+        if scope.clone().any(waiting) && !scope.any(working) {
+            return Status::PendingApproval;
+        }
+        Status::ExecutingTools
+    }
+
+    /// The request of the turn that is due: it extends the one before (P2).
+    pub fn request(&self, turn: TurnId) -> Option<ModelRequest> {
+        self.turn.as_ref().filter(|t| t.id == turn)?;
+        Some(ModelRequest {
+            session: self.id.clone(),
+            turn,
+            model: self.model.clone(),
+            system: self.system.clone(),
+            tools: self.tools.clone(),
+            history: self.history.clone(),
+            tail: self.tail.clone(),
+            thinking: self.config.as_ref().map_or(Thinking::Off, |config| config.thinking),
+        })
+    }
+
+    /// The right to run a started call: once per call and life of the program (G1).
+    pub fn permit(&mut self, id: CallId) -> Option<Permit> {
+        let call = self.call(id)?;
+        if call.stage != Stage::Started || self.issued.contains(&id) {
+            return None;
+        }
+        let inspection = call.inspection.as_ref()?;
+        let judged = (inspection.effects.clone(), inspection.class);
+        let permit =
+            Permit::mint(self.id.clone(), id, call.tool.clone(), call.input.clone(), judged);
+        self.issued.insert(id);
+        Some(permit)
+    }
+
+    /// Whether everything so far must be durable before this call runs (D3): pure reads wait for
+    /// no sync of their own.
+    pub fn waits_for_disk(&self, id: CallId) -> bool {
+        let inspection = self.call(id).and_then(|call| call.inspection.as_ref());
+        inspection.is_none_or(|i| i.class != EffectClass::Read || i.effects.changes_world())
+    }
+}
+
+impl Call {
+    /// When it started.
+    pub fn started(&self) -> Option<Timestamp> {
+        self.started
+    }
+    /// Whether it is still unanswered and may have happened.
+    pub fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Started | Stage::Reconciling)
+    }
+    /// Why a person is asked, while one is.
+    pub fn ask_reason(&self) -> &str {
+        &self.ask_reason
+    }
+    /// The allow rules that "session" and "always" would add.
+    pub fn offered_rules(&self) -> &[Rule] {
+        &self.rules
+    }
+}

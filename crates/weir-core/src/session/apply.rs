@@ -1,0 +1,494 @@
+//! The fold: what each fact means for the state. One exhaustive match; total.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::event::{
+    ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
+    HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
+    RunStarted, RunStatus, SceneSeen, TurnStarted,
+};
+use crate::event::CancelCause;
+use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
+use crate::ids::{CallId, Timestamp};
+use crate::message::{Block, Message, plain_text};
+use crate::record::sha256_hex;
+use crate::tool::{EffectClass, PlanItem, PlanStatus};
+
+use super::calls::unknown_text;
+use super::turns::without_media;
+use super::{Call, Phase, Queued, Run, Session, SessionConfig, Stage, Turn, TurnStage};
+
+/// Corrections that a final answer may need before the run fails (`--output-schema`).
+const MISMATCHES_MAX: u32 = 2;
+/// Gates whose refusal is a mistake of the model rather than a denial.
+const NO_DENIAL: [&str; 3] = ["known", "arguments", "repetition"];
+
+pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
+    let before = s.last;
+    s.facts += 1;
+    s.last = ts;
+    match event {
+        Event::SessionOpened(f) => configure(s, &f.config),
+        Event::SessionConfigured(f) => {
+            s.prefix_break = Some(f.reason.clone());
+            configure(s, &f.config);
+        }
+        Event::SessionResumed(_) => resumed(s, ts.ms_since(before)),
+        Event::InputAccepted(f) => {
+            s.next.input = f.input.0;
+            if s.title.is_empty() {
+                let text = plain_text(&f.content);
+                s.title = text.lines().next().unwrap_or_default().chars().take(80).collect();
+            }
+            s.queue.push_back(Queued { input: f.input, content: f.content.clone() });
+        }
+        Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
+        Event::RunStarted(f) => run_started(s, ts, f),
+        Event::SceneSeen(f) => scene_seen(s, f),
+        Event::TurnStarted(f) => turn_started(s, ts, f),
+        Event::ModelRequested(f) => {
+            s.requested_bytes = f.bytes;
+            s.prefix_break = None;
+            if let Some(turn) = &mut s.turn {
+                turn.stage = TurnStage::Thinking;
+            }
+        }
+        Event::ModelRetried(f) => {
+            if let Some(turn) = &mut s.turn {
+                turn.attempts = f.attempt;
+                turn.stage = TurnStage::Due;
+                turn.not_before = ts.plus_ms(f.wait_ms);
+            }
+        }
+        Event::ModelFailed(f) => {
+            s.turn = None;
+            s.end(RunStatus::Failed, Some(f.message.clone()));
+        }
+        Event::ModelReplied(f) => s.fold_reply(f),
+        Event::ImageProduced(_) => {
+            s.images_due.pop_front();
+        }
+        Event::HistoryQuarantined(f) => quarantine(s, f),
+        Event::CallProposed(_) => {
+            if let Some(turn) = &mut s.turn {
+                turn.proposed += 1;
+            }
+        }
+        Event::CallJudged(f) => judged(s, f),
+        Event::ApprovalRequested(f) => {
+            s.next.asked += 1;
+            with_call(s, f.call, |call| {
+                call.stage = Stage::Asking;
+                call.approval = Some(f.approval.clone());
+                call.rules.clone_from(&f.rules);
+            });
+        }
+        Event::ApprovalResolved(f) => approval_resolved(s, f),
+        Event::CheckpointTaken(f) => with_call(s, f.call, |call| call.saved = true),
+        Event::CheckpointRestored(f) => {
+            let text = format!(
+                "Note: {} took changes back in these files: {}. Read them again before you rely \
+                 on them.",
+                f.by,
+                f.paths.join(", ")
+            );
+            s.pending.push(Block::text(text));
+        }
+        Event::CallStarted(f) => with_call(s, f.call, |call| {
+            call.stage = Stage::Started;
+            call.started = Some(ts);
+        }),
+        Event::CallReconciled(f) => {
+            s.issued.remove(&f.call);
+            with_call(s, f.call, |call| call.stage = Stage::Started);
+        }
+        Event::CallFinished(f) => call_finished(s, f),
+        Event::CallUnknown(f) => call_unknown(s, f),
+        Event::QuestionAsked(f) => {
+            s.next.asked += 1;
+            with_call(s, f.call, |call| {
+                call.stage = Stage::Questioning;
+                call.question = Some(f.question.clone());
+            });
+        }
+        Event::QuestionAnswered(f) => question_answered(s, f),
+        Event::PlanUpdated(f) => {
+            s.plan.clone_from(&f.items);
+            s.tail = anchor(&f.items).map(Arc::from);
+        }
+        Event::OutputChecked(f) => output_checked(s, f),
+        Event::LimitReached(f) => limit_reached(s, f),
+        Event::AlertRaised(_) => (),
+        Event::CancelRequested(f) => {
+            if let Some(run) = &mut s.run {
+                run.cancel = Some((f.cause, f.by.clone()));
+            }
+        }
+        Event::RunFinished(f) => run_finished(s, f),
+    }
+}
+
+fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut Call)) {
+    let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+    if let Some(call) = calls.into_iter().find(|call| call.id == id) {
+        change(call);
+    }
+}
+
+fn configure(s: &mut Session, config: &SessionConfig) {
+    s.model = Arc::new(config.model.clone());
+    if *s.system != *config.system {
+        s.system = Arc::from(config.system.as_str());
+    }
+    if *s.tools != config.tools {
+        s.tools = Arc::new(config.tools.clone());
+    }
+    s.visible = config.tools.iter().map(|tool| tool.name.clone()).collect();
+    s.config = Some(Arc::new(config.clone()));
+}
+
+/// A program took the session up: what was in flight is owed again, what may have happened is to
+/// be found out (D4, D5). Counters stay (L4).
+fn resumed(s: &mut Session, gap_ms: u64) {
+    s.issued.clear();
+    let Some(run) = &mut s.run else { return };
+    run.away_ms += gap_ms;
+    let Some(turn) = &mut s.turn else { return };
+    if turn.stage == TurnStage::Thinking {
+        turn.stage = TurnStage::Due;
+    }
+    for call in &mut turn.calls {
+        let read = call.inspection.as_ref().is_some_and(|i| i.class == EffectClass::Read);
+        if call.stage == Stage::Started && !read && !call.asks_person() {
+            call.stage = Stage::Reconciling;
+        }
+    }
+}
+
+fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
+    s.next.run = f.run.0;
+    s.finished = None;
+    let phase = if s.turn.is_some() { Phase::Turning } else { Phase::Look };
+    s.run = Some(Run {
+        id: f.run,
+        started: ts,
+        away_ms: 0,
+        phase,
+        cancel: None,
+        iterations: 0,
+        turn_started: None,
+        tool_calls: 0,
+        over_limit: false,
+        mistakes: 0,
+        mistake_texts: Vec::new(),
+        soft_said: false,
+        nudged: false,
+        unanswered: false,
+        mismatches: 0,
+        usage: crate::model::Usage::default(),
+        cost: Some(0.0),
+        text: String::new(),
+        output: None,
+        denials: Vec::new(),
+        changed: BTreeSet::new(),
+    });
+}
+
+fn scene_seen(s: &mut Session, f: &SceneSeen) {
+    for note in &f.notes {
+        s.told.insert(note.section.clone(), note.text.clone());
+        s.pending.push(Block::text(note.text.clone()));
+    }
+    if let Some(run) = &mut s.run {
+        run.phase = Phase::Between;
+    }
+}
+
+fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
+    s.next.turn = f.turn.0;
+    let pending = std::mem::take(&mut s.pending);
+    if !pending.is_empty() {
+        s.push(Message::user(pending));
+    }
+    for input in &f.inputs {
+        if let Some(at) = s.queue.iter().position(|queued| queued.input == *input) {
+            if let Some(queued) = s.queue.remove(at) {
+                s.push(Message::user(queued.content));
+            }
+        }
+    }
+    s.turn = Some(Turn {
+        id: f.turn,
+        stage: TurnStage::Due,
+        not_before: Timestamp::default(),
+        attempts: 0,
+        calls: Vec::new(),
+        proposed: 0,
+    });
+    if let Some(run) = &mut s.run {
+        run.phase = Phase::Turning;
+        run.iterations = f.iteration;
+        run.turn_started = Some(ts);
+    }
+}
+
+fn quarantine(s: &mut Session, f: &HistoryQuarantined) {
+    let why: String = f.message.chars().take(200).collect();
+    for message in Arc::make_mut(&mut s.history) {
+        let mut found = Vec::new();
+        super::turns::media_of(&message.blocks, &mut found);
+        if found.iter().any(|blob| f.blobs.contains(blob)) {
+            let blocks = without_media(&message.blocks, &f.blobs, &why);
+            *message = Arc::new(Message { role: message.role, blocks });
+        }
+    }
+    s.quarantined.extend(f.blobs.iter().cloned());
+    s.media.retain(|blob| !f.blobs.contains(blob));
+    s.prefix_break = Some(format!("an attachment was withheld: {why}"));
+    if let Some(turn) = &mut s.turn {
+        turn.stage = TurnStage::Due;
+    }
+}
+
+fn judged(s: &mut Session, f: &CallJudged) {
+    let changes_before = s.changes;
+    let poll = s.call(f.call).and_then(|call| s.tool(&call.tool)).is_some_and(|t| t.poll);
+    let mut recent = None;
+    let mut denial = None;
+    let reason = f.reason.clone().unwrap_or_default();
+    with_call(s, f.call, |call| {
+        recent = Some(RecentCall {
+            tool: call.tool.clone(),
+            input: crate::governance::canonical(&call.input),
+            words: words(&f.inspection.effects.searches),
+            changes_before,
+            result: None,
+            changed: false,
+            poll,
+        });
+        call.inspection = Some(Arc::new((*f.inspection).clone()));
+        call.stage = match f.verdict {
+            Verdict::Allow => Stage::Ready,
+            Verdict::Ask => Stage::Ask,
+            Verdict::Deny => Stage::Refused(format!("Denied: {reason}")),
+        };
+        call.ask_reason.clone_from(&reason);
+        let gate = f.gate.clone().unwrap_or_default();
+        if f.verdict == Verdict::Deny && !NO_DENIAL.contains(&gate.as_str()) {
+            denial = Some(Denial {
+                call: call.id,
+                tool: call.tool.clone(),
+                summary: f.inspection.summary.clone(),
+                by: gate,
+                reason: reason.clone(),
+            });
+        }
+    });
+    if let Some(recent) = recent {
+        s.recent.push_back(recent);
+        while s.recent.len() > RECENT_CALLS {
+            s.recent.pop_front();
+        }
+    }
+    if let Some(run) = &mut s.run {
+        run.tool_calls += 1;
+        run.denials.extend(denial);
+        let by_limits = f.gate.as_deref() == Some("limits");
+        run.over_limit |= by_limits && f.verdict == Verdict::Deny;
+    }
+}
+
+/// Lower-cased words, sorted, each once.
+fn words(texts: &[String]) -> Vec<String> {
+    let split = |text: &String| {
+        let lower = text.to_lowercase();
+        lower
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    texts.iter().flat_map(split).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn approval_resolved(s: &mut Session, f: &ApprovalResolved) {
+    let mut denial = None;
+    let mut rules = Vec::new();
+    let cancelled = f.decision == Decision::Cancelled;
+    with_call(s, f.call, |call| {
+        if f.decision.allows() {
+            call.stage = Stage::Ready;
+            call.confirmed = true;
+            rules.clone_from(&call.rules);
+            return;
+        }
+        let why = f.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
+        let text = match f.decision {
+            Decision::Cancelled => "Not run: the run was ended first.".to_string(),
+            Decision::Expired => "Denied: nobody answered in time.".to_string(),
+            _ if f.by == NOBODY => format!(
+                "Denied: {} needs a person's approval, and nobody can be asked in this run. Do \
+                 what can be done without it, and say what is left.",
+                call.tool
+            ),
+            _ => format!("Denied by {}{why}", f.by),
+        };
+        denial = Some(Denial {
+            call: call.id,
+            tool: call.tool.clone(),
+            summary: call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default(),
+            by: f.by.clone(),
+            reason: f.reason.clone().unwrap_or_else(|| call.ask_reason.clone()),
+        });
+        call.stage = Stage::Refused(text);
+    });
+    if f.decision.allows() {
+        // A person has seen the state of things: what was unknown is settled (D4).
+        s.unknown.clear();
+    }
+    if matches!(f.decision, Decision::Session | Decision::Always) {
+        if let Some(config) = &mut s.config {
+            for rule in rules {
+                Arc::make_mut(config).rules.add(rule);
+            }
+        }
+    }
+    if let Some(run) = s.run.as_mut().filter(|_| !cancelled) {
+        run.denials.extend(denial);
+        run.unanswered |= f.by == NOBODY;
+    }
+}
+
+fn call_finished(s: &mut Session, f: &CallFinished) {
+    let cancelled = s.run.as_ref().is_some_and(|run| run.cancel.is_some());
+    let mut changed_world = false;
+    let mut ran = false;
+    let mut input = String::new();
+    with_call(s, f.call, |call| {
+        call.mistake = !f.ok && !cancelled && call.stage != Stage::Proposed;
+        ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
+        changed_world = f.ok
+            && ran
+            && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
+        input = crate::governance::canonical(&call.input);
+        call.stage = Stage::Done;
+        call.result = Some((f.ok, f.result.clone()));
+    });
+    if changed_world {
+        s.changes += 1;
+    }
+    let same = |r: &&mut RecentCall| r.tool == f.tool && r.input == input;
+    if let Some(recent) = s.recent.iter_mut().rev().find(same) {
+        recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
+        recent.changed = changed_world;
+    }
+    if let Some(run) = &mut s.run {
+        run.changed.extend(f.changed.iter().cloned());
+    }
+    fold_turn_if_done(s);
+}
+
+fn call_unknown(s: &mut Session, f: &CallUnknown) {
+    let mut unknown = None;
+    with_call(s, f.call, |call| {
+        let class = call.inspection.as_ref().map(|i| i.class);
+        let text = unknown_text(&f.reason, class);
+        unknown = Some(call.canonical());
+        call.stage = Stage::Done;
+        call.result = Some((false, vec![Block::text(text)]));
+    });
+    s.unknown.extend(unknown);
+    fold_turn_if_done(s);
+}
+
+fn fold_turn_if_done(s: &mut Session) {
+    let done = |turn: &Turn| {
+        turn.proposed == turn.calls.len() && turn.calls.iter().all(|c| c.stage == Stage::Done)
+    };
+    if s.turn.as_ref().is_some_and(done) {
+        s.fold_turn();
+    }
+}
+
+fn question_answered(s: &mut Session, f: &QuestionAnswered) {
+    let question = f.question.clone();
+    let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+    for call in calls.filter(|call| call.question.as_ref() == Some(&question)) {
+        call.stage = match &f.answer {
+            Some(answer) => Stage::Answered(format!("The person answered: {answer}")),
+            None => Stage::Refused("The question was not answered: the run was ended.".into()),
+        };
+    }
+    if let Some(input) = f.input {
+        s.queue.retain(|queued| queued.input != input);
+    }
+}
+
+/// The task list as the model sees it at the end of every request (L11).
+fn anchor(items: &[PlanItem]) -> Option<String> {
+    if items.is_empty() {
+        return None;
+    }
+    let mut text = String::from("Task list (keep it current with update_todo_list):");
+    for item in items {
+        let mark = match item.status {
+            PlanStatus::Pending => "[ ]",
+            PlanStatus::InProgress => "[>]",
+            PlanStatus::Done => "[x]",
+        };
+        text.push_str(&format!("\n{mark} {}", item.text));
+    }
+    Some(text)
+}
+
+fn output_checked(s: &mut Session, f: &OutputChecked) {
+    let Some(run) = &mut s.run else { return };
+    run.output.clone_from(&f.output);
+    let Some(mismatch) = &f.mismatch else {
+        s.end(RunStatus::Completed, None);
+        return;
+    };
+    run.mismatches += 1;
+    if run.mismatches > MISMATCHES_MAX {
+        let text = format!("The final answer does not match the output schema: {mismatch}");
+        s.end(RunStatus::Failed, Some(text));
+        return;
+    }
+    run.phase = Phase::Between;
+    s.pending.push(Block::text(format!(
+        "Your final answer must be one JSON value that matches the schema, and nothing else. \
+         {mismatch} Answer again."
+    )));
+}
+
+fn limit_reached(s: &mut Session, f: &LimitReached) {
+    let Some(config) = s.config.clone() else { return };
+    let Some(run) = &mut s.run else { return };
+    match f.level {
+        Level::Soft => {
+            run.soft_said = true;
+            let left = (f64::from(config.limits.max_iterations) - f.value).max(0.0);
+            s.pending.push(Block::text(format!(
+                "Note: {} of {} model calls of this run are used. Wrap up: finish what matters \
+                 most within the {left} that are left, then give the result.",
+                f.value, config.limits.max_iterations
+            )));
+        }
+        Level::Hard if f.limit == "run_timeout" => {
+            run.cancel = Some((CancelCause::Timeout, "the time limit".into()));
+        }
+        Level::Hard => {
+            let (status, text) = run.limit_end(&config, f);
+            s.end(status, Some(text));
+        }
+    }
+}
+
+fn run_finished(s: &mut Session, f: &RunFinished) {
+    s.run = None;
+    s.finished = Some(f.clone());
+    if s.open_question().is_none() {
+        s.turn = None;
+    }
+}

@@ -1,0 +1,242 @@
+//! What follows from state alone: one fact at a time, until nothing follows.
+//!
+//! Because each derived fact is a function of the state before it, a session that was dropped
+//! between any two of them derives the rest when it is replayed.
+
+use crate::event::{
+    ApprovalResolved, Decision, Event, ImageProduced, NOBODY, PlanUpdated, QuestionAnswered,
+    QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger, TurnStarted,
+};
+use crate::event::CancelCause;
+use crate::ids::{RunId, Timestamp, TurnId};
+use crate::message::plain_text;
+use crate::tool::Control;
+
+use super::calls::answered;
+use super::{Call, Phase, Run, Session, Stage, Turn, TurnStage, limits};
+
+/// The next fact that follows, if any.
+pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
+    session.config.as_ref()?;
+    if let Some((turn, media)) = session.images_due.front() {
+        let (media_type, blob) = (media.media_type.clone(), media.blob.clone());
+        return Some(ImageProduced { turn: *turn, media_type, blob }.into());
+    }
+    let Some(run) = &session.run else { return begin(session) };
+    if run.cancel.is_some() {
+        return settle(session, run);
+    }
+    if let Phase::Ending(status, error) = &run.phase {
+        return Some(finish(run, *status, error.clone()));
+    }
+    limits::overtime(session, now).or_else(|| match &run.phase {
+        Phase::Look | Phase::Verify | Phase::Ending(..) => None,
+        Phase::Between => between(session, run, now),
+        Phase::Turning => {
+            let turn = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working)?;
+            working(session, run, turn)
+        }
+    })
+}
+
+/// An idle session with input starts a run.
+fn begin(session: &Session) -> Option<Event> {
+    session.queue.front()?;
+    let waiting = session.open_question().is_some();
+    let trigger = if waiting { Trigger::Resume } else { Trigger::User };
+    Some(RunStarted { run: RunId(session.next.run + 1), trigger }.into())
+}
+
+/// Between two turns: limits, pace, then the next turn.
+fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
+    if let Some(event) = limits::hard(session).or_else(|| limits::soft(session)) {
+        return Some(event);
+    }
+    if limits::next_turn_at(session).is_some_and(|at| now < at) {
+        return None;
+    }
+    Some(
+        TurnStarted {
+            turn: TurnId(session.next.turn + 1),
+            iteration: run.iterations + 1,
+            inputs: session.queue.iter().map(|queued| queued.input).collect(),
+        }
+        .into(),
+    )
+}
+
+fn working(session: &Session, run: &Run, turn: &Turn) -> Option<Event> {
+    if let Some(call) = turn.calls.get(turn.proposed) {
+        return Some(call.proposal(turn.id));
+    }
+    let completed = |c: &Call| {
+        c.stage == Stage::Done
+            && c.result.as_ref().is_some_and(|(ok, _)| *ok)
+            && matches!(c.control(), Some(Control::Complete { .. }))
+    };
+    let done = turn.calls.iter().any(completed);
+    let cap = session.config.as_ref().map_or(1, |c| c.limits.parallel_calls.max(1)) as usize;
+    let running = turn.calls.iter().filter(|call| call.is_running()).count();
+    for call in turn.scope(&session.tools) {
+        let waits = call.stage == Stage::Proposed;
+        if done && waits {
+            let text = "Skipped: the task was completed by an earlier call of the same reply.";
+            return Some(session.refusal(call.id, text).into());
+        }
+        if call.stage == Stage::Ready && call.fails().is_none() && running >= cap {
+            continue;
+        }
+        if let Some(event) = step(session, run, call) {
+            return Some(event);
+        }
+    }
+    None
+}
+
+/// What follows for one call.
+fn step(session: &Session, run: &Run, call: &Call) -> Option<Event> {
+    let attended = session.config.as_ref().is_some_and(|config| config.attended);
+    match &call.stage {
+        Stage::Proposed | Stage::Reconciling | Stage::Done => None,
+        Stage::Ask => session.approval_request(call),
+        Stage::Asking if attended => None,
+        // Fail closed: nobody can be asked, so the answer is no, at once (C2, G4).
+        Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
+            approval: call.approval.clone()?,
+            call: call.id,
+            decision: Decision::Deny,
+            by: NOBODY.into(),
+            reason: Some("nobody can be asked in this run".into()),
+        })),
+        Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        Stage::Ready => session.ready(call),
+        Stage::Started => started(session, call),
+        Stage::Questioning => questioning(session, run, attended, call),
+        Stage::Answered(text) => {
+            Some(answered(call.id, call.tool.clone(), true, text).into())
+        }
+    }
+}
+
+fn started(session: &Session, call: &Call) -> Option<Event> {
+    match call.control() {
+        Some(Control::Ask { text, options, multiple }) => Some(
+            QuestionAsked {
+                question: session.question_id(session.next.asked + 1),
+                call: call.id,
+                text: text.clone(),
+                options: options.clone(),
+                multiple: *multiple,
+            }
+            .into(),
+        ),
+        Some(Control::Plan { items }) if session.plan != *items => {
+            Some(PlanUpdated { items: items.clone(), call: call.id }.into())
+        }
+        Some(Control::Plan { .. } | Control::Complete { .. }) | None => None,
+    }
+}
+
+/// An open question takes the next input as its answer; where nobody attends, the run ends and the
+/// question stays open (L13).
+fn questioning(session: &Session, run: &Run, attended: bool, call: &Call) -> Option<Event> {
+    if let Some(queued) = session.queue.front() {
+        return Some(
+            QuestionAnswered {
+                question: call.question.clone()?,
+                answer: Some(plain_text(&queued.content)),
+                by: "person".into(),
+                input: Some(queued.input),
+            }
+            .into(),
+        );
+    }
+    if attended {
+        return None;
+    }
+    let Some(Control::Ask { text, .. }) = call.control() else { return None };
+    let error = format!("A question is open: {text}");
+    Some(finish(run, RunStatus::NeedsInput, Some(error)))
+}
+
+/// A run that is cancelled: everything open is settled, each journaled, then it ends (L14).
+fn settle(session: &Session, run: &Run) -> Option<Event> {
+    let (cause, by) = run.cancel.as_ref()?;
+    if let Some(turn) = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working) {
+        if let Some(call) = turn.calls.get(turn.proposed) {
+            return Some(call.proposal(turn.id));
+        }
+        for call in turn.calls.iter().filter(|call| call.stage != Stage::Done) {
+            match settled(session, call, by) {
+                Some(event) => return Some(event),
+                None if call.is_running() && !call.asks_person() => (),
+                None => return None,
+            }
+        }
+        if turn.calls.iter().any(Call::is_running) {
+            return None;
+        }
+    }
+    let (status, error) = match cause {
+        CancelCause::Cancelled => (RunStatus::Cancelled, format!("Cancelled by {by}.")),
+        CancelCause::Paused => (
+            RunStatus::Paused,
+            format!("Weir was paused by {by}. `weir release` lets runs start again."),
+        ),
+        CancelCause::Timeout => (RunStatus::Limit, "The run's time is over.".to_string()),
+    };
+    Some(finish(run, status, Some(error)))
+}
+
+fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
+    match &call.stage {
+        Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
+            approval: call.approval.clone()?,
+            call: call.id,
+            decision: Decision::Cancelled,
+            by: by.into(),
+            reason: None,
+        })),
+        Stage::Questioning => Some(
+            QuestionAnswered {
+                question: call.question.clone()?,
+                answer: None,
+                by: by.into(),
+                input: None,
+            }
+            .into(),
+        ),
+        Stage::Started if call.asks_person() => {
+            Some(session.refusal(call.id, "Not asked: the run was ended.").into())
+        }
+        Stage::Started | Stage::Reconciling | Stage::Done => None,
+        Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        Stage::Proposed | Stage::Ask | Stage::Ready | Stage::Answered(_) => {
+            Some(session.refusal(call.id, "Not run: the run was ended first.").into())
+        }
+    }
+}
+
+fn finish(run: &Run, status: RunStatus, error: Option<String>) -> Event {
+    let unanswered = status == RunStatus::Completed && run.unanswered;
+    let (status, error) = if unanswered {
+        let why = "A call needed a person's approval and nobody could be asked.";
+        (RunStatus::NeedsInput, Some(why.to_string()))
+    } else {
+        (status, error)
+    };
+    RunFinished {
+        run: run.id,
+        status,
+        text: run.text.clone(),
+        output: run.output.clone(),
+        usage: run.usage,
+        cost_usd: run.cost,
+        iterations: run.iterations,
+        tool_calls: run.tool_calls,
+        denials: run.denials.clone(),
+        changed_files: run.changed.iter().cloned().collect(),
+        error,
+    }
+    .into()
+}

@@ -1,0 +1,362 @@
+//! What comes in: one input, at most one fact of its own. Stale answers record nothing.
+
+use crate::event::{
+    CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested, CheckpointTaken,
+    Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn, ModelFailed, ModelReplied,
+    ModelRequested, ModelRetried, OutputChecked, QuestionAnswered, SceneSeen, SessionConfigured,
+    SessionOpened, SessionResumed,
+};
+use crate::governance::{CallFacts, GateContext, judge};
+use crate::ids::{BlobId, CallId, InputId, Timestamp, TurnId};
+use crate::input::{Answer, Command, Input};
+use crate::message::{Block, CallBlock, Role};
+use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
+use crate::tool::{Clean, Inspection};
+
+use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
+use super::{Phase, Session, Stage, Turn, TurnStage};
+
+impl Session {
+    /// Takes one input and returns the facts that follow, already folded in. The driver appends
+    /// them, then publishes them, then does what [`Session::todo`] says.
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Event> {
+        let outside = match input {
+            Input::Command(command) => self.command(command),
+            Input::Answer(answer) => self.answer(now, answer),
+            Input::Tick => None,
+        };
+        let mut facts = Vec::new();
+        if let Some(event) = outside {
+            self.apply(now, &event);
+            facts.push(event);
+        }
+        while let Some(event) = super::derive::next(self, now) {
+            self.apply(now, &event);
+            facts.push(event);
+        }
+        facts
+    }
+
+    fn command(&mut self, command: Command) -> Option<Event> {
+        if let Command::Open { engine, config, parent } = command {
+            let fresh = self.config.is_none();
+            return fresh.then(|| {
+                Event::from(SessionOpened {
+                    workspace: config.workspace.clone(),
+                    profile: config.profile.name.clone(),
+                    permission: config.permission,
+                    model: config.model.model.to_string(),
+                    engine,
+                    tools: config.tools.iter().map(|tool| tool.name.clone()).collect(),
+                    parent,
+                    config,
+                })
+            });
+        }
+        self.config.as_ref()?;
+        match command {
+            Command::Open { .. } => None,
+            Command::Resume { engine } => {
+                Some(SessionResumed { engine, run: self.run() }.into())
+            }
+            Command::Configure { reason, config } => {
+                self.run.is_none().then(|| SessionConfigured { reason, config }.into())
+            }
+            Command::Say { content, by } => {
+                let input = InputId(self.next.input + 1);
+                Some(InputAccepted { input, content, by }.into())
+            }
+            Command::Withdraw { input } => {
+                let queued = self.queue.iter().any(|queued| queued.input == input);
+                queued.then(|| InputWithdrawn { input }.into())
+            }
+            Command::Decide { approval, decision, by, reason } => {
+                let call = self.approval(&approval)?;
+                // A lasting answer needs a rule that would have allowed this very call (G4).
+                let lasting = matches!(decision, Decision::Session | Decision::Always);
+                let decision =
+                    if lasting && call.rules.is_empty() { Decision::Once } else { decision };
+                let call = call.id;
+                Some(Event::ApprovalResolved(crate::event::ApprovalResolved {
+                    approval,
+                    call,
+                    decision,
+                    by,
+                    reason,
+                }))
+            }
+            Command::Reply { question, answer, by } => {
+                let (open, _) = self.open_question()?;
+                let matches = *open == question && self.run.is_some();
+                matches.then(|| {
+                    QuestionAnswered { question, answer: Some(answer), by, input: None }.into()
+                })
+            }
+            Command::Cancel { cause, by } => {
+                let run = self.run.as_ref()?;
+                run.cancel.is_none().then(|| CancelRequested { cause, by }.into())
+            }
+            Command::Restored(restored) => Some(restored.into()),
+        }
+    }
+
+    fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
+        match answer {
+            Answer::Seen { notes } => {
+                let run = self.run.as_ref().filter(|run| run.phase == Phase::Look)?;
+                let _ = run;
+                let new = |section: &str, text: &str| {
+                    self.told.get(section).is_none_or(|told| told != text)
+                };
+                let notes = notes.into_iter().filter(|n| new(&n.section, &n.text)).collect();
+                Some(SceneSeen { notes }.into())
+            }
+            Answer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
+                self.in_stage(turn, TurnStage::Due)?;
+                let lost = (prefix_bytes < prefix_expected).then(|| {
+                    let unknown = || "the history was rendered differently".to_string();
+                    self.prefix_break.clone().unwrap_or_else(unknown)
+                });
+                Some(
+                    ModelRequested {
+                        turn,
+                        provider: self.model.model.provider.clone(),
+                        model: self.model.model.name.clone(),
+                        bytes,
+                        prefix_bytes,
+                        tokens_estimated: (bytes as f64 * self.tokens_per_byte) as u64,
+                        prefix_lost: lost,
+                    }
+                    .into(),
+                )
+            }
+            Answer::Replied { turn, reply, images, jitter } => {
+                self.in_stage(turn, TurnStage::Thinking)?;
+                Some(self.replied(turn, reply, &images, jitter))
+            }
+            Answer::Inspected { call, inspection } => self.inspected(call, inspection),
+            Answer::Saved { call, checkpoint, paths } => {
+                let found = self.call(call)?;
+                (found.stage == Stage::Ready && !found.saved)
+                    .then(|| CheckpointTaken { checkpoint, call, paths }.into())
+            }
+            Answer::NotSaved { call, reason } => {
+                self.call(call).filter(|c| c.stage == Stage::Ready && !c.saved)?;
+                let text = format!(
+                    "Not run: the files it touches could not be saved first ({reason}). Nothing \
+                     was changed."
+                );
+                Some(self.refusal(call, &text).into())
+            }
+            Answer::Returned { call, clean } => self.returned(now, call, clean),
+            Answer::NotRun { call, evidence } => {
+                self.call(call).filter(|c| c.stage == Stage::Reconciling)?;
+                Some(CallReconciled { call, evidence }.into())
+            }
+            Answer::Lost { call, reason } => {
+                let found = self.call(call).filter(|c| c.is_running())?;
+                Some(CallUnknown { call, tool: found.tool.clone(), reason }.into())
+            }
+            Answer::Verified { result } => {
+                self.run.as_ref().filter(|run| run.phase == Phase::Verify)?;
+                let (output, mismatch) = match result {
+                    Ok(output) => (Some(output), None),
+                    Err(mismatch) => (None, Some(mismatch)),
+                };
+                Some(OutputChecked { output, mismatch }.into())
+            }
+        }
+    }
+
+    fn in_stage(&self, turn: TurnId, stage: TurnStage) -> Option<&Turn> {
+        let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
+        let found = self.turn.as_ref().filter(|t| t.id == turn && t.stage == stage)?;
+        (run.phase == Phase::Turning).then_some(found)
+    }
+
+    fn replied(&self, turn: TurnId, reply: Reply, images: &[BlobId], jitter: u64) -> Event {
+        let (blocks, stop, usage) = match reply {
+            Reply::Whole { blocks, stop, usage } => (blocks, stop, usage),
+            Reply::Failed { class, message, retry_after_ms } => {
+                return self.failed(turn, class, message, (retry_after_ms, jitter));
+            }
+        };
+        let mut next_call = self.next.call;
+        let mut used = std::collections::HashSet::new();
+        let mut images = images.iter();
+        let mut content = Vec::new();
+        for block in blocks {
+            match block {
+                ReplyBlock::Said(Block::Text { text, .. }) if text.is_empty() => (),
+                ReplyBlock::Said(block) => content.push(block),
+                ReplyBlock::Call(call) => {
+                    next_call += 1;
+                    let block = self.number(CallId(next_call), call, &mut used);
+                    content.push(Block::Call(block));
+                }
+                ReplyBlock::Image { media_type, data } => {
+                    if let Some(blob) = images.next() {
+                        let media = crate::message::Media {
+                            media_type,
+                            blob: blob.clone(),
+                            bytes: data.len() as u64,
+                            name: None,
+                        };
+                        content.push(Block::Image { media });
+                    }
+                }
+            }
+        }
+        let cost_usd = self.model.cost(&usage);
+        ModelReplied { turn, content, stop, usage, cost_usd }.into()
+    }
+
+    /// Numbers a call, repairs a missing or doubled id, and parses its arguments (L9).
+    fn number(
+        &self,
+        call: CallId,
+        reply: ReplyCall,
+        used: &mut std::collections::HashSet<String>,
+    ) -> CallBlock {
+        let taken = |id: &str| id.is_empty() || self.wire_ids.contains(id) || used.contains(id);
+        let wire_id = if taken(&reply.wire_id) {
+            // Session and call number make it unique; the prefix is what vendors' own ids look like.
+            format!("call_{}_{}", short(self.id.as_str()), call)
+        } else {
+            reply.wire_id
+        };
+        used.insert(wire_id.clone());
+        let (input, broken) = match parse_arguments(&reply.arguments) {
+            Ok(input) => (input, None),
+            Err(message) => (serde_json::json!({}), Some(message)),
+        };
+        CallBlock { call, wire_id, tool: reply.tool, input, broken, seal: reply.seal }
+    }
+
+    fn failed(
+        &self,
+        turn: TurnId,
+        class: FailureClass,
+        message: String,
+        (retry_after_ms, jitter): (Option<u64>, u64),
+    ) -> Event {
+        let attempt = self.turn.as_ref().map_or(0, |t| t.attempts) + 1;
+        if class.is_retryable() && attempt < RETRY_ATTEMPTS_MAX {
+            if let Some(wait_ms) = retry_wait_ms(attempt, retry_after_ms, jitter) {
+                return ModelRetried { turn, attempt, class, wait_ms, message }.into();
+            }
+        }
+        if class == FailureClass::InvalidRequest {
+            let blobs = self.newest_media();
+            if !blobs.is_empty() {
+                return HistoryQuarantined { turn, blobs, message }.into();
+            }
+        }
+        ModelFailed { turn, class, message: advice(class, &message, attempt) }.into()
+    }
+
+    /// Attachments of the newest message that has any and was not quarantined yet.
+    fn newest_media(&self) -> Vec<BlobId> {
+        for message in self.history.iter().rev().filter(|m| m.role == Role::User) {
+            let mut found = Vec::new();
+            super::turns::media_of(&message.blocks, &mut found);
+            found.retain(|blob| !self.quarantined.contains(blob));
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    fn inspected(&self, id: CallId, inspection: Box<Inspection>) -> Option<Event> {
+        let config = self.config.as_ref()?;
+        let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
+        let call = self.call(id).filter(|call| call.stage == Stage::Proposed)?;
+        let facts = CallFacts {
+            call: id,
+            tool: &call.tool,
+            input: &call.input,
+            broken: call.broken.as_deref(),
+            inspection: &inspection,
+        };
+        let judgement = judge(
+            &facts,
+            &GateContext {
+                visible: &self.visible,
+                mode: config.permission,
+                rules: &config.rules,
+                limits: &config.limits,
+                tool_calls: run.tool_calls,
+                recent: &self.recent,
+                changes: self.changes,
+                unknown: &self.unknown,
+            },
+        );
+        Some(
+            CallJudged {
+                call: id,
+                verdict: judgement.verdict,
+                gate: judgement.gate,
+                rule: judgement.rule,
+                reason: judgement.reason,
+                gates: judgement.gates,
+                inspection,
+            }
+            .into(),
+        )
+    }
+
+    fn returned(&self, now: Timestamp, id: CallId, clean: Clean) -> Option<Event> {
+        let call = self.call(id).filter(|call| call.is_running())?;
+        Some(
+            CallFinished {
+                call: id,
+                tool: call.tool.clone(),
+                ok: clean.ok,
+                summary: clean.summary,
+                result: clean.blocks,
+                confirmed: call.confirmed,
+                bytes: clean.bytes,
+                duration_ms: call.started.map_or(0, |started| now.ms_since(started)),
+                externalized: clean.externalized,
+                full: clean.full,
+                changed: clean.changed,
+            }
+            .into(),
+        )
+    }
+}
+
+/// At most the last 8 characters of an id.
+fn short(id: &str) -> String {
+    let tail: Vec<char> = id.chars().filter(char::is_ascii_alphanumeric).collect();
+    tail[tail.len().saturating_sub(8)..].iter().collect()
+}
+
+/// What a person can do about a failure that retries do not cure (L8).
+fn advice(class: FailureClass, message: &str, attempts: u32) -> String {
+    let what_to_do = match class {
+        FailureClass::Auth => "Check the key: `weir auth list` shows which is used.",
+        FailureClass::NotFound => {
+            "Check the model's name and the endpoint: `weir models --probe` lists what it has."
+        }
+        FailureClass::ContextOverflow => {
+            "The conversation no longer fits the model's window. Start a new session, or use a \
+             model with a larger window."
+        }
+        FailureClass::InvalidRequest => {
+            "The provider will not accept this request. `weir doctor` checks the endpoint; \
+             another model may accept it."
+        }
+        FailureClass::Refused => "The provider declined to answer. Rephrase the task.",
+        FailureClass::RateLimited | FailureClass::Overloaded => {
+            "The provider is busy. Try again later: `weir run --resume` goes on here."
+        }
+        FailureClass::Network | FailureClass::StreamCut | FailureClass::Timeout => {
+            "Check the connection and the endpoint: `weir doctor`. `weir run --resume` goes on \
+             here."
+        }
+    };
+    let tried = if attempts > 1 { format!(" (tried {attempts} times)") } else { String::new() };
+    format!("{}{tried}. {what_to_do}", message.trim_end_matches('.'))
+}

@@ -1,0 +1,145 @@
+//! The table of limits (L4): every bound of a run, checked in one place between turns.
+
+use crate::event::{Event, Level, LimitReached, RunStatus};
+use crate::ids::Timestamp;
+
+use super::{Run, Session, SessionConfig};
+
+/// Share of `max_iterations` at which the agent is asked to wrap up.
+pub(super) const SOFT_SHARE: f64 = 0.6;
+
+/// One row of the table: the name of the bound, where the run is, and the bound, where it is set.
+struct Row {
+    limit: &'static str,
+    value: f64,
+    max: Option<f64>,
+    status: RunStatus,
+    why: &'static str,
+}
+
+fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
+    let limits = &config.limits;
+    let row = |limit, value, max, status, why| Row { limit, value, max, status, why };
+    let mistakes = limits.consecutive_mistake_limit;
+    vec![
+        row(
+            "consecutive_mistake_limit",
+            f64::from(run.mistakes),
+            (mistakes > 0).then(|| f64::from(mistakes)),
+            RunStatus::Limit,
+            "errors in a row",
+        ),
+        row(
+            "max_tool_calls",
+            f64::from(run.tool_calls),
+            limits.max_tool_calls.filter(|_| run.over_limit).map(f64::from),
+            RunStatus::Limit,
+            "calls of tools",
+        ),
+        row(
+            "max_iterations",
+            f64::from(run.iterations),
+            Some(f64::from(limits.max_iterations)),
+            RunStatus::Limit,
+            "model calls",
+        ),
+        row(
+            "budget_tokens",
+            run.usage.total() as f64,
+            limits.budget_tokens.map(|tokens| tokens as f64),
+            RunStatus::Budget,
+            "tokens",
+        ),
+        row(
+            "budget_usd",
+            // An unknown price is never "free": without a token budget beside it the run cannot
+            // be held to a sum, so it does not start.
+            run.cost.filter(|_| config.model.price.is_some()).unwrap_or(f64::MAX),
+            limits.budget_usd.filter(|_| {
+                limits.budget_tokens.is_none() || config.model.price.is_some()
+            }),
+            RunStatus::Budget,
+            "USD",
+        ),
+    ]
+}
+
+/// The first hard limit that the run has reached.
+pub(super) fn hard(session: &Session) -> Option<Event> {
+    let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
+    table(run, config).into_iter().find_map(|row| {
+        let max = row.max.filter(|max| row.value >= *max)?;
+        Some(reached(row.limit, Level::Hard, row.value.min(f64::from(u32::MAX)), max))
+    })
+}
+
+/// The soft limit, once.
+pub(super) fn soft(session: &Session) -> Option<Event> {
+    let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
+    let max = (f64::from(config.limits.max_iterations) * SOFT_SHARE).ceil();
+    let value = f64::from(run.iterations);
+    (!run.soft_said && value >= max && max >= 1.0)
+        .then(|| reached("max_iterations", Level::Soft, value, max))
+}
+
+/// The wall time of the run, once it is over.
+pub(super) fn overtime(session: &Session, now: Timestamp) -> Option<Event> {
+    let deadline = deadline(session)?;
+    let run = session.run.as_ref()?;
+    let max = session.config.as_ref()?.limits.run_timeout_ms?;
+    let spent = now.ms_since(run.started).saturating_sub(run.away_ms);
+    (now >= deadline).then(|| {
+        reached("run_timeout", Level::Hard, spent as f64, max as f64)
+    })
+}
+
+/// When the run's wall time is over.
+pub(super) fn deadline(session: &Session) -> Option<Timestamp> {
+    let run = session.run.as_ref()?;
+    let timeout = session.config.as_ref()?.limits.run_timeout_ms?;
+    Some(run.started.plus_ms(timeout.saturating_add(run.away_ms)))
+}
+
+/// When the next turn may begin (`rate_limit_ms`).
+pub(super) fn next_turn_at(session: &Session) -> Option<Timestamp> {
+    let rate = session.config.as_ref()?.limits.rate_limit_ms;
+    let last = session.run.as_ref()?.turn_started?;
+    (rate > 0).then(|| last.plus_ms(rate))
+}
+
+fn reached(limit: &str, level: Level, value: f64, max: f64) -> Event {
+    LimitReached { limit: limit.into(), level, value, max }.into()
+}
+
+impl Run {
+    /// Status and sentence for a run that ends at this limit.
+    pub(super) fn limit_end(
+        &self,
+        config: &SessionConfig,
+        limit: &LimitReached,
+    ) -> (RunStatus, String) {
+        if limit.limit == "run_timeout" {
+            let text = format!("The run's time is over ({} ms).", limit.max);
+            return (RunStatus::Limit, text);
+        }
+        if limit.limit == "budget_usd" && config.model.price.is_none() {
+            let text = format!(
+                "The price of {} is unknown, so a budget in USD cannot be held. Give its price in \
+                 the config, or a budget in tokens.",
+                config.model.model
+            );
+            return (RunStatus::Budget, text);
+        }
+        let row = table(self, config).into_iter().find(|row| row.limit == limit.limit);
+        let (status, what) = row.map_or((RunStatus::Limit, ""), |row| (row.status, row.why));
+        let mut text = format!(
+            "Stopped at the limit {}: {} of {} {what}.",
+            limit.limit, limit.value, limit.max
+        );
+        if limit.limit == "consecutive_mistake_limit" {
+            text.push_str(" The errors: ");
+            text.push_str(&self.mistake_texts.join("; "));
+        }
+        (status, text)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the world still owes the session: a pure function of state.
+
+use crate::effect::Effect;
+use crate::ids::Timestamp;
+use crate::tool::ToolSpec;
+
+use super::{Call, Phase, Session, Stage, Turn, TurnStage, limits};
+
+impl Session {
+    /// Everything that is owed now. What a driver has in flight and does not find here is to be
+    /// cancelled.
+    pub fn todo(&self) -> Vec<Effect> {
+        let Some(run) = &self.run else { return Vec::new() };
+        let mut owed = Vec::new();
+        if run.cancel.is_some() {
+            let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+            owed.extend(calls.filter_map(Call::ending));
+            return owed;
+        }
+        owed.extend(limits::deadline(self).map(|until| Effect::Wait { until }));
+        match &run.phase {
+            Phase::Look => owed.push(Effect::Look),
+            Phase::Between => owed.extend(self.pace()),
+            Phase::Verify => owed.push(Effect::Verify),
+            Phase::Ending(..) => (),
+            Phase::Turning => {
+                if let Some(turn) = &self.turn {
+                    self.owed_by_turn(turn, &mut owed);
+                }
+            }
+        }
+        owed
+    }
+
+    fn pace(&self) -> Option<Effect> {
+        limits::next_turn_at(self).map(|until| Effect::Wait { until })
+    }
+
+    fn owed_by_turn(&self, turn: &Turn, owed: &mut Vec<Effect>) {
+        match turn.stage {
+            TurnStage::Due => {
+                owed.push(Effect::Prepare { turn: turn.id, not_before: turn.not_before });
+            }
+            TurnStage::Thinking => owed.push(Effect::Ask { turn: turn.id }),
+            TurnStage::Working => {
+                let tools: &[ToolSpec] = &self.tools;
+                owed.extend(turn.scope(tools).filter_map(|call| self.owed_by_call(call)));
+            }
+        }
+    }
+
+    fn owed_by_call(&self, call: &Call) -> Option<Effect> {
+        match &call.stage {
+            Stage::Proposed => Some(Effect::Inspect { call: call.id }),
+            Stage::Asking => {
+                call.approval.clone().map(|approval| Effect::AskPerson { approval })
+            }
+            Stage::Questioning => {
+                call.question.clone().map(|question| Effect::AskQuestion { question })
+            }
+            Stage::Ready if call.needs_checkpoint() && !call.saved && call.fails().is_none() => {
+                Some(Effect::Checkpoint { call: call.id })
+            }
+            Stage::Started if call.asks_person() => None,
+            Stage::Started => Some(Effect::Run { call: call.id }),
+            Stage::Reconciling => Some(Effect::Reconcile { call: call.id }),
+            Stage::Ask
+            | Stage::Ready
+            | Stage::Refused(_)
+            | Stage::Answered(_)
+            | Stage::Done => None,
+        }
+    }
+
+    /// When [`Session::handle`] with a tick may have something to say.
+    pub fn wakes_at(&self) -> Option<Timestamp> {
+        self.todo()
+            .into_iter()
+            .filter_map(|effect| match effect {
+                Effect::Wait { until } => Some(until),
+                _ => None,
+            })
+            .min()
+    }
+}
+
+impl Call {
+    /// What is owed by a call of a run that is being ended.
+    fn ending(&self) -> Option<Effect> {
+        match self.stage {
+            Stage::Started => Some(Effect::Stop { call: self.id }),
+            Stage::Reconciling => Some(Effect::Reconcile { call: self.id }),
+            _ => None,
+        }
+    }
+
+    pub(super) fn asks_person(&self) -> bool {
+        matches!(self.control(), Some(crate::tool::Control::Ask { .. }))
+    }
+}

@@ -1,0 +1,219 @@
+//! Turns: retries, what a turn is told, and what a finished one leaves behind.
+
+use crate::event::{ModelReplied, RunStatus};
+use crate::ids::BlobId;
+use crate::message::{Block, Message};
+use crate::model::Stop;
+
+use super::{Call, Phase, Run, Session, Stage, Turn};
+
+/// Attempts of one model request before its failure counts as final (L8).
+pub(super) const RETRY_ATTEMPTS_MAX: u32 = 6;
+/// First wait between attempts; doubled each time.
+const RETRY_BASE_MS: u64 = 500;
+/// Longest wait of our own choosing.
+const RETRY_WAIT_MS_MAX: u64 = 30_000;
+/// Longest wait that a vendor may wish for; beyond it the failure is final.
+const RETRY_AFTER_MS_MAX: u64 = 10 * 60 * 1000;
+
+/// Wait before the attempt after `attempt`: the vendor's wish, or exponential with up to a quarter
+/// of jitter. `None`: the vendor wants longer than anybody will wait.
+pub(super) fn retry_wait_ms(attempt: u32, wish: Option<u64>, jitter: u64) -> Option<u64> {
+    if let Some(wish) = wish {
+        return (wish <= RETRY_AFTER_MS_MAX).then_some(wish);
+    }
+    let base = (RETRY_BASE_MS << attempt.saturating_sub(1).min(16)).min(RETRY_WAIT_MS_MAX);
+    Some(base + jitter % (base / 4 + 1))
+}
+
+/// Said to a model that neither wrote nor called anything (L9).
+const NUDGE: &str = "Your last reply was empty. Go on with the task: call a tool, or answer.";
+
+/// Blobs that `blocks` mention, results included.
+pub(super) fn media_of(blocks: &[Block], out: &mut Vec<BlobId>) {
+    for block in blocks {
+        match block {
+            Block::Image { media } | Block::Document { media } => out.push(media.blob.clone()),
+            Block::Result { blocks, .. } => media_of(blocks, out),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Call(_) => (),
+        }
+    }
+}
+
+/// The same blocks with quarantined attachments shown as a note.
+pub(super) fn without_media(blocks: &[Block], gone: &[BlobId], why: &str) -> Vec<Block> {
+    let replace = |block: &Block| match block {
+        Block::Image { media } | Block::Document { media } if gone.contains(&media.blob) => {
+            let name = media.name.as_deref().unwrap_or(&media.media_type);
+            Block::text(format!("[{name} is withheld: the provider refused it: {why}]"))
+        }
+        Block::Result { call, ok, blocks } => Block::Result {
+            call: *call,
+            ok: *ok,
+            blocks: without_media(blocks, gone, why),
+        },
+        other => other.clone(),
+    };
+    blocks.iter().map(replace).collect()
+}
+
+impl Turn {
+    /// The calls that may be worked on now: all, if every one may run beside others; otherwise the
+    /// first that is not answered (L7).
+    pub(super) fn scope<'a>(
+        &'a self,
+        tools: &'a [crate::tool::ToolSpec],
+    ) -> impl Iterator<Item = &'a Call> + Clone {
+        let beside = |call: &Call| {
+            tools.iter().find(|tool| tool.name == call.tool).is_none_or(|tool| tool.parallel_safe)
+        };
+        let parallel = self.calls.iter().all(beside);
+        let open = self.calls.iter().filter(|call| call.stage != Stage::Done);
+        open.take(if parallel { usize::MAX } else { 1 })
+    }
+}
+
+impl Session {
+    pub(super) fn push(&mut self, message: Message) {
+        let mut blobs = Vec::new();
+        media_of(&message.blocks, &mut blobs);
+        self.media.extend(blobs);
+        std::sync::Arc::make_mut(&mut self.history).push(std::sync::Arc::new(message));
+    }
+
+    /// Folds a whole reply in.
+    pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
+        self.usage.add(&reply.usage);
+        self.cost = add_cost(self.cost, reply.cost_usd);
+        let input = reply.usage.input + reply.usage.cache_read + reply.usage.cache_write;
+        if input > 0 && self.requested_bytes > 0 {
+            self.tokens_per_byte = input as f64 / self.requested_bytes as f64;
+        }
+        for block in &reply.content {
+            if let Block::Image { media } = block {
+                self.images_due.push_back((reply.turn, media.clone()));
+            }
+        }
+        if !reply.content.is_empty() {
+            self.push(Message::assistant(reply.content.clone()));
+        }
+        let text = crate::message::plain_text(&reply.content);
+        let Some(run) = &mut self.run else { return };
+        run.usage.add(&reply.usage);
+        run.cost = add_cost(run.cost, reply.cost_usd);
+        if !text.trim().is_empty() {
+            run.text.clone_from(&text);
+        }
+        let calls: Vec<Call> = reply.content.iter().filter_map(Call::proposed).collect();
+        if calls.is_empty() {
+            run.phase = run.after_text(&text, reply.stop, &mut self.pending);
+            if run.phase == Phase::Verify && !self.wants_output() {
+                self.end(RunStatus::Completed, None);
+            }
+            self.turn = None;
+            return;
+        }
+        for block in &reply.content {
+            if let Block::Call(call) = block {
+                self.next.call = self.next.call.max(call.call.0);
+                self.wire_ids.insert(call.wire_id.clone());
+            }
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.stage = super::TurnStage::Working;
+            turn.calls = calls;
+        }
+    }
+
+    pub(super) fn wants_output(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.output_schema.is_some())
+    }
+
+    pub(super) fn end(&mut self, status: RunStatus, error: Option<String>) {
+        if let Some(run) = &mut self.run {
+            if !matches!(run.phase, Phase::Ending(..)) {
+                run.phase = Phase::Ending(status, error);
+            }
+        }
+    }
+
+    /// All calls of the turn are answered: results go to the model in the order asked, mistakes
+    /// are counted in that order (L5, L7).
+    pub(super) fn fold_turn(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let mut completion = None;
+        for call in turn.calls {
+            let (ok, blocks) = call.result.unwrap_or_default();
+            if let Some(run) = &mut self.run {
+                run.count(ok, call.mistake, &call.tool, &blocks);
+            }
+            if ok {
+                if let Some(crate::tool::Control::Complete { result }) =
+                    call.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
+                {
+                    completion = Some(result.clone());
+                }
+            }
+            self.pending.push(Block::Result { call: call.id, ok, blocks });
+        }
+        let wants_output = self.wants_output();
+        let strict = self.config.as_ref().is_some_and(|config| config.strict);
+        let Some(run) = &mut self.run else { return };
+        if matches!(run.phase, Phase::Ending(..)) {
+            return;
+        }
+        run.phase = Phase::Between;
+        let denied = strict && !run.denials.is_empty();
+        if let Some(result) = completion {
+            run.text = result;
+            run.phase = Phase::Verify;
+            if !wants_output {
+                self.end(RunStatus::Completed, None);
+            }
+        } else if denied {
+            self.end(RunStatus::Denied, Some("A call was denied, and the run is strict.".into()));
+        }
+    }
+}
+
+impl Run {
+    /// What follows a reply without calls (L3, L9).
+    fn after_text(&mut self, text: &str, stop: Stop, pending: &mut Vec<Block>) -> Phase {
+        let cut = "The model ran into its output limit; the answer is cut. Ask it to go on, or \
+                   raise the model's max_output.";
+        match stop {
+            Stop::Refusal => {
+                Phase::Ending(RunStatus::Failed, Some(format!("The model refused: {text}")))
+            }
+            Stop::MaxTokens => Phase::Ending(RunStatus::Limit, Some(cut.into())),
+            Stop::End | Stop::Calls if !text.trim().is_empty() => Phase::Verify,
+            Stop::End | Stop::Calls if self.nudged => Phase::Ending(
+                RunStatus::Failed,
+                Some("The model answered with nothing, twice. Try again or use another.".into()),
+            ),
+            Stop::End | Stop::Calls => {
+                self.nudged = true;
+                pending.push(Block::text(NUDGE));
+                Phase::Between
+            }
+        }
+    }
+
+    /// Counts one answered call of a turn, in the order asked (L5).
+    fn count(&mut self, ok: bool, mistake: bool, tool: &str, blocks: &[Block]) {
+        if ok {
+            self.mistakes = 0;
+            self.mistake_texts.clear();
+        } else if mistake {
+            self.mistakes += 1;
+            let text = crate::message::plain_text(blocks);
+            let line: String = text.lines().next().unwrap_or_default().chars().take(160).collect();
+            self.mistake_texts.push(format!("{tool}: {line}"));
+        }
+    }
+}
+
+/// A sum of which one part is unknown is unknown.
+pub(super) fn add_cost(sum: Option<f64>, part: Option<f64>) -> Option<f64> {
+    Some(sum? + part?)
+}

@@ -1,0 +1,410 @@
+//! What a tool is to the rest of the house: its description, what a call of it would touch, and
+//! what it gives back.
+//!
+//! Running a tool is not here: that is the port `weir_engine::ports::Tool`, and it takes a
+//! [`crate::governance::Permit`]. The gate judges [`Effects`], never a tool's or an argument's
+//! name (G2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::BlobId;
+use crate::message::Block;
+
+/// The seven permission categories of which a profile picks some.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Reads files; never changes anything.
+    Read,
+    /// Knows the note vault; reads only.
+    Vault,
+    /// Changes or creates files.
+    Edit,
+    /// Reaches the network.
+    Web,
+    /// Controls the agent's own behaviour.
+    Agent,
+    /// Foreign tools.
+    Mcp,
+    /// Runs commands and scripts.
+    Skill,
+}
+
+/// What recovery may do with a call of this tool whose outcome was not recorded (D4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectClass {
+    /// Repeated silently.
+    Read,
+    /// Images before and after stand with the intent: the disk tells whether it happened.
+    File,
+    /// Repeated with the same key.
+    Keyed,
+    /// The other side can be asked.
+    Queryable,
+    /// A supervisor owns the child and records its end.
+    Process,
+    /// Never repeated.
+    Once,
+}
+
+/// A tool as the model and the gate see it. One value per tool, made once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    /// The name the model calls it by: `[a-zA-Z0-9_-]{1,64}`.
+    pub name: String,
+    /// What the model reads about it.
+    pub description: String,
+    /// Its permission category.
+    pub group: Group,
+    /// JSON Schema (2020-12) of its input: always an object.
+    pub input_schema: Value,
+    /// Listed by name only, loaded with `find_tool` (T4).
+    #[serde(default)]
+    pub deferred: bool,
+    /// Calls of it may run beside other such calls (L7).
+    #[serde(default)]
+    pub parallel_safe: bool,
+    /// It asks for something that changes by itself, so the same question twice is no repetition
+    /// as long as the answer differs (L6).
+    #[serde(default)]
+    pub poll: bool,
+    /// Its results enter the history whole whatever their size: paged reads, writes, agent control
+    /// (X1).
+    #[serde(default)]
+    pub keeps_result: bool,
+    /// Wall time in milliseconds before the call and all its processes end, where it differs from
+    /// the session's `tool_timeout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What a call does to one path.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Reads its content.
+    Read,
+    /// Lists what is in it, or searches below it.
+    List,
+    /// Replaces the content of what exists.
+    Write,
+    /// Makes what does not exist.
+    Create,
+    /// Takes it away (one end of a move).
+    MoveFrom,
+    /// Puts it there (the other end).
+    MoveTo,
+    /// Deletes it.
+    Delete,
+}
+
+impl Access {
+    /// Whether this changes anything.
+    pub fn is_write(self) -> bool {
+        !matches!(self, Access::Read | Access::List)
+    }
+}
+
+/// Where a path leads once symbolic links and `..` are resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Inside a root of the workspace.
+    Inside,
+    /// Outside every root, and written so.
+    Outside,
+    /// Written as if inside, but a link or `..` leads out.
+    Escapes,
+}
+
+/// One path that a call touches, resolved by the workspace handle, never by the tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathEffect {
+    /// Relative to the workspace root with `/` between parts and Unicode in NFC; absolute when it
+    /// lies outside.
+    pub path: String,
+    /// What is done to it.
+    pub access: Access,
+    /// Where it is.
+    pub place: Place,
+    /// Everything below it is touched too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recursive: bool,
+    /// Why it is invisible (G6): the list, its line and pattern. `None`: it is visible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<String>,
+    /// Why it may not be written (G6). `None`: it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<String>,
+    /// Why reading or writing it asks a person although the mode would let it pass (`.env*`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitive: Option<String>,
+}
+
+/// What a file (or its absence) is, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Image {
+    /// Nothing there.
+    Absent,
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File {
+        /// Lower-case hex of the content's SHA-256.
+        sha256: String,
+        /// Size in bytes.
+        bytes: u64,
+        /// Permission bits, `0o644`.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Link {
+        /// What it says.
+        target: String,
+    },
+}
+
+/// A change of one path that is known before the call runs: what recovery compares the disk with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// As in [`PathEffect::path`].
+    pub path: String,
+    /// What is there before.
+    pub before: Image,
+    /// What will be there after.
+    pub after: Image,
+}
+
+/// A command that a call would run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEffect {
+    /// The command line as it is given to the shell.
+    pub command: String,
+    /// Folder it runs in, as in [`PathEffect::path`].
+    pub cwd: String,
+    /// It goes on after the call returns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+/// A host that a call would reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostEffect {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Host in ASCII, lower case, without port.
+    pub host: String,
+    /// The whole address, canonical.
+    pub url: String,
+}
+
+/// What a call asks of the agent itself rather than of the world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Control {
+    /// Ends the run with this result (`attempt_completion`).
+    Complete {
+        /// What the person is told.
+        result: String,
+    },
+    /// Puts a question to the person and waits (`ask_followup_question`).
+    Ask {
+        /// The question.
+        text: String,
+        /// Answers to choose from; empty: free text.
+        options: Vec<String>,
+        /// Several may be chosen.
+        multiple: bool,
+    },
+    /// Replaces the task list (`update_todo_list`).
+    Plan {
+        /// The new list.
+        items: Vec<PlanItem>,
+    },
+}
+
+/// One line of the task list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanItem {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub status: PlanStatus,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Under way.
+    InProgress,
+    /// Finished.
+    Done,
+}
+
+/// Everything a call would touch, for its arguments. Two calls with equal effects have equal
+/// values here (G2). Empty: it touches nothing outside the session.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Effects {
+    /// Files and folders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathEffect>,
+    /// Changes of files that are known exactly in advance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// Commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandEffect>,
+    /// Hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostEffect>,
+    /// Words that it searches for (L6 compares them by similarity).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<String>,
+    /// Background jobs of this session that it reads, feeds or ends. They were judged when they
+    /// were started, so these need no rule of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<String>,
+    /// What it asks of the agent itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+    /// Nothing is known: treated as having every effect.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
+}
+
+impl Effects {
+    /// Whether it changes anything outside the session: then it needs a durable intent.
+    pub fn changes_world(&self) -> bool {
+        self.unknown
+            || !self.commands.is_empty()
+            || !self.changes.is_empty()
+            || self.paths.iter().any(|p| p.access.is_write())
+            || self.hosts.iter().any(|h| h.method != "GET" && h.method != "HEAD")
+    }
+}
+
+/// What is found about a call before it is judged. Made by the engine: it looks the tool up,
+/// validates the arguments, and lets the tool say what it would do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inspection {
+    /// The tool exists. Otherwise [`Inspection::nearest`] may name one that does.
+    pub known: bool,
+    /// Nearest existing name, for an unknown tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+    /// What is wrong with the arguments: field, what was expected, what came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
+    /// The tool can already say that it will fail (no such file, text not found): the message for
+    /// the model. The call is judged all the same and then answered with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails: Option<String>,
+    /// What it would touch.
+    pub effects: Effects,
+    /// How it is recovered.
+    pub class: EffectClass,
+    /// One sentence for a person: `Replace 2 lines in src/main.rs`.
+    pub summary: String,
+    /// Unified diff of file changes, for the approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The tool itself wants a person to confirm these arguments: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<String>,
+}
+
+/// What a tool returns, before any filter. Never journaled, never shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raw {
+    /// False: it failed; the text says what, why and what to try (T6).
+    pub ok: bool,
+    /// Text, images, documents.
+    pub blocks: Vec<Block>,
+    /// One line for people: `142 lines`. Derived from the text when absent.
+    pub summary: Option<String>,
+    /// Bytes of the full output where the tool itself had to cut it.
+    pub full_bytes: Option<u64>,
+    /// Paths that it changed, as in [`PathEffect::path`].
+    pub changed: Vec<String>,
+}
+
+impl Raw {
+    /// A success with this text.
+    pub fn ok(text: impl Into<String>) -> Raw {
+        Raw {
+            ok: true,
+            blocks: vec![Block::text(text)],
+            summary: None,
+            full_bytes: None,
+            changed: Vec::new(),
+        }
+    }
+    /// A failure with this text: what failed, why, what to try.
+    pub fn error(text: impl Into<String>) -> Raw {
+        Raw { ok: false, ..Raw::ok(text) }
+    }
+    /// The same with a one-line summary.
+    #[must_use]
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Raw {
+        self.summary = Some(summary.into());
+        self
+    }
+}
+
+/// A result that the filters have passed (G8). Only [`crate::governance`] makes one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clean {
+    pub(crate) ok: bool,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) summary: String,
+    pub(crate) bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) externalized: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) full: Option<BlobId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) changed: Vec<String>,
+}
+
+impl Clean {
+    /// Whether the call succeeded.
+    pub fn is_ok(&self) -> bool {
+        self.ok
+    }
+    /// What the model is given.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+    /// One line for people.
+    pub fn summary(&self) -> &str {
+        &self.summary
+    }
+    /// Bytes of the full result.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Where the full text was put, when it was.
+    pub fn externalized(&self) -> Option<&str> {
+        self.externalized.as_deref()
+    }
+    /// The full (redacted) text as a blob, when it was externalised.
+    pub fn full(&self) -> Option<&BlobId> {
+        self.full.as_ref()
+    }
+    /// Paths that the call changed.
+    pub fn changed(&self) -> &[String] {
+        &self.changed
+    }
+}

@@ -1,0 +1,5 @@
+//! Views of the journal: what the human reads and what the auditor reads. The model's view is
+//! kept by the session itself, as it is folded forward with every fact.
+
+pub mod audit;
+pub mod wire;

@@ -1,0 +1,107 @@
+//! The auditor's view: one line per decision and per effect (G10).
+//!
+//! Secrets were taken out by the filters before anything was journaled; long texts are told by
+//! length and hash here.
+
+use serde_json::{Value, json};
+
+use crate::event::Event;
+use crate::ids::CallId;
+use crate::record::sha256_hex;
+use crate::session::Session;
+
+/// Texts with more characters than this appear as length and hash.
+const TEXT_MAX: usize = 300;
+
+/// The fields of the audit line for `event`, or none where it is neither decision nor effect.
+/// `session` is the state after the event, `by` whoever the session works for.
+pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
+    let mut fields = match event {
+        Event::SessionOpened(f) => json!({
+            "workspace": f.workspace, "permission": f.permission, "model": f.model,
+            "engine": f.engine,
+        }),
+        Event::SessionConfigured(f) => json!({
+            "reason": f.reason, "permission": f.config.permission,
+            "model": f.config.model.model.to_string(),
+        }),
+        Event::RunStarted(f) => json!({ "run": f.run, "trigger": f.trigger }),
+        Event::CallJudged(f) => json!({
+            "call": f.call, "verdict": f.verdict, "gate": f.gate, "rule": f.rule,
+            "reason": f.reason, "class": f.inspection.class,
+            "input": call_input(session, f.call),
+        }),
+        Event::ApprovalRequested(f) => {
+            json!({ "call": f.call, "approval": f.approval, "binds": f.binds })
+        }
+        Event::ApprovalResolved(f) => json!({
+            "call": f.call, "approval": f.approval, "decision": f.decision, "approver": f.by,
+            "reason": f.reason,
+        }),
+        Event::CheckpointTaken(f) => {
+            json!({ "call": f.call, "checkpoint": f.checkpoint, "paths": f.paths })
+        }
+        Event::CheckpointRestored(f) => {
+            json!({ "checkpoint": f.checkpoint, "paths": f.paths, "restored_by": f.by })
+        }
+        Event::CallStarted(f) => json!({ "call": f.call }),
+        Event::CallReconciled(f) => json!({ "call": f.call, "evidence": f.evidence }),
+        Event::CallFinished(f) => json!({
+            "call": f.call, "tool": f.tool, "ok": f.ok, "summary": shorten(&json!(f.summary)),
+            "duration_ms": f.duration_ms, "bytes": f.bytes, "changed": f.changed,
+        }),
+        Event::CallUnknown(f) => json!({ "call": f.call, "tool": f.tool, "reason": f.reason }),
+        Event::LimitReached(f) => json!({ "limit": f.limit, "level": f.level, "value": f.value }),
+        Event::AlertRaised(f) => json!({ "alert": f.alert, "detail": f.detail }),
+        Event::CancelRequested(f) => json!({ "cause": f.cause, "cancelled_by": f.by }),
+        Event::RunFinished(f) => json!({
+            "run": f.run, "status": f.status, "cost_usd": f.cost_usd, "usage": f.usage,
+            "error": f.error,
+        }),
+        Event::SessionResumed(_)
+        | Event::InputAccepted(_)
+        | Event::InputWithdrawn(_)
+        | Event::SceneSeen(_)
+        | Event::TurnStarted(_)
+        | Event::ModelRequested(_)
+        | Event::ModelRetried(_)
+        | Event::ModelFailed(_)
+        | Event::ModelReplied(_)
+        | Event::ImageProduced(_)
+        | Event::HistoryQuarantined(_)
+        | Event::CallProposed(_)
+        | Event::QuestionAsked(_)
+        | Event::QuestionAnswered(_)
+        | Event::PlanUpdated(_)
+        | Event::OutputChecked(_) => return None,
+    };
+    let out = fields.as_object_mut()?;
+    let call = out.get("call").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    if let Some(call) = call.and_then(|id: CallId| session.call(id)) {
+        out.entry("tool").or_insert_with(|| json!(call.tool));
+    }
+    if let Some(config) = session.config() {
+        out.insert("profile".into(), json!(config.profile.name));
+    }
+    out.insert("kind".into(), json!(event.kind()));
+    out.insert("by".into(), json!(by));
+    Some(fields)
+}
+
+fn call_input(session: &Session, call: CallId) -> Value {
+    session.call(call).map_or(Value::Null, |call| shorten(&call.input))
+}
+
+/// Long texts as length and hash, everything else as it is.
+fn shorten(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().count() > TEXT_MAX => {
+            json!({ "chars": text.chars().count(), "sha256": sha256_hex(text.as_bytes()) })
+        }
+        Value::Array(items) => Value::Array(items.iter().map(shorten).collect()),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(k, v)| (k.clone(), shorten(v))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}

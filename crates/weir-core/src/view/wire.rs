@@ -1,0 +1,106 @@
+//! A fact as the outside sees it: one JSON object a line (C6).
+
+use serde_json::{Map, Value, json};
+
+use crate::event::Event;
+use crate::ids::{Seq, SessionId, Timestamp};
+use crate::record::{GENESIS, Record, VERSION};
+
+/// The envelope and the fields of the kind in one object.
+pub fn fact(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> Value {
+    let mut out = envelope(session, Some(seq), ts, event.kind());
+    if let Ok(Value::Object(fields)) = serde_json::from_str(&event.payload()) {
+        out.extend(fields);
+    }
+    Value::Object(out)
+}
+
+/// A signal: it has no place in the journal.
+pub fn signal(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> Value {
+    let mut out = envelope(session, None, ts, kind);
+    if let Value::Object(fields) = fields {
+        out.extend(fields);
+    }
+    Value::Object(out)
+}
+
+fn envelope(
+    session: &SessionId,
+    seq: Option<Seq>,
+    ts: Timestamp,
+    kind: &str,
+) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("v".into(), json!(VERSION));
+    if let Some(seq) = seq {
+        out.insert("seq".into(), json!(seq));
+    }
+    out.insert("ts".into(), json!(ts));
+    out.insert("session".into(), json!(session));
+    out.insert("kind".into(), json!(kind));
+    out
+}
+
+/// The record by which a fact is stored, after the record with hash `previous`.
+pub fn record(
+    session: &SessionId,
+    seq: Seq,
+    ts: Timestamp,
+    event: &Event,
+    previous: &str,
+) -> Record {
+    let mut record = Record {
+        session: session.clone(),
+        seq,
+        ts,
+        kind: event.kind().into(),
+        v: VERSION,
+        payload: event.payload(),
+        hash: String::new(),
+    };
+    let previous = if seq == 1 { GENESIS } else { previous };
+    record.hash = record.hash_after(previous);
+    record
+}
+
+/// JSON Schema of one line of `--output jsonl`: every kind of fact and signal.
+pub fn schema() -> Value {
+    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    let kinds = Event::schemas(&mut generator);
+    let mut one_of: Vec<Value> = kinds
+        .into_iter()
+        .map(|(kind, schema)| {
+            json!({
+                "properties": { "kind": { "const": kind }, "seq": { "type": "integer", "minimum": 1 } },
+                "required": ["seq"],
+                "allOf": [schema],
+            })
+        })
+        .collect();
+    for (kind, subject) in [("text.delta", "turn"), ("thinking.delta", "turn"), ("call.output", "call")] {
+        one_of.push(json!({
+            "properties": {
+                "kind": { "const": kind },
+                subject: { "type": "string" },
+                "text": { "type": "string" },
+                "seq": false,
+            },
+            "required": [subject, "text"],
+        }));
+    }
+    let definitions = generator.take_definitions(true);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Weir event",
+        "type": "object",
+        "properties": {
+            "v": { "const": VERSION },
+            "ts": { "type": "string", "format": "date-time" },
+            "session": { "type": "string" },
+            "kind": { "type": "string" },
+        },
+        "required": ["v", "ts", "session", "kind"],
+        "oneOf": one_of,
+        "$defs": definitions,
+    })
+}

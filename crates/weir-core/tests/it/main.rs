@@ -1,0 +1,3 @@
+//! Tests of the pure machine against whole sessions.
+
+mod random_sessions;

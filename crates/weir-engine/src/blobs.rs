@@ -1,0 +1,84 @@
+//! Bytes that wait for their facts: what a tool puts here becomes durable with the next append of
+//! its session, in the same transaction.
+//!
+//! This is no store: it holds only what was not appended yet, and asks the store for the rest.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use weir_core::ids::{BlobId, SessionId};
+use weir_core::record::sha256_hex;
+
+use crate::ports::{Blobs, Store, StoreError};
+
+/// Blobs of sessions on their way into a store.
+pub struct StagedBlobs {
+    store: Arc<dyn Store>,
+    sessions: Mutex<HashMap<SessionId, Staged>>,
+}
+
+type Blob = (BlobId, Arc<[u8]>);
+
+#[derive(Default)]
+struct Staged {
+    /// Put, not taken.
+    waiting: Vec<Blob>,
+    /// Taken last: still being appended, perhaps, so still to be found here.
+    taken: Vec<Blob>,
+}
+
+impl StagedBlobs {
+    /// Nothing staged, over `store`.
+    pub fn new(store: Arc<dyn Store>) -> StagedBlobs {
+        StagedBlobs { store, sessions: Mutex::new(HashMap::new()) }
+    }
+
+    /// What was put for `session` since the last time, each once: for [`crate::ports::Append`].
+    /// Until the next call these bytes are still found here, because the append is still under way.
+    pub fn take_staged(&self, session: &SessionId) -> Vec<Blob> {
+        let mut sessions = self.sessions();
+        let Some(staged) = sessions.get_mut(session) else { return Vec::new() };
+        staged.taken = std::mem::take(&mut staged.waiting);
+        if staged.taken.is_empty() {
+            sessions.remove(session);
+            return Vec::new();
+        }
+        staged.taken.clone()
+    }
+
+    /// Forgets what is staged for a session that ends.
+    pub fn forget(&self, session: &SessionId) {
+        self.sessions().remove(session);
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Staged>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn staged(&self, id: &BlobId) -> Option<Arc<[u8]>> {
+        let sessions = self.sessions();
+        let all = sessions.values().flat_map(|staged| staged.waiting.iter().chain(&staged.taken));
+        all.into_iter().find(|(found, _)| found == id).map(|(_, bytes)| Arc::clone(bytes))
+    }
+}
+
+#[async_trait]
+impl Blobs for StagedBlobs {
+    fn put(&self, session: &SessionId, bytes: Arc<[u8]>) -> BlobId {
+        let id = BlobId::new(sha256_hex(&bytes));
+        let mut sessions = self.sessions();
+        let staged = sessions.entry(session.clone()).or_default();
+        if staged.waiting.iter().all(|(known, _)| *known != id) {
+            staged.waiting.push((id.clone(), bytes));
+        }
+        id
+    }
+
+    async fn get(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        match self.staged(id) {
+            Some(bytes) => Ok(bytes),
+            None => self.store.blob(id).await,
+        }
+    }
+}

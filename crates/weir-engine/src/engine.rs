@@ -1,0 +1,424 @@
+//! Opening sessions: the parts that they share, and the handle by which faces steer one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::stream::FuturesUnordered;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use weir_core::event::{CancelCause, CheckpointRestored, Decision, Event};
+use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
+use weir_core::input::{Command, Input};
+use weir_core::message::Block;
+use weir_core::record::{GENESIS, Record, verify_chain};
+use weir_core::session::{Session, SessionConfig};
+
+use crate::blobs::StagedBlobs;
+use crate::hub::{Hub, Updates};
+use crate::ledger::{Ledger, fact_of};
+use crate::ports::{Blobs, Checkpoints, Clock, Lease, Model, Owner, Processes, Store, StoreError, Web};
+use crate::scene::SceneOptions;
+use crate::session_loop::{Message, SessionLoop};
+use crate::toolbox::Toolbox;
+use crate::workers::Desk;
+use crate::workspace::Workspace;
+
+/// Facts read at once when a session is opened.
+const READ_BATCH: usize = 4_096;
+/// Commands that may wait for the loop.
+const COMMANDS_QUEUED: usize = 64;
+
+/// What all sessions of an engine share.
+pub struct Parts {
+    /// Journal and what is kept beside it.
+    pub store: Arc<dyn Store>,
+    /// Files as they were.
+    pub checkpoints: Arc<dyn Checkpoints>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Tools.
+    pub toolbox: Arc<Toolbox>,
+    /// Commands.
+    pub processes: Arc<dyn Processes>,
+    /// The network.
+    pub web: Arc<dyn Web>,
+    /// Who holds the leases.
+    pub owner: Owner,
+    /// On whose behalf: the name that stands in audit lines.
+    pub principal: String,
+    /// Version of the program.
+    pub version: String,
+    /// Values that must never reach model, log or screen.
+    pub secrets: Vec<String>,
+}
+
+/// What one session needs beside the shared parts.
+pub struct SessionOptions {
+    /// Its folder.
+    pub workspace: Arc<Workspace>,
+    /// Its model: the one that its configuration names.
+    pub model: Arc<dyn Model>,
+    /// What is looked at when a run starts.
+    pub scene: SceneOptions,
+    /// Its settings. For a session that exists and is at rest they replace those of the journal
+    /// where they differ.
+    pub config: SessionConfig,
+}
+
+/// Why a session could not be opened or went down.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store refused: effects have stopped.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The session exists already, or does not exist.
+    #[error("{0}")]
+    Session(String),
+    /// The loop is gone.
+    #[error("the session has stopped")]
+    Stopped,
+    /// The command answers nothing that is open.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Opens sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    parts: Arc<Parts>,
+}
+
+impl Engine {
+    /// An engine of these parts.
+    pub fn new(parts: Parts) -> Engine {
+        Engine { parts: Arc::new(parts) }
+    }
+
+    /// What its sessions share.
+    pub fn parts(&self) -> &Arc<Parts> {
+        &self.parts
+    }
+
+    /// Begins a new session.
+    ///
+    /// # Errors
+    /// The store refuses, or a session of this name exists.
+    pub async fn open(
+        &self,
+        id: SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        let lease = self.parts.store.acquire(&id, &self.parts.owner).await?;
+        if self.parts.store.meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
+            self.parts.store.release(&lease).await?;
+            return Err(EngineError::Session(format!("session {id} exists already")));
+        }
+        let mut start = Start::new(self, lease, Session::new(id), None, &options);
+        let engine = self.parts.version.clone();
+        let config = Box::new(options.config.clone());
+        start.record(self, Command::Open { engine, config, parent: None });
+        Ok(start.run(self, options))
+    }
+
+    /// Takes up a session that has a journal: what it owed is owed again (D5). A run that was
+    /// active goes on at once.
+    ///
+    /// # Errors
+    /// The store refuses, another process has it, or its journal is damaged.
+    pub async fn resume(
+        &self,
+        id: SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        let lease = self.parts.store.acquire(&id, &self.parts.owner).await?;
+        let loaded = match load(self.parts.store.as_ref(), &id).await {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                self.parts.store.release(&lease).await?;
+                return Err(error);
+            }
+        };
+        let Loaded { session, last, created, parent } = loaded;
+        let mut start = Start::new(self, lease, session, last.as_ref(), &options);
+        start.ledger.born(created, parent);
+        let engine = self.parts.version.clone();
+        start.record(self, Command::Resume { engine });
+        let changed = start.session.config().map(|old| differences(old, &options.config));
+        if let Some(reason) = changed.filter(|reason| !reason.is_empty()) {
+            let config = Box::new(options.config.clone());
+            start.record(self, Command::Configure { reason, config });
+        }
+        Ok(start.run(self, options))
+    }
+}
+
+/// What of the settings is new, in words; empty when nothing is.
+fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
+    let mut words = Vec::new();
+    let mut note = |differs: bool, word: &str| {
+        if differs {
+            words.push(word.to_string());
+        }
+    };
+    note(old.model != new.model, "another model");
+    note(old.profile != new.profile, "another profile");
+    note(old.permission != new.permission, "another permission mode");
+    note(old.rules != new.rules, "other rules");
+    note(old.limits != new.limits, "other limits");
+    note(old.tools != new.tools, "other tools");
+    note(old.system != new.system, "another system prompt");
+    note(old.thinking != new.thinking, "another thinking effort");
+    note(old.attended != new.attended, "somebody can be asked or not");
+    note(old.output_schema != new.output_schema, "another output schema");
+    note(old.strict != new.strict, "another strictness");
+    note(old.externalize_over != new.externalize_over, "another bound for results");
+    words.join(", ")
+}
+
+/// A session folded from its journal.
+pub struct Loaded {
+    /// The fold.
+    pub session: Session,
+    /// Its last record.
+    pub last: Option<Record>,
+    /// When it was opened.
+    pub created: weir_core::ids::Timestamp,
+    /// The session it was forked from.
+    pub parent: Option<SessionId>,
+}
+
+/// Folds the journal of `id`.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
+    let mut session = Session::new(id.clone());
+    let mut loaded_last = None;
+    let mut created = weir_core::ids::Timestamp::default();
+    let mut parent = None;
+    loop {
+        let records = store.read(id, session.facts() + 1, READ_BATCH).await?;
+        for record in &records {
+            let fact = fact_of(record)?;
+            if let Event::SessionOpened(opened) = fact.event.as_ref() {
+                created = fact.ts;
+                parent.clone_from(&opened.parent);
+            }
+            session.apply(fact.ts, &fact.event);
+        }
+        let done = records.len() < READ_BATCH;
+        loaded_last = records.into_iter().last().or(loaded_last);
+        if done {
+            break;
+        }
+    }
+    if session.facts() == 0 {
+        return Err(EngineError::Session(format!("there is no session {id}")));
+    }
+    Ok(Loaded { session, last: loaded_last, created, parent })
+}
+
+/// All records of a session, with its hash chain checked.
+///
+/// # Errors
+/// It cannot be read, or its chain is broken: the first break is named.
+pub async fn read_verified(
+    store: &dyn Store,
+    id: &SessionId,
+) -> Result<Vec<Record>, EngineError> {
+    let mut records: Vec<Record> = Vec::new();
+    loop {
+        let from = records.len() as Seq + 1;
+        let batch = store.read(id, from, READ_BATCH).await?;
+        let done = batch.len() < READ_BATCH;
+        records.extend(batch);
+        if done {
+            break;
+        }
+    }
+    verify_chain(GENESIS, 1, &records).map_err(|error| {
+        EngineError::Store(StoreError::Damaged {
+            what: format!("the journal of session {id}"),
+            why: error.to_string(),
+        })
+    })?;
+    Ok(records)
+}
+
+/// A session about to run.
+struct Start {
+    session: Session,
+    ledger: Ledger,
+    lease: Lease,
+    hub: Arc<Hub>,
+}
+
+impl Start {
+    fn new(
+        engine: &Engine,
+        lease: Lease,
+        session: Session,
+        last: Option<&Record>,
+        _options: &SessionOptions,
+    ) -> Start {
+        let ledger = Ledger::new(lease.clone(), engine.parts.principal.clone(), last);
+        let hub = Arc::new(Hub::new(session.facts()));
+        Start { session, ledger, lease, hub }
+    }
+
+    fn record(&mut self, engine: &Engine, command: Command) {
+        let now = engine.parts.clock.now().max(self.session.last());
+        let facts = self.session.handle(now, Input::Command(command));
+        self.ledger.push(&self.session, now, facts);
+    }
+
+    fn run(self, engine: &Engine, options: SessionOptions) -> SessionHandle {
+        let (sender, messages) = mpsc::channel(COMMANDS_QUEUED);
+        let id = self.session.id().clone();
+        let parts = engine.parts.clone();
+        let store = parts.store.clone();
+        let blobs = Arc::new(StagedBlobs::new(store.clone()));
+        let lease = self.lease;
+        let hub = self.hub.clone();
+        let loop_ = SessionLoop {
+            desk: Desk {
+                parts,
+                session: id.clone(),
+                workspace: options.workspace,
+                blobs: blobs.clone(),
+                hub: hub.clone(),
+                scene: Arc::new(options.scene),
+            },
+            session: self.session,
+            ledger: self.ledger,
+            model: options.model,
+            conversation: None,
+            messages,
+            flying: FuturesUnordered::new(),
+            in_flight: HashMap::new(),
+            contents: HashMap::new(),
+            writing: None,
+            closing: false,
+        };
+        let processes = engine.parts.processes.clone();
+        let released = store.clone();
+        let task = tokio::spawn(async move {
+            let session = lease.session.clone();
+            let result = loop_.run().await;
+            processes.end_all(&session).await;
+            let given_back = released.release(&lease).await;
+            result?;
+            Ok(given_back?)
+        });
+        SessionHandle { id, sender, hub, store, blobs, task: Some(task) }
+    }
+}
+
+/// A running session. Dropping it lets the session come to rest where it is and stops it.
+pub struct SessionHandle {
+    id: SessionId,
+    sender: mpsc::Sender<Message>,
+    hub: Arc<Hub>,
+    store: Arc<dyn Store>,
+    blobs: Arc<StagedBlobs>,
+    task: Option<JoinHandle<Result<(), EngineError>>>,
+}
+
+impl SessionHandle {
+    /// Its name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Listens from the fact after `after` on.
+    pub fn updates(&self, after: Seq) -> Updates {
+        self.hub.listen(self.id.clone(), self.store.clone(), after)
+    }
+
+    /// Where attachments are put before they are said.
+    pub fn blobs(&self) -> &dyn Blobs {
+        self.blobs.as_ref()
+    }
+
+    /// Sends a command; returns when it is durable.
+    ///
+    /// # Errors
+    /// The session has stopped, the store refused, or the command answers nothing that is open.
+    pub async fn command(&self, command: Command) -> Result<(), EngineError> {
+        let (done, answered) = oneshot::channel();
+        let message = Message::Command(command, done);
+        self.sender.send(message).await.map_err(|_| EngineError::Stopped)?;
+        answered.await.map_err(|_| EngineError::Stopped)?.map_err(EngineError::Refused)
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`].
+    pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
+        self.command(Command::Say { content, by: by.into() }).await
+    }
+
+    /// Takes back a queued input.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`]; it was delivered already.
+    pub async fn withdraw(&self, input: InputId) -> Result<(), EngineError> {
+        self.command(Command::Withdraw { input }).await
+    }
+
+    /// Answers an approval; the first answer wins.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`].
+    pub async fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: Decision,
+        by: &str,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        self.command(Command::Decide { approval, decision, by: by.into(), reason }).await
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`].
+    pub async fn reply(
+        &self,
+        question: QuestionId,
+        answer: String,
+        by: &str,
+    ) -> Result<(), EngineError> {
+        self.command(Command::Reply { question, answer, by: by.into() }).await
+    }
+
+    /// Ends the run now.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`].
+    pub async fn cancel(&self, cause: CancelCause, by: &str) -> Result<(), EngineError> {
+        self.command(Command::Cancel { cause, by: by.into() }).await
+    }
+
+    /// Notes that a person took changes back.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`].
+    pub async fn restored(&self, restored: CheckpointRestored) -> Result<(), EngineError> {
+        self.command(Command::Restored(restored)).await
+    }
+
+    /// Stops the session where it is: what is known is made durable, what is in flight ends.
+    ///
+    /// # Errors
+    /// Why the session went down before.
+    pub async fn close(mut self) -> Result<(), EngineError> {
+        let _ = self.sender.send(Message::Close).await;
+        match self.task.take() {
+            Some(task) => task.await.map_err(|_| EngineError::Stopped)?,
+            None => Ok(()),
+        }
+    }
+}

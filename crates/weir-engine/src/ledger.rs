@@ -1,0 +1,229 @@
+//! Facts on their way to the disk (D2, D3).
+//!
+//! The loop pushes facts; the ledger turns them into records, chains them, and hands them to the
+//! store in batches: at once when something waits for them, otherwise after a short window, so
+//! that the facts of a turn of reads share one sync with what follows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use weir_core::event::{Event, RunStatus};
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::message::plain_text;
+use weir_core::record::{GENESIS, Record};
+use weir_core::session::{Session, Status};
+use weir_core::view;
+
+use crate::hub::Fact;
+use crate::ports::{Append, AuditEntry, Lease, SessionMeta, StoreError};
+
+/// How long facts may wait for company when nothing waits for them, in milliseconds.
+pub(crate) const WINDOW_MS: u64 = 4;
+/// Characters of one fact's text that are indexed for search.
+const INDEXED_MAX: usize = 4_000;
+
+/// Reads the fact in a record.
+pub fn fact_of(record: &Record) -> Result<Fact, StoreError> {
+    let event = Event::from_payload(&record.kind, &record.payload).map_err(|error| {
+        StoreError::Damaged {
+            what: format!("fact {} of session {}", record.seq, record.session),
+            why: error.to_string(),
+        }
+    })?;
+    Ok(Fact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
+}
+
+/// Facts that are not durable yet, and who waits for them.
+pub(crate) struct Ledger {
+    session: SessionId,
+    lease: Lease,
+    principal: String,
+    created: Timestamp,
+    parent: Option<SessionId>,
+    /// Facts the store has.
+    durable: Seq,
+    /// Facts handed to the store and not confirmed.
+    sent: Seq,
+    hash: String,
+    facts: Vec<Fact>,
+    records: Vec<Record>,
+    texts: Vec<(Seq, String)>,
+    audit: Vec<AuditEntry>,
+    waiting: VecDeque<(Seq, oneshot::Sender<Result<(), String>>)>,
+    first_pushed: Option<Timestamp>,
+    /// Something waits: write at once.
+    wanted: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(lease: Lease, principal: String, last: Option<&Record>) -> Ledger {
+        let durable = last.map_or(0, |record| record.seq);
+        Ledger {
+            session: lease.session.clone(),
+            lease,
+            principal,
+            created: Timestamp::default(),
+            parent: None,
+            durable,
+            sent: durable,
+            hash: last.map_or_else(|| GENESIS.to_string(), |record| record.hash.clone()),
+            facts: Vec::new(),
+            records: Vec::new(),
+            texts: Vec::new(),
+            audit: Vec::new(),
+            waiting: VecDeque::new(),
+            first_pushed: None,
+            wanted: false,
+        }
+    }
+
+    /// What the list of sessions says about its beginning.
+    pub(crate) fn born(&mut self, created: Timestamp, parent: Option<SessionId>) {
+        self.created = created;
+        self.parent = parent;
+    }
+
+    /// Takes facts that `session` has just folded in.
+    pub(crate) fn push(&mut self, session: &Session, now: Timestamp, events: Vec<Event>) {
+        for event in events {
+            let seq = self.durable + (self.sent - self.durable) + self.records.len() as u64 + 1;
+            if let Event::SessionOpened(opened) = &event {
+                self.born(now, opened.parent.clone());
+            }
+            let record = view::wire::record(&self.session, seq, now, &event, &self.hash);
+            self.hash.clone_from(&record.hash);
+            self.records.push(record);
+            if let Some(text) = indexed(&event) {
+                self.texts.push((seq, text));
+            }
+            if let Some(fields) = view::audit::line(session, &event, &self.principal) {
+                let session = self.session.clone();
+                self.audit.push(AuditEntry { ts: now, session, seq, fields });
+            }
+            self.facts.push(Fact { seq, ts: now, event: Arc::new(event) });
+            self.first_pushed.get_or_insert(now);
+        }
+    }
+
+    /// Whether everything so far is durable.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.records.is_empty() && self.sent == self.durable
+    }
+
+    /// Somebody waits for what was pushed so far.
+    pub(crate) fn want(&mut self) {
+        self.wanted = !self.records.is_empty();
+    }
+
+    /// Tells `done` when everything pushed so far is durable.
+    pub(crate) fn acknowledge(&mut self, done: oneshot::Sender<Result<(), String>>) {
+        let upto = self.sent + self.records.len() as u64;
+        if upto <= self.durable {
+            let _ = done.send(Ok(()));
+            return;
+        }
+        self.waiting.push_back((upto, done));
+        self.want();
+    }
+
+    /// When the window of the oldest waiting fact is over; `None`: nothing to write, or a write is
+    /// under way.
+    pub(crate) fn due(&self) -> Option<Timestamp> {
+        if self.records.is_empty() || self.sent != self.durable {
+            return None;
+        }
+        let first = self.first_pushed?;
+        Some(if self.wanted { first } else { first.plus_ms(WINDOW_MS) })
+    }
+
+    /// The batch to write now.
+    pub(crate) fn take(
+        &mut self,
+        session: &Session,
+        blobs: Vec<(weir_core::ids::BlobId, Arc<[u8]>)>,
+    ) -> (Append, Vec<Fact>) {
+        let expected = self.sent;
+        self.sent += self.records.len() as u64;
+        self.first_pushed = None;
+        self.wanted = false;
+        let append = Append {
+            lease: self.lease.clone(),
+            expected,
+            records: std::mem::take(&mut self.records),
+            texts: std::mem::take(&mut self.texts),
+            blobs,
+            audit: std::mem::take(&mut self.audit),
+            meta: self.meta(session),
+        };
+        (append, std::mem::take(&mut self.facts))
+    }
+
+    /// The batch is durable.
+    pub(crate) fn confirmed(&mut self) {
+        self.durable = self.sent;
+        while self.waiting.front().is_some_and(|(upto, _)| *upto <= self.durable) {
+            if let Some((_, done)) = self.waiting.pop_front() {
+                let _ = done.send(Ok(()));
+            }
+        }
+        if !self.waiting.is_empty() {
+            self.want();
+        }
+    }
+
+    /// The store refused: nobody's facts became durable.
+    pub(crate) fn failed(&mut self, why: &str) {
+        for (_, done) in self.waiting.drain(..) {
+            let _ = done.send(Err(why.to_string()));
+        }
+    }
+
+    fn meta(&self, session: &Session) -> SessionMeta {
+        let config = session.config();
+        SessionMeta {
+            id: self.session.clone(),
+            workspace: config.map(|c| c.workspace.clone()).unwrap_or_default(),
+            title: session.title().to_string(),
+            model: config.map(|c| c.model.model.to_string()).unwrap_or_default(),
+            profile: config.map(|c| c.profile.name.clone()).unwrap_or_default(),
+            status: status_word(session),
+            created: self.created,
+            updated: session.last(),
+            facts: self.sent,
+            parent: self.parent.clone(),
+        }
+    }
+}
+
+/// The word for a session in lists.
+pub fn status_word(session: &Session) -> String {
+    match session.status() {
+        Status::PendingApproval => "waiting".into(),
+        Status::Streaming | Status::ExecutingTools | Status::Stopped => "running".into(),
+        Status::Idle => match session.finished().map(|finished| finished.status) {
+            None => "idle".into(),
+            Some(status) => status_text(status),
+        },
+    }
+}
+
+/// A status as it stands in events.
+pub fn status_text(status: RunStatus) -> String {
+    serde_json::to_value(status)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_string))
+        .unwrap_or_default()
+}
+
+/// What of a fact can be found by its words.
+fn indexed(event: &Event) -> Option<String> {
+    let text = match event {
+        Event::InputAccepted(f) => plain_text(&f.content),
+        Event::ModelReplied(f) => plain_text(&f.content),
+        Event::CallFinished(f) => plain_text(&f.result),
+        _ => return None,
+    };
+    let text: String = text.chars().take(INDEXED_MAX).collect();
+    (!text.trim().is_empty()).then_some(text)
+}

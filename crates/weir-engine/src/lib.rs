@@ -1,0 +1,16 @@
+//! The part of Weir that does: runs what a session owes the world.
+#![warn(missing_docs)]
+
+pub mod blobs;
+pub mod engine;
+pub mod hub;
+pub mod ledger;
+mod output;
+pub mod ports;
+mod recover;
+pub mod scene;
+mod session_loop;
+pub mod toolbox;
+pub mod undo;
+mod workers;
+pub mod workspace;

@@ -1,0 +1,317 @@
+//! The loop (L1): make what is in flight equal to what is owed, wait for one input, let the
+//! session handle it, make the facts durable, publish them, repeat.
+//!
+//! It decides nothing. What is owed is said by the pure session; how it is done stands in the
+//! workers; when facts reach the disk, in the ledger.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use weir_core::effect::Effect;
+use weir_core::event::CancelCause;
+use weir_core::ids::{CallId, Timestamp};
+use weir_core::input::{Answer, Command, Input};
+use weir_core::session::Session;
+use weir_core::tool::Raw;
+
+use crate::engine::EngineError;
+use crate::hub::Fact;
+use crate::ledger::Ledger;
+use crate::ports::{Conversation, Model, StoreError};
+use crate::workers::{self, Contents, Desk, Outcome};
+
+/// What faces send.
+pub(crate) enum Message {
+    /// A command, and where to say that it is durable.
+    Command(Command, oneshot::Sender<Result<(), String>>),
+    /// Stop after what is known is durable.
+    Close,
+}
+
+/// Everything the loop owns. Dropping it ends whatever is in flight.
+pub(crate) struct SessionLoop {
+    pub(crate) desk: Desk,
+    pub(crate) session: Session,
+    pub(crate) ledger: Ledger,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) conversation: Option<Box<dyn Conversation>>,
+    pub(crate) messages: mpsc::Receiver<Message>,
+    pub(crate) flying: FuturesUnordered<BoxFuture<'static, (Effect, Outcome)>>,
+    pub(crate) in_flight: HashMap<Effect, CancellationToken>,
+    pub(crate) contents: HashMap<CallId, Contents>,
+    pub(crate) writing: Option<BoxFuture<'static, (Result<(), StoreError>, Vec<Fact>)>>,
+    pub(crate) closing: bool,
+}
+
+enum Woken {
+    Worker(Effect, Outcome),
+    Message(Option<Message>),
+    Written(Result<(), StoreError>, Vec<Fact>),
+    Due,
+    PauseChanged,
+}
+
+impl SessionLoop {
+    /// Runs until it is closed and at rest, or the store refuses.
+    pub(crate) async fn run(mut self) -> Result<(), EngineError> {
+        let result = self.go_on().await;
+        self.in_flight.values().for_each(CancellationToken::cancel);
+        if let Err(error) = &result {
+            self.ledger.failed(&error.to_string());
+        }
+        self.desk.hub.close();
+        result
+    }
+
+    async fn go_on(&mut self) -> Result<(), EngineError> {
+        let store = self.desk.parts.store.clone();
+        let mut pause_changed = store.pause_changed();
+        loop {
+            self.start_what_is_owed();
+            self.write_what_is_due();
+            if self.closing && self.ledger.is_durable() {
+                return Ok(());
+            }
+            let next_write = self.ledger.due().filter(|_| self.writing.is_none());
+            let woken = tokio::select! {
+                biased;
+                Some((result, facts)) = written(&mut self.writing) => Woken::Written(result, facts),
+                Some((effect, outcome)) = self.flying.next() => Woken::Worker(effect, outcome),
+                message = self.messages.recv(), if !self.closing => Woken::Message(message),
+                () = due(&self.desk, next_write) => Woken::Due,
+                () = &mut pause_changed => Woken::PauseChanged,
+            };
+            match woken {
+                Woken::Worker(effect, outcome) => self.landed(&effect, outcome),
+                Woken::Message(Some(Message::Command(command, done))) => {
+                    self.commanded(command, done);
+                }
+                Woken::Message(Some(Message::Close) | None) => {
+                    self.closing = true;
+                    self.ledger.want();
+                }
+                Woken::Written(result, facts) => {
+                    self.writing = None;
+                    result?;
+                    self.ledger.confirmed();
+                    self.desk.hub.publish(facts);
+                }
+                Woken::Due => (),
+                Woken::PauseChanged => {
+                    pause_changed = store.pause_changed();
+                    if let Some(pause) = store.paused().await? {
+                        let cause = CancelCause::Paused;
+                        let by = pause.by;
+                        self.handle(Input::Command(Command::Cancel { cause, by }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, input: Input) -> bool {
+        let now = self.desk.parts.clock.now().max(self.session.last());
+        let facts = self.session.handle(now, input);
+        let any = !facts.is_empty();
+        self.ledger.push(&self.session, now, facts);
+        any
+    }
+
+    fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), String>>) {
+        if self.handle(Input::Command(command)) {
+            self.ledger.acknowledge(done);
+        } else {
+            let _ = done.send(Err("there is nothing open that this could answer".into()));
+        }
+    }
+
+    fn landed(&mut self, effect: &Effect, outcome: Outcome) {
+        self.in_flight.remove(effect);
+        match outcome {
+            Outcome::Answer(answer) => {
+                self.handle(Input::Answer(answer));
+            }
+            Outcome::Planned(answer, call, contents) => {
+                self.contents.insert(call, contents);
+                self.handle(Input::Answer(answer));
+            }
+            Outcome::Conversation(conversation, answer) => {
+                self.conversation = Some(conversation);
+                if let Some(answer) = answer {
+                    self.handle(Input::Answer(answer));
+                }
+            }
+            Outcome::Tick => {
+                self.handle(Input::Tick);
+            }
+            Outcome::Nothing => (),
+        }
+    }
+
+    /// Cancels what is no longer owed and starts what is not yet in flight.
+    fn start_what_is_owed(&mut self) {
+        if self.closing {
+            return;
+        }
+        let owed = self.session.todo();
+        for (effect, cancel) in &self.in_flight {
+            if !owed.contains(effect) {
+                cancel.cancel();
+            }
+        }
+        if self.session.run().is_none() {
+            self.contents.clear();
+            self.ledger.want();
+        }
+        for effect in owed {
+            if self.in_flight.contains_key(&effect) {
+                continue;
+            }
+            if self.must_wait_for_disk(&effect) && !self.ledger.is_durable() {
+                self.ledger.want();
+                continue;
+            }
+            let cancel = CancellationToken::new();
+            if let Some(work) = self.work(&effect, cancel.clone()) {
+                self.in_flight.insert(effect.clone(), cancel);
+                self.flying.push(Box::pin(async move { (effect, work.await) }));
+            }
+        }
+    }
+
+    /// What is durable before what (D3).
+    fn must_wait_for_disk(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Ask { .. } | Effect::AskPerson { .. } | Effect::AskQuestion { .. } => true,
+            Effect::Run { call } => self.session.waits_for_disk(*call),
+            Effect::Look
+            | Effect::Prepare { .. }
+            | Effect::Wait { .. }
+            | Effect::Inspect { .. }
+            | Effect::Checkpoint { .. }
+            | Effect::Stop { .. }
+            | Effect::Reconcile { .. }
+            | Effect::Verify => false,
+        }
+    }
+
+    /// The future that does `effect`; none where nothing is to be done now.
+    fn work(
+        &mut self,
+        effect: &Effect,
+        cancel: CancellationToken,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        let desk = self.desk.clone();
+        let config = self.session.config()?.clone();
+        match effect {
+            // Faces fold the request from the facts and answer by command.
+            Effect::AskPerson { .. } | Effect::AskQuestion { .. } => None,
+            Effect::Look => Some(Box::pin(desk.look())),
+            Effect::Wait { until } => Some(Box::pin(wait(desk, *until, cancel))),
+            Effect::Prepare { turn, not_before } => {
+                let request = self.session.request(*turn)?;
+                let media = self.session.media().iter().cloned().collect();
+                let conversation = self.take_conversation()?;
+                Some(Box::pin(desk.prepare(conversation, request, media, *not_before, cancel)))
+            }
+            Effect::Ask { turn } => {
+                let conversation = self.take_conversation()?;
+                Some(Box::pin(desk.ask(conversation, *turn, cancel)))
+            }
+            Effect::Inspect { call } => {
+                let call = self.session.call(*call)?.clone();
+                Some(Box::pin(desk.inspect(call, config, cancel)))
+            }
+            Effect::Checkpoint { call } => {
+                let contents = self.contents.get(call).cloned();
+                let call = self.session.call(*call)?.clone();
+                let run = self.session.run().map(|run| run.to_string()).unwrap_or_default();
+                Some(Box::pin(desk.checkpoint(call, config, contents, run)))
+            }
+            Effect::Run { call } => {
+                let found = self.session.call(*call)?.clone();
+                let contents = self.contents.remove(call);
+                let about = workers::about(&self.session);
+                let permit = self.session.permit(*call)?;
+                Some(Box::pin(desk.run(permit, found, config, contents, cancel, about)))
+            }
+            Effect::Stop { call } => {
+                let call = self.session.call(*call)?.clone();
+                let running = self.in_flight.contains_key(&Effect::Run { call: call.id });
+                (!running).then(|| never_began(desk, call, config))
+            }
+            Effect::Reconcile { call } => {
+                let call = self.session.call(*call)?.clone();
+                Some(Box::pin(desk.reconcile(call, config)))
+            }
+            Effect::Verify => {
+                let text = self.session.answer_text().unwrap_or_default().to_string();
+                let schema = config.output_schema.clone();
+                Some(Box::pin(async move {
+                    let result = crate::output::verify(&text, schema.as_ref());
+                    Outcome::Answer(Answer::Verified { result })
+                }))
+            }
+        }
+    }
+
+    /// The conversation, unless another worker still has it: then its return wakes the loop.
+    fn take_conversation(&mut self) -> Option<Box<dyn Conversation>> {
+        let busy = self.in_flight.keys().any(|effect| {
+            matches!(effect, Effect::Prepare { .. } | Effect::Ask { .. })
+        });
+        match self.conversation.take() {
+            Some(conversation) => Some(conversation),
+            None if busy => None,
+            None => Some(self.model.converse()),
+        }
+    }
+
+    fn write_what_is_due(&mut self) {
+        let now = self.desk.parts.clock.now();
+        if self.writing.is_some() || self.ledger.due().is_none_or(|due| due > now) {
+            return;
+        }
+        let blobs = self.desk.blobs.take_staged(&self.desk.session);
+        let (append, facts) = self.ledger.take(&self.session, blobs);
+        let store = self.desk.parts.store.clone();
+        self.writing = Some(Box::pin(async move { (store.append(append).await, facts) }));
+    }
+}
+
+/// A call that was marked as started and had not begun when the run was cancelled.
+fn never_began(
+    desk: Desk,
+    call: weir_core::session::Call,
+    config: Arc<weir_core::session::SessionConfig>,
+) -> BoxFuture<'static, Outcome> {
+    Box::pin(async move {
+        let raw = Raw::error("Not run: the run was ended first.");
+        desk.returned(&call, &config, raw).await
+    })
+}
+
+async fn wait(desk: Desk, until: Timestamp, cancel: CancellationToken) -> Outcome {
+    tokio::select! {
+        () = cancel.cancelled() => Outcome::Nothing,
+        () = desk.parts.clock.sleep_until(until) => Outcome::Tick,
+    }
+}
+
+async fn written<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
+    match writing {
+        Some(write) => Some(write.await),
+        None => None,
+    }
+}
+
+async fn due(desk: &Desk, due: Option<Timestamp>) {
+    match due {
+        Some(due) => desk.parts.clock.sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,147 @@
+//! What tools exist, and what is found out about a call before it is judged.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use weir_core::profile::Profile;
+use weir_core::session::Call;
+use weir_core::tool::{EffectClass, Effects, Inspection, ToolSpec};
+
+use crate::ports::{Plan, Tool, ToolContext};
+
+/// Errors of one set of arguments that are told at once.
+const SCHEMA_ERRORS_TOLD: usize = 3;
+
+/// All tools of an engine.
+pub struct Toolbox {
+    tools: Vec<Arc<dyn Tool>>,
+    by_name: HashMap<String, usize>,
+    /// Compiled when first needed: a schema costs more to compile than most calls to run.
+    validators: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
+}
+
+impl std::fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+    }
+}
+
+/// Two tools of one name.
+#[derive(Debug, thiserror::Error)]
+#[error("two tools are called {name}")]
+pub struct DuplicateTool {
+    /// The name.
+    pub name: String,
+}
+
+impl Toolbox {
+    /// A toolbox of these.
+    ///
+    /// # Errors
+    /// Two of them have one name.
+    pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Toolbox, DuplicateTool> {
+        let mut by_name = HashMap::new();
+        for (at, tool) in tools.iter().enumerate() {
+            let name = tool.spec().name.clone();
+            if by_name.insert(name.clone(), at).is_some() {
+                return Err(DuplicateTool { name });
+            }
+        }
+        Ok(Toolbox { tools, by_name, validators: Mutex::new(HashMap::new()) })
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.by_name.get(name).map(|at| &self.tools[*at])
+    }
+
+    /// All of them, in the order of the list.
+    pub fn all(&self) -> &[Arc<dyn Tool>] {
+        &self.tools
+    }
+
+    /// What a profile may see (T3): in the order of the list, so that prompts are stable.
+    pub fn visible(&self, profile: &Profile, writes: bool) -> Vec<ToolSpec> {
+        let specs = self.tools.iter().map(|tool| tool.spec());
+        let has = |spec: &&ToolSpec| profile.has(&spec.name, spec.group);
+        // In plan mode write tools are absent, not merely refused (C3).
+        let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::Group::Edit;
+        specs.filter(has).filter(kept).cloned().collect()
+    }
+
+    /// Finds out about a call: does its tool exist, are its arguments valid, what would it do.
+    pub async fn inspect(&self, call: &Call, cx: &ToolContext) -> (Inspection, Plan) {
+        let nothing = |summary: String| Plan::new(EffectClass::Read, Effects::default(), summary);
+        let Some(tool) = self.get(&call.tool) else {
+            let plan = nothing(format!("Call the unknown tool {}", call.tool));
+            let nearest = self.nearest(&call.tool);
+            return (Inspection { known: false, nearest, ..inspection(&plan) }, plan);
+        };
+        if call.broken.is_some() {
+            let plan = nothing(format!("Call {} with broken arguments", call.tool));
+            return (inspection(&plan), plan);
+        }
+        if let Some(invalid) = self.invalid(tool.spec(), &call.input) {
+            let plan = nothing(format!("Call {} with invalid arguments", call.tool));
+            return (Inspection { invalid: Some(invalid), ..inspection(&plan) }, plan);
+        }
+        let plan = tool.plan(&call.input, cx).await;
+        (inspection(&plan), plan)
+    }
+
+    /// What is wrong with the arguments: field, what was expected, what came.
+    fn invalid(&self, spec: &ToolSpec, input: &Value) -> Option<String> {
+        let validator = match self.validator(spec) {
+            Ok(validator) => validator,
+            Err(error) => return Some(format!("The tool's own schema is invalid: {error}")),
+        };
+        let told: Vec<String> = validator
+            .iter_errors(input)
+            .take(SCHEMA_ERRORS_TOLD)
+            .map(|error| {
+                let at = error.instance_path().to_string();
+                let at = if at.is_empty() { "the arguments".to_string() } else { at };
+                format!("{at}: {error}")
+            })
+            .collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    fn validator(&self, spec: &ToolSpec) -> Result<Arc<jsonschema::Validator>, String> {
+        let mut compiled = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(validator) = compiled.get(&spec.name) {
+            return Ok(validator.clone());
+        }
+        let validator = jsonschema::draft202012::new(&spec.input_schema).map_err(|e| e.to_string())?;
+        let validator = Arc::new(validator);
+        compiled.insert(spec.name.clone(), validator.clone());
+        Ok(validator)
+    }
+
+    /// The existing name that is most like `name`, if any is.
+    fn nearest(&self, name: &str) -> Option<String> {
+        let lower = name.to_lowercase();
+        self.tools
+            .iter()
+            .map(|tool| &tool.spec().name)
+            .map(|known| (similar::TextDiff::from_chars(lower.as_str(), known.as_str()).ratio(), known))
+            .filter(|(ratio, _)| *ratio > 0.6)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, known)| known.clone())
+    }
+}
+
+fn inspection(plan: &Plan) -> Inspection {
+    Inspection {
+        known: true,
+        nearest: None,
+        invalid: None,
+        fails: plan.fails.clone(),
+        effects: plan.effects.clone(),
+        class: plan.class,
+        summary: plan.summary.clone(),
+        diff: plan.diff.clone(),
+        confirm: plan.confirm.clone(),
+    }
+}

@@ -1,0 +1,400 @@
+//! Starts what a session is owed: one future per effect, answers come back as inputs.
+//!
+//! Nothing is decided here. A worker asks the port that the effect names, turns what comes back
+//! into an [`Answer`], and ends early when its token fires.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use weir_core::governance::{FilterContext, Permit, clean};
+use weir_core::ids::{BlobId, CallId, SessionId, Timestamp, TurnId};
+use weir_core::input::{Answer, journaled};
+use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
+use weir_core::prompt;
+use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::tool::{Change, Clean, Raw};
+
+use crate::blobs::StagedBlobs;
+use crate::engine::Parts;
+use crate::hub::{Hub, SignalKind};
+use crate::ports::{
+    Blobs, Content, Conversation, MediaMap, ProgressSink, SignalSink, Snapshot, SnapshotEntry, ToolContext,
+};
+use crate::scene::{self, SceneOptions};
+use crate::workspace::Workspace;
+
+/// Time a cancelled call has to end by itself before it is given up (L14: within a second).
+const STOP_GRACE: Duration = Duration::from_millis(950);
+/// Largest file whose content a checkpoint keeps, in bytes.
+const CHECKPOINT_FILE_MAX: u64 = 256 << 20;
+
+/// New contents of files by path, made when a call was planned.
+pub(crate) type Contents = Arc<BTreeMap<String, Arc<[u8]>>>;
+
+/// What all workers of one session share.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) session: SessionId,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) blobs: Arc<StagedBlobs>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) scene: Arc<SceneOptions>,
+}
+
+/// What a finished worker brings back.
+pub(crate) enum Outcome {
+    /// An answer for the session.
+    Answer(Answer),
+    /// The same, and the contents that the plan computed.
+    Planned(Answer, CallId, Contents),
+    /// The conversation comes back with the answer to what was asked of it.
+    Conversation(Box<dyn Conversation>, Option<Answer>),
+    /// A moment has come.
+    Tick,
+    /// It was cancelled.
+    Nothing,
+}
+
+impl Desk {
+    fn context(&self, call: &Call, config: &SessionConfig, cancel: CancellationToken) -> ToolContext {
+        let hub = self.hub.clone();
+        let subject = call.id.to_string();
+        let spec = self.parts.toolbox.get(&call.tool).map(|tool| tool.spec());
+        ToolContext {
+            session: self.session.clone(),
+            call: call.id,
+            workspace: self.workspace.clone(),
+            processes: self.parts.processes.clone(),
+            web: self.parts.web.clone(),
+            blobs: self.blobs.clone(),
+            checkpoints: self.parts.checkpoints.clone(),
+            cancel,
+            timeout_ms: spec.and_then(|s| s.timeout_ms).unwrap_or(config.limits.tool_timeout_ms),
+            progress: ProgressSink::new(move |text| hub.signal(SignalKind::Output, &subject, text)),
+            about: Arc::new(Value::Null),
+            contents: Contents::default(),
+        }
+    }
+
+    /// The notes of this run.
+    pub(crate) async fn look(self) -> Outcome {
+        let now = self.parts.clock.now();
+        let look = move || scene::look(&self.scene, &self.workspace, now);
+        let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        Outcome::Answer(Answer::Seen { notes: prompt::notes(&scene) })
+    }
+
+    /// Waits until the request may be made, then encodes it.
+    pub(crate) async fn prepare(
+        self,
+        mut conversation: Box<dyn Conversation>,
+        request: ModelRequest,
+        media: Vec<BlobId>,
+        not_before: Timestamp,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        if self.parts.clock.now() < not_before {
+            tokio::select! {
+                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
+                () = self.parts.clock.sleep_until(not_before) => (),
+            }
+        }
+        let media = self.media(media).await;
+        let prepared = conversation.prepare(&request, &media);
+        let answer = Answer::Prepared {
+            turn: request.turn,
+            bytes: prepared.bytes,
+            prefix_bytes: prepared.prefix_bytes,
+            prefix_expected: prepared.prefix_expected,
+        };
+        Outcome::Conversation(conversation, Some(answer))
+    }
+
+    async fn media(&self, wanted: Vec<BlobId>) -> MediaMap {
+        use base64::Engine as _;
+        let mut media = MediaMap::new();
+        for id in wanted {
+            if let Ok(bytes) = self.blobs.get(&id).await {
+                let text = base64::engine::general_purpose::STANDARD.encode(&bytes);
+                media.insert(id, Arc::from(text));
+            }
+        }
+        media
+    }
+
+    /// Sends what was prepared and waits for the reply.
+    pub(crate) async fn ask(
+        self,
+        mut conversation: Box<dyn Conversation>,
+        turn: TurnId,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        let hub = self.hub.clone();
+        let subject = turn.to_string();
+        let sink = SignalSink::new(move |signal| match signal {
+            Signal::Text(text) => hub.signal(SignalKind::Text, &subject, &text),
+            Signal::Thinking(text) => hub.signal(SignalKind::Thinking, &subject, &text),
+            Signal::CallBegun(_) => (),
+        });
+        let reply = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            reply = conversation.send(&sink) => Some(reply),
+        };
+        let answer = reply.map(|reply| {
+            let images = self.keep_images(&reply);
+            Answer::Replied { turn, reply, images, jitter: self.parts.clock.random() }
+        });
+        Outcome::Conversation(conversation, answer)
+    }
+
+    fn keep_images(&self, reply: &Reply) -> Vec<BlobId> {
+        let Reply::Whole { blocks, .. } = reply else { return Vec::new() };
+        let keep = |block: &ReplyBlock| match block {
+            ReplyBlock::Image { data, .. } => {
+                Some(self.blobs.put(&self.session, Arc::from(data.as_slice())))
+            }
+            ReplyBlock::Said(_) | ReplyBlock::Call(_) => None,
+        };
+        blocks.iter().filter_map(keep).collect()
+    }
+
+    /// Finds out about a call.
+    pub(crate) async fn inspect(
+        self,
+        call: Call,
+        config: Arc<SessionConfig>,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        let cx = self.context(&call, &config, cancel);
+        let inspect = AssertUnwindSafe(self.parts.toolbox.inspect(&call, &cx)).catch_unwind();
+        let id = call.id;
+        match inspect.await {
+            Ok((inspection, plan)) => {
+                let inspection = Box::new(inspection);
+                let contents = Arc::new(plan.contents);
+                Outcome::Planned(Answer::Inspected { call: id, inspection }, id, contents)
+            }
+            Err(_) => {
+                // A tool that panics while it plans has unknown effects; the gate decides on that.
+                let mut inspection = crate::recover::unknown_inspection(&call.tool);
+                inspection.fails = Some(format!("{} failed while it was planned.", call.tool));
+                let inspection = Box::new(inspection);
+                Outcome::Answer(Answer::Inspected { call: id, inspection })
+            }
+        }
+    }
+
+    /// Saves what a call will touch (G7).
+    pub(crate) async fn checkpoint(
+        self,
+        call: Call,
+        config: Arc<SessionConfig>,
+        contents: Option<Contents>,
+        run: String,
+    ) -> Outcome {
+        let id = call.id;
+        match self.try_checkpoint(&call, &config, contents, run).await {
+            Ok((answer, contents)) => Outcome::Planned(answer, id, contents),
+            Err(reason) => Outcome::Answer(Answer::NotSaved { call: id, reason }),
+        }
+    }
+
+    async fn try_checkpoint(
+        &self,
+        call: &Call,
+        config: &SessionConfig,
+        contents: Option<Contents>,
+        run: String,
+    ) -> Result<(Answer, Contents), String> {
+        let inspection = call.inspection.clone().ok_or("it was never looked at")?;
+        let contents = match contents {
+            Some(contents) => contents,
+            None => self.plan_again(call, config).await?,
+        };
+        let (workspace, at) = (self.workspace.clone(), inspection.clone());
+        let made = contents.clone();
+        let entries = tokio::task::spawn_blocking(move || entries(&workspace, &at.effects, &made))
+            .await
+            .map_err(|_| "reading them failed".to_string())??;
+        let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
+        let snapshot = Snapshot {
+            workspace: self.workspace.root().to_path_buf(),
+            session: self.session.clone(),
+            run,
+            call: Some(call.id),
+            ts: self.parts.clock.now(),
+            label: inspection.summary.clone(),
+            entries,
+        };
+        let taken = self.parts.checkpoints.take(snapshot).await;
+        let checkpoint = taken.map_err(|error| error.to_string())?;
+        Ok((Answer::Saved { call: call.id, checkpoint, paths }, contents))
+    }
+
+    /// The contents of a plan that was made by a program that is gone: planned again, and good
+    /// only if it comes to the very same changes.
+    async fn plan_again(&self, call: &Call, config: &SessionConfig) -> Result<Contents, String> {
+        let cx = self.context(call, config, CancellationToken::new());
+        let (again, plan) = self.parts.toolbox.inspect(call, &cx).await;
+        let judged = call.inspection.as_ref().ok_or("it was never looked at")?;
+        if again.effects != judged.effects {
+            return Err("the files changed since this call was judged; look again".into());
+        }
+        Ok(Arc::new(plan.contents))
+    }
+
+    /// Runs a call.
+    pub(crate) async fn run(
+        self,
+        permit: Permit,
+        call: Call,
+        config: Arc<SessionConfig>,
+        contents: Option<Contents>,
+        cancel: CancellationToken,
+        about: Value,
+    ) -> Outcome {
+        let mut cx = self.context(&call, &config, cancel.clone());
+        cx.about = Arc::new(about);
+        cx.contents = match contents {
+            Some(contents) => contents,
+            None if permit.effects().changes.is_empty() => Contents::default(),
+            None => match self.plan_again(&call, &config).await {
+                Ok(contents) => contents,
+                Err(why) => {
+                    let raw = Raw::error(format!("Not run: {why}."));
+                    return self.returned(&call, &config, raw).await;
+                }
+            },
+        };
+        let Some(tool) = self.parts.toolbox.get(&call.tool).cloned() else {
+            let raw = Raw::error(format!("There is no tool {}.", call.tool));
+            return self.returned(&call, &config, raw).await;
+        };
+        let timeout = Duration::from_millis(cx.timeout_ms);
+        let mut work = Box::pin(AssertUnwindSafe(tool.run(permit, &cx)).catch_unwind());
+        let crashed = |_| Raw::error(format!("{} crashed. Try another way.", call.tool));
+        let ended = tokio::select! {
+            raw = &mut work => Some(raw.unwrap_or_else(crashed)),
+            () = cancel.cancelled() => None,
+            () = tokio::time::sleep(timeout) => None,
+        };
+        let raw = match ended {
+            Some(raw) => raw,
+            None => {
+                let cancelled = cancel.is_cancelled();
+                cancel.cancel();
+                let late = tokio::time::timeout(STOP_GRACE, &mut work).await;
+                let why = if cancelled {
+                    "The call was cancelled".to_string()
+                } else {
+                    format!("The call took longer than its {} ms and was ended", timeout.as_millis())
+                };
+                match late {
+                    Ok(raw) => {
+                        let mut raw = raw.unwrap_or_else(crashed);
+                        if !cancelled && raw.ok {
+                            raw = Raw::error(why);
+                        }
+                        raw
+                    }
+                    Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
+                }
+            }
+        };
+        drop(work);
+        self.returned(&call, &config, raw).await
+    }
+
+    /// Sends a result through the filters and writes its file, where it needs one (X1).
+    pub(crate) async fn returned(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Outcome {
+        let clean = self.clean(call.id, &call.tool, config, raw).await;
+        Outcome::Answer(Answer::Returned { call: call.id, clean })
+    }
+
+    pub(crate) async fn clean(
+        &self,
+        call: CallId,
+        tool: &str,
+        config: &SessionConfig,
+        raw: Raw,
+    ) -> Clean {
+        let folder = tmp_folder(&self.session);
+        let cleaned = clean(
+            raw,
+            &FilterContext {
+                call,
+                tool: self.parts.toolbox.get(tool).map(|tool| tool.spec()),
+                secrets: &self.parts.secrets,
+                externalize_over: config.externalize_over,
+                externalize_to: &folder,
+            },
+        );
+        let mut written = true;
+        if let Some((path, text)) = cleaned.file.clone() {
+            self.blobs.put(&self.session, Arc::from(text.as_bytes()));
+            let workspace = self.workspace.clone();
+            let write = move || workspace.write_own(&path, &text).is_ok();
+            written = tokio::task::spawn_blocking(write).await.unwrap_or(false);
+        }
+        journaled(cleaned, written)
+    }
+}
+
+/// Folder for the externalised results of a session, relative to the workspace.
+pub(crate) fn tmp_folder(session: &SessionId) -> String {
+    format!(".weir/tmp/{session}")
+}
+
+/// What a checkpoint keeps of the paths that a call will touch.
+fn entries(
+    workspace: &Workspace,
+    effects: &weir_core::tool::Effects,
+    contents: &BTreeMap<String, Arc<[u8]>>,
+) -> Result<Vec<SnapshotEntry>, String> {
+    let mut before = Vec::new();
+    for change in &effects.changes {
+        let at = workspace.resolve(&change.path, weir_core::tool::Access::Write);
+        let content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
+        if content.image() != change.before {
+            return Err(format!("{} changed since this call was judged; look again", change.path));
+        }
+        before.push(content);
+    }
+    // What only moves has no new content of its own: it is found where it was.
+    let moved = |change: &Change| before.iter().find(|c| c.image() == change.after).cloned();
+    let entry = |(change, before): (&Change, &Content)| {
+        let after = crate::recover::content_after(change, contents)
+            .or_else(|| moved(change))
+            .ok_or_else(|| format!("the new content of {} is missing", change.path))?;
+        Ok(SnapshotEntry { path: change.path.clone(), before: before.clone(), after })
+    };
+    effects.changes.iter().zip(&before).map(entry).collect()
+}
+
+/// The session as `inspect_self` shows it.
+pub(crate) fn about(session: &Session) -> Value {
+    let Some(config) = session.config() else { return Value::Null };
+    json!({
+        "session": session.id(),
+        "model": config.model.model.to_string(),
+        "window": config.model.window,
+        "profile": config.profile.name,
+        "permission": config.permission,
+        "workspace": config.workspace,
+        "limits": config.limits,
+        "tools": config.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+        "rules": config.rules,
+        "usage": session.usage(),
+        "cost_usd": session.cost_usd(),
+        "iterations": session.iterations(),
+        "facts": session.facts(),
+        "task_list": session.plan(),
+    })
+}

@@ -1,0 +1,507 @@
+//! The guarded workspace: the only way in which tools reach files (Z6, G6).
+//!
+//! Paths that a model wrote enter through [`Workspace::resolve`] and are a [`PathEffect`] from
+//! then on. Every later access goes through the effect that was judged and resolves it again
+//! beneath the root with `openat2`, so a link swapped in between does not lead out. Everything
+//! here blocks: call it on a blocking thread.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use weir_core::governance::Permit;
+use weir_core::tool::{Access, Change, Image, PathEffect, Place};
+
+use crate::ports::Content;
+
+use self::guard::{Guard, Seen, Spot};
+
+mod beneath;
+mod changes;
+mod credentials;
+mod guard;
+mod hint;
+mod lists;
+mod own;
+mod resolve;
+mod steps;
+mod temporary;
+mod trash;
+mod walk;
+
+/// Most entries that are looked at when a change covers everything below a folder.
+pub const BELOW_ENTRIES_MAX: usize = 200_000;
+
+/// How a workspace is opened.
+#[derive(Debug, Clone)]
+pub struct WorkspaceOptions {
+    /// Its root: an existing folder.
+    pub root: PathBuf,
+    /// Folders that count as inside beside the root.
+    pub extra_roots: Vec<PathBuf>,
+    /// Weir's own folders (state, user config): invisible and never written by tools.
+    pub own_folders: Vec<PathBuf>,
+}
+
+/// Why a file operation failed: what, why, what to do. Text for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// Nothing there.
+    #[error("{path} does not exist{hint}")]
+    NotFound {
+        /// What was asked for.
+        path: String,
+        /// `; did you mean src/main.rs?` or empty.
+        hint: String,
+    },
+    /// It is there, but not what was expected (a folder for a file, a device, …).
+    #[error("{path} is {found}, not {expected}")]
+    WrongKind {
+        /// Which path.
+        path: String,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// Larger than the operation takes.
+    #[error("{path} has {bytes} bytes; at most {max} can be handled here")]
+    TooLarge {
+        /// Which path.
+        path: String,
+        /// Its size.
+        bytes: u64,
+        /// The bound.
+        max: u64,
+    },
+    /// The guard says no: ignored, protected, or leading out of the workspace.
+    #[error("{path} cannot be used: {why}")]
+    Refused {
+        /// Which path.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// The disk does not hold what the call was judged on.
+    #[error("{path} changed since this call was judged; read it again and repeat the change")]
+    Changed {
+        /// Which path.
+        path: String,
+    },
+    /// The operating system refused.
+    #[error("{doing} {path}: {why}")]
+    Io {
+        /// `read`, `write`, …
+        doing: &'static str,
+        /// Which path.
+        path: String,
+        /// Its message.
+        why: String,
+    },
+}
+
+/// An entry of a listing or walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// As in [`PathEffect::path`].
+    pub path: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Size in bytes (files).
+    pub bytes: u64,
+    /// Last change, in seconds since 1970.
+    pub modified: i64,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Regular file.
+    File,
+    /// Folder.
+    Folder,
+    /// Symbolic link (never followed in a walk).
+    Link,
+    /// Device, socket, pipe.
+    Other,
+}
+
+/// How to walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WalkOptions {
+    /// Go below the first level.
+    pub recursive: bool,
+    /// Leave out what `.gitignore` names (what `.weirignore` names is never there).
+    pub respect_gitignore: bool,
+    /// Show names that begin with a dot.
+    pub hidden: bool,
+    /// Stop after so many entries.
+    pub max_entries: usize,
+}
+
+/// A walk's entries in a stable order (by path), and whether it was cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// There were more.
+    pub truncated: bool,
+}
+
+/// The guarded folder of one session.
+#[derive(Debug)]
+pub struct Workspace {
+    guard: Guard,
+    /// A handle for each root, opened once.
+    anchors: Vec<OwnedFd>,
+    /// `/`, for paths outside that a person allowed.
+    top: OwnedFd,
+    /// Roots as they were given: a path written with them counts as written inside.
+    given: Vec<PathBuf>,
+    trash: Option<PathBuf>,
+    /// Folders already cleaned of temporary files that a killed process left.
+    swept: Mutex<BTreeSet<PathBuf>>,
+}
+
+/// Where an access goes: a handle, and plain names below it.
+#[derive(Debug)]
+struct Located {
+    spot: Spot,
+    /// Below the handle, names as on the disk.
+    rel: PathBuf,
+    shown: String,
+}
+
+impl Workspace {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// A sentence that names the folder and says why it cannot be used.
+    pub fn open(options: WorkspaceOptions) -> Result<Workspace, String> {
+        let given: Vec<PathBuf> =
+            std::iter::once(options.root).chain(options.extra_roots).collect();
+        let mut roots = Vec::new();
+        let mut anchors = Vec::new();
+        let top = open_folder(Path::new("/"))?;
+        for folder in &given {
+            let real = std::fs::canonicalize(folder).map_err(|e| unusable(folder, &e))?;
+            anchors.push(open_folder(&real)?);
+            roots.push(real);
+        }
+        // An own folder that does not exist yet is closed under the name it will have.
+        let own: Vec<PathBuf> =
+            options.own_folders.iter().map(|folder| resolve::real_form(folder)).collect();
+        let guard = Guard::new(roots, &own);
+        let swept = Mutex::new(BTreeSet::new());
+        Ok(Workspace { guard, anchors, top, given, trash: None, swept })
+    }
+    /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
+    #[must_use]
+    pub fn with_trash(mut self, folder: PathBuf) -> Workspace {
+        self.trash = Some(folder);
+        self
+    }
+    /// Takes `folder` for `~` and for the credential files of a home, instead of the user's own.
+    #[must_use]
+    pub fn with_home(mut self, folder: PathBuf) -> Workspace {
+        self.guard.set_home(resolve::real_form(&folder));
+        self
+    }
+    /// Its root, absolute and without links.
+    pub fn root(&self) -> &Path {
+        &self.guard.roots[0].real
+    }
+    /// Where `path`, as a model or person wrote it, leads, and which list names it. Total: a path
+    /// that cannot be used is an effect that the gate refuses.
+    pub fn resolve(&self, path: &str, access: Access) -> PathEffect {
+        resolve::resolve(self, path, access)
+    }
+    /// The same for an access that covers everything below `path`. For a change it also looks at
+    /// what is there: a folder that holds a closed path is closed itself.
+    pub fn resolve_tree(&self, path: &str, access: Access) -> PathEffect {
+        resolve::with_below(self, self.resolve(path, access))
+    }
+    /// The effect of reading an entry that [`Workspace::walk`] found, without resolving it anew.
+    /// Whoever reads many files for one call must pass over those that are `sensitive`: they ask
+    /// a person, by name.
+    pub fn found(&self, entry: &Entry) -> PathEffect {
+        let verdict = self.locate(&entry.path).map(|located| {
+            let seen = if entry.kind == EntryKind::Folder { Seen::Folder } else { Seen::File };
+            self.guard.built_in(&located.spot, seen)
+        });
+        let verdict = verdict.unwrap_or_default();
+        let outside =
+            Path::new(&entry.path).is_absolute() && !self.is_under_root(entry.path.as_ref());
+        PathEffect {
+            path: entry.path.clone(),
+            access: Access::Read,
+            place: if outside { Place::Outside } else { Place::Inside },
+            recursive: false,
+            ignored: verdict.ignored,
+            protected: verdict.protected,
+            sensitive: verdict.sensitive,
+        }
+    }
+    /// Which list, line and pattern decide about `path`: for `weir permissions explain`.
+    pub fn explain(&self, path: &str, access: Access) -> String {
+        explain(&self.resolve(path, access), access)
+    }
+    /// What is there, with its content. Files larger than `max` are refused.
+    pub fn read(&self, at: &PathEffect, max: u64) -> Result<Content, FileError> {
+        let located = self.open_way(at)?;
+        let (handle, stat) = match beneath::probe(self.anchor(&located), &located.rel) {
+            Ok(found) => found,
+            Err(e) if is_absence(e) => return Ok(Content::Absent),
+            Err(e) => return Err(self.failed("read", &located, e)),
+        };
+        match beneath::kind_of(&stat) {
+            FileType::Directory => Ok(Content::Folder),
+            FileType::Symlink => beneath::read_link(handle.as_fd())
+                .map(|target| Content::Link { target })
+                .map_err(|e| self.failed("read", &located, e)),
+            FileType::RegularFile => {
+                let (file, stat) = self.open_regular(&located)?;
+                let bytes = read_bounded(&located, file, max)?;
+                Ok(Content::File { bytes: bytes.into(), mode: beneath::mode_of(&stat) })
+            }
+            other => Err(wrong_kind(&located, other, "a file")),
+        }
+    }
+    /// What is there, without reading it whole into memory (files are hashed in pieces).
+    pub fn image(&self, at: &PathEffect) -> Result<Image, FileError> {
+        let located = self.open_way(at)?;
+        self.image_of(&located)
+    }
+    /// What is there, without looking into it. `NotFound` when there is nothing.
+    pub fn entry(&self, at: &PathEffect) -> Result<Entry, FileError> {
+        let located = self.open_way(at)?;
+        let (_, stat) = beneath::probe(self.anchor(&located), &located.rel)
+            .map_err(|e| self.failed("look at", &located, e))?;
+        Ok(walk::entry(located.shown, &stat))
+    }
+    /// The file itself, opened for reading: for tools that read in pieces.
+    pub fn open_file(&self, at: &PathEffect) -> Result<std::fs::File, FileError> {
+        let located = self.open_way(at)?;
+        self.open_regular(&located).map(|(file, _)| file)
+    }
+    /// The entries in (and below) a folder, visible ones only.
+    pub fn walk(&self, at: &PathEffect, options: WalkOptions) -> Result<Walk, FileError> {
+        let located = self.open_way(at)?;
+        walk::walk(self, &located, options)
+    }
+    /// Makes the changes that `permit` was given for, after checking that every path still holds
+    /// what it held when the call was judged. Files are written to a temporary file beside the
+    /// target, synced, renamed; mode bits are kept; parents are created. A deleted file goes
+    /// to the trash in the state directory by way of the checkpoint that was taken before.
+    /// `contents` has the new bytes of every changed file by path; a file that only moves needs
+    /// none. Returns the changed paths.
+    ///
+    /// # Errors
+    /// Nothing was changed when the check failed. When a later step fails, what was already done
+    /// is put back before the error is returned.
+    pub fn apply(
+        &self,
+        permit: &Permit,
+        contents: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Vec<String>, FileError> {
+        let effects = permit.effects();
+        changes::within(&effects.changes, &effects.paths)?;
+        let label = format!("{}-{}", permit.session(), permit.call());
+        changes::apply(self, &effects.changes, contents, &label)
+    }
+    /// The same for the engine's own restores and roll-forwards, which have no permit: each change
+    /// is made only where the disk holds `before`.
+    pub fn apply_changes(
+        &self,
+        changes: &[Change],
+        contents: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Vec<String>, FileError> {
+        changes::apply(self, changes, contents, "restored")
+    }
+    /// Writes one of Weir's own files below `.weir/` (externalised results): not for tools.
+    pub fn write_own(&self, path: &str, text: &str) -> Result<(), FileError> {
+        own::write(self, path, text)
+    }
+    /// Removes a folder below `.weir/tmp/`: not for tools.
+    pub fn remove_own(&self, path: &str) -> Result<(), FileError> {
+        own::remove(self, path)
+    }
+
+    fn is_under_root(&self, path: &Path) -> bool {
+        let roots = self.guard.roots.iter().map(|root| root.real.as_path());
+        roots.chain(self.given.iter().map(PathBuf::as_path)).any(|root| path.starts_with(root))
+    }
+    fn anchor(&self, located: &Located) -> BorrowedFd<'_> {
+        self.anchor_of(located.spot.root)
+    }
+    fn anchor_of(&self, root: Option<usize>) -> BorrowedFd<'_> {
+        root.map_or(self.top.as_fd(), |i| self.anchors[i].as_fd())
+    }
+    /// Where a canonical path, as [`PathEffect::path`] has it, is reached.
+    fn locate(&self, path: &str) -> Result<Located, FileError> {
+        let refuse = |why: &str| FileError::Refused { path: path.to_owned(), why: why.to_owned() };
+        let plain = |text: &str| {
+            beneath::plain_parts(text).ok_or_else(|| refuse("it was not resolved before"))
+        };
+        if path.contains('\0') {
+            return Err(refuse("it contains a NUL byte"));
+        }
+        let (root, below) = match path.strip_prefix('/') {
+            None => (Some(0), path),
+            Some(from_top) => {
+                let rest_in = |text: &str| {
+                    let text = text.trim_end_matches('/');
+                    path.strip_prefix(text).filter(|r| r.is_empty() || r.starts_with('/'))
+                };
+                let best = (0..self.guard.roots.len())
+                    .filter_map(|i| Some((i, rest_in(&self.guard.roots[i].text)?)))
+                    .min_by_key(|(_, rest)| rest.len());
+                best.map_or((None, from_top), |(i, rest)| (Some(i), rest.trim_start_matches('/')))
+            }
+        };
+        let canonical = plain(below)?;
+        let base = root.map_or(Path::new("/"), |i| self.guard.roots[i].real.as_path());
+        let rel = resolve::real_names(base, &canonical);
+        let spot = Spot { root, rel: guard::nfc(&rel), real: base.join(&rel) };
+        let shown = self.guard.shown(&spot);
+        Ok(Located { spot, rel, shown })
+    }
+    /// The same for an effect that was judged; closed paths are refused again.
+    fn open_way(&self, at: &PathEffect) -> Result<Located, FileError> {
+        if let Some(why) = &at.ignored {
+            return Err(FileError::Refused { path: at.path.clone(), why: why.clone() });
+        }
+        let located = self.locate(&at.path)?;
+        if located.spot.root.is_none() && at.place == Place::Inside {
+            let why = "it lies outside the workspace".to_owned();
+            return Err(FileError::Refused { path: at.path.clone(), why });
+        }
+        let seen = resolve::look(&located.spot.real);
+        match self.guard.judge(&located.spot, seen).ignored {
+            Some(why) => Err(FileError::Refused { path: located.shown, why }),
+            None => Ok(located),
+        }
+    }
+    fn open_regular(
+        &self,
+        located: &Located,
+    ) -> Result<(std::fs::File, rustix::fs::Stat), FileError> {
+        beneath::open_regular(self.anchor(located), &located.rel).map_err(|e| match e {
+            Ok(kind) => wrong_kind(located, kind, "a file"),
+            Err(e) => self.failed("read", located, e),
+        })
+    }
+    fn image_of(&self, located: &Located) -> Result<Image, FileError> {
+        let (handle, stat) = match beneath::probe(self.anchor(located), &located.rel) {
+            Ok(found) => found,
+            Err(e) if is_absence(e) => return Ok(Image::Absent),
+            Err(e) => return Err(self.failed("read", located, e)),
+        };
+        match beneath::kind_of(&stat) {
+            FileType::Directory => Ok(Image::Folder),
+            FileType::Symlink => beneath::read_link(handle.as_fd())
+                .map(|target| Image::Link { target })
+                .map_err(|e| self.failed("read", located, e)),
+            FileType::RegularFile => {
+                let (mut file, stat) = self.open_regular(located)?;
+                let (bytes, sha256) =
+                    beneath::hash(&mut file).map_err(|e| io_error("read", &located.shown, &e))?;
+                Ok(Image::File { sha256, bytes, mode: beneath::mode_of(&stat) })
+            }
+            other => Err(wrong_kind(located, other, "a file")),
+        }
+    }
+    /// What an error of the system means for the model.
+    fn failed(&self, doing: &'static str, located: &Located, error: Errno) -> FileError {
+        let path = located.shown.clone();
+        match error {
+            Errno::NOENT | Errno::NOTDIR => {
+                FileError::NotFound { path, hint: hint::nearest(self, located) }
+            }
+            Errno::LOOP | Errno::XDEV => FileError::Refused {
+                path,
+                why: "a symbolic link was put in its way; resolve it again".to_owned(),
+            },
+            other => io_error(doing, &path, &other.into()),
+        }
+    }
+}
+
+fn explain(effect: &PathEffect, access: Access) -> String {
+    let place = match effect.place {
+        Place::Inside => "in the workspace",
+        Place::Outside => "outside the workspace",
+        Place::Escapes => "outside the workspace, reached through a link or `..`",
+    };
+    let mut text = format!("{} ({place}): ", effect.path);
+    match (&effect.ignored, &effect.protected, &effect.sensitive) {
+        (Some(why), _, _) => text.push_str(&format!("ignored, so never used: {why}")),
+        (None, Some(why), _) if access.is_write() => {
+            text.push_str(&format!("protected, so never written: {why}"));
+        }
+        (None, _, Some(why)) => text.push_str(&format!("asks a person: {why}")),
+        (None, Some(why), None) => {
+            text.push_str(&format!("may be read; protected from writes: {why}"));
+        }
+        (None, None, None) => text.push_str("no list names it; rules and mode decide"),
+    }
+    text
+}
+
+fn open_folder(folder: &Path) -> Result<OwnedFd, String> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| unusable(folder, &e.into()))
+}
+
+fn unusable(folder: &Path, error: &std::io::Error) -> String {
+    let folder = folder.display();
+    let remedy = match error.kind() {
+        std::io::ErrorKind::NotFound => "create it, or name one that exists",
+        std::io::ErrorKind::NotADirectory => "name the folder, not a file in it",
+        std::io::ErrorKind::PermissionDenied => "make it readable for this user",
+        _ => "name another folder",
+    };
+    format!("the workspace {folder} cannot be used: {error}; {remedy}")
+}
+
+fn is_absence(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR)
+}
+
+fn io_error(doing: &'static str, path: &str, error: &std::io::Error) -> FileError {
+    FileError::Io { doing, path: path.to_owned(), why: error.to_string() }
+}
+
+fn wrong_kind(located: &Located, found: FileType, expected: &'static str) -> FileError {
+    let found = match found {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        FileType::Unknown => "something unknown",
+    };
+    FileError::WrongKind { path: located.shown.clone(), found: found.to_owned(), expected }
+}
+
+fn read_bounded(located: &Located, file: std::fs::File, max: u64) -> Result<Vec<u8>, FileError> {
+    let io = |e: std::io::Error| io_error("read", &located.shown, &e);
+    let too_large = |bytes| FileError::TooLarge { path: located.shown.clone(), bytes, max };
+    let bytes = file.metadata().map_err(io)?.len();
+    if bytes > max {
+        return Err(too_large(bytes));
+    }
+    // It may grow while it is read, and some files say 0 whatever they hold.
+    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    file.take(max.saturating_add(1)).read_to_end(&mut content).map_err(io)?;
+    if content.len() as u64 > max {
+        return Err(too_large(content.len() as u64));
+    }
+    Ok(content)
+}

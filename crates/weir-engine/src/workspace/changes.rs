@@ -1,0 +1,192 @@
+//! Makes a set of changes: checks all of them first, then all or none (G7, Z6, D4).
+//!
+//! Order: what must make room, then folders and files from the top down, then removals from the
+//! bottom up. Single steps and how each is taken back are in `steps`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_core::record::sha256_hex;
+use weir_core::tool::{Change, Image, PathEffect};
+
+use super::guard::Seen;
+use super::steps::{self, Done};
+use super::{FileError, Located, Workspace, resolve};
+
+/// One change, found and checked.
+pub(super) struct Step<'a> {
+    pub(super) at: Located,
+    pub(super) before: &'a Image,
+    pub(super) after: &'a Image,
+    /// New content, when it is a file that is written.
+    pub(super) bytes: Option<Arc<[u8]>>,
+    /// The step whose file comes here instead.
+    pub(super) source: Option<usize>,
+    /// Its file goes to another step.
+    pub(super) is_source: bool,
+}
+
+impl Step<'_> {
+    fn changes(&self) -> bool {
+        self.before != self.after
+    }
+    /// A folder gives way to something else, or something else to a folder.
+    fn makes_room(&self) -> bool {
+        let folder = |image: &Image| matches!(image, Image::Folder);
+        let absent = |image: &Image| matches!(image, Image::Absent);
+        !absent(self.before) && !absent(self.after) && folder(self.before) != folder(self.after)
+    }
+}
+
+/// Whether `changes` lie within the effects that were judged.
+pub(super) fn within(changes: &[Change], judged: &[PathEffect]) -> Result<(), FileError> {
+    let writes: Vec<&PathEffect> = judged.iter().filter(|at| at.access.is_write()).collect();
+    for change in changes {
+        let path = Path::new(&change.path);
+        let is_covered = writes.iter().any(|at| {
+            at.path == change.path
+                || (at.recursive && (at.path == "." || path.starts_with(&at.path)))
+                // Folders on the way to a judged path come into being with it.
+                || (change.after == Image::Folder && Path::new(&at.path).starts_with(path))
+        });
+        if !is_covered && change.before != change.after {
+            let why = "the change is not among the effects that were judged".to_owned();
+            return Err(FileError::Refused { path: change.path.clone(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Makes all `changes` or none. `label` names them in the trash.
+pub(super) fn apply(
+    workspace: &Workspace,
+    changes: &[Change],
+    contents: &BTreeMap<String, Arc<[u8]>>,
+    label: &str,
+) -> Result<Vec<String>, FileError> {
+    let steps = prepare(workspace, changes, contents)?;
+    let mut done = Done::default();
+    match perform(workspace, &steps, &mut done) {
+        Ok(()) => {
+            done.dispose(workspace, label);
+            Ok(steps.iter().filter(|s| s.changes()).map(|s| s.at.shown.clone()).collect())
+        }
+        Err(error) => Err(done.roll_back(workspace, error)),
+    }
+}
+
+fn prepare<'a>(
+    workspace: &Workspace,
+    changes: &'a [Change],
+    contents: &BTreeMap<String, Arc<[u8]>>,
+) -> Result<Vec<Step<'a>>, FileError> {
+    let mut steps = Vec::with_capacity(changes.len());
+    let mut named = BTreeSet::new();
+    for change in changes {
+        let at = workspace.locate(&change.path)?;
+        let refuse = |why: String| FileError::Refused { path: at.shown.clone(), why };
+        if at.rel.as_os_str().is_empty() {
+            return Err(refuse("it is the root of the workspace".to_owned()));
+        }
+        if !named.insert((at.spot.root, at.rel.clone())) {
+            return Err(refuse("it is changed twice by one call; make it one change".to_owned()));
+        }
+        let seen = match resolve::look(&at.spot.real) {
+            Seen::Missing if change.after == Image::Folder => Seen::Folder,
+            seen => seen,
+        };
+        let verdict = workspace.guard.judge(&at.spot, seen);
+        if let Some(why) = verdict.ignored.or(verdict.protected) {
+            return Err(refuse(why));
+        }
+        if workspace.image_of(&at)? != change.before {
+            return Err(FileError::Changed { path: at.shown });
+        }
+        let bytes = contents.get(&change.path).cloned();
+        let (before, after) = (&change.before, &change.after);
+        steps.push(Step { at, before, after, bytes, source: None, is_source: false });
+    }
+    find_moves(&mut steps);
+    steps.iter().try_for_each(check_content)?;
+    Ok(steps)
+}
+
+/// Pairs each file that vanishes with an equal one that appears: that file is renamed, so that it
+/// keeps its identity and its size does not matter.
+fn find_moves(steps: &mut [Step<'_>]) {
+    let rooms: Vec<PathBuf> =
+        steps.iter().filter(|s| s.makes_room()).map(|s| s.at.rel.clone()).collect();
+    let in_the_way = |step: &Step<'_>| rooms.iter().any(|room| step.at.rel.starts_with(room));
+    let mut leaving: BTreeMap<(Option<usize>, &str, u32), Vec<usize>> = BTreeMap::new();
+    for (index, step) in steps.iter().enumerate().rev() {
+        if let (Image::File { sha256, mode, .. }, Image::Absent) = (step.before, step.after)
+            && !in_the_way(step)
+        {
+            leaving.entry((step.at.spot.root, sha256, *mode)).or_default().push(index);
+        }
+    }
+    let mut pairs = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        if let (Image::Absent, Image::File { sha256, mode, .. }) = (step.before, step.after)
+            && let Some(from) =
+                leaving.get_mut(&(step.at.spot.root, sha256.as_str(), *mode)).and_then(Vec::pop)
+        {
+            pairs.push((index, from));
+        }
+    }
+    for (to, from) in pairs {
+        steps[to].source = Some(from);
+        steps[from].is_source = true;
+    }
+}
+
+/// What is written must be what was judged.
+fn check_content(step: &Step<'_>) -> Result<(), FileError> {
+    let Image::File { sha256, bytes: length, .. } = step.after else { return Ok(()) };
+    if !step.changes() || step.source.is_some() {
+        return Ok(());
+    }
+    let fits = match (&step.bytes, step.before) {
+        (Some(bytes), _) => bytes.len() as u64 == *length && sha256_hex(bytes) == *sha256,
+        // Only the mode changes.
+        (None, Image::File { sha256: before, .. }) => before == sha256,
+        (None, Image::Absent | Image::Folder | Image::Link { .. }) => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let why = "its new content is not the one that was judged; make the call again".to_owned();
+    Err(FileError::Refused { path: step.at.shown.clone(), why })
+}
+
+fn perform(workspace: &Workspace, steps: &[Step<'_>], done: &mut Done) -> Result<(), FileError> {
+    let mut order: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].changes()).collect();
+    order.sort_by(|a, b| steps[*a].at.rel.cmp(&steps[*b].at.rel));
+    let rooms: Vec<&Path> = order
+        .iter()
+        .filter(|i| steps[**i].makes_room())
+        .map(|i| steps[*i].at.rel.as_path())
+        .collect();
+    let leaves = |i: &usize| {
+        let step = &steps[*i];
+        step.makes_room() || (step.after == &Image::Absent && !step.is_source)
+    };
+    let is_early = |i: &usize| rooms.iter().any(|room| steps[*i].at.rel.starts_with(room));
+    let leaving_folders: BTreeSet<&Path> = order
+        .iter()
+        .filter(|i| steps[**i].before == &Image::Folder && steps[**i].after != &Image::Folder)
+        .map(|i| steps[*i].at.rel.as_path())
+        .collect();
+    for i in order.iter().rev().filter(|i| leaves(i) && is_early(i)) {
+        steps::remove(workspace, &steps[*i], &leaving_folders, done)?;
+    }
+    for i in order.iter().filter(|i| steps[**i].after != &Image::Absent) {
+        let source = steps[*i].source.map(|from| &steps[from]);
+        steps::put(workspace, &steps[*i], source, done)?;
+    }
+    for i in order.iter().rev().filter(|i| leaves(i) && !is_early(i)) {
+        steps::remove(workspace, &steps[*i], &leaving_folders, done)?;
+    }
+    done.sync(workspace)
+}

@@ -1,0 +1,224 @@
+//! Data: which files hold keys or credentials (Z3), and which ask a person first (G6).
+//!
+//! Each table is gitignore syntax, matched without regard to case. No list of the person's and no
+//! permission mode lifts [`HIDDEN`], [`HIDDEN_AT_HOME`] or [`HIDDEN_ON_MACHINE`]. What to do with
+//! a match is decided in the guard, not here.
+
+use std::sync::LazyLock;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// Invisible wherever they lie.
+pub(super) const HIDDEN: &str = "
+# SSH, TLS and signing keys.
+id_rsa
+id_dsa
+id_ecdsa
+id_ecdsa_sk
+id_ed25519
+id_ed25519_sk
+*.pem
+*.key
+*.p12
+*.pfx
+*.ppk
+*.jks
+*.keystore
+*.kdbx
+secring.gpg
+# Passwords of network clients.
+.netrc
+_netrc
+.pypirc
+.pgpass
+.my.cnf
+.git-credentials
+.dockercfg
+.vault-token
+# Folders that hold nothing else.
+.ssh/
+.gnupg/
+.password-store/
+**/.aws/credentials
+**/.aws/sso/
+**/.aws/cli/cache/
+**/.azure/
+**/.config/gcloud/
+**/.config/gh/hosts.yml
+**/.config/glab-cli/config.yml
+**/.config/hub
+**/.docker/config.json
+**/.kube/config
+**/.cargo/credentials
+**/.cargo/credentials.toml
+**/.gem/credentials
+**/.terraform.d/credentials.tfrc.json
+**/.local/share/keyrings/
+**/Library/Keychains/
+# Stores of browsers and mail programs.
+**/.mozilla/
+**/.thunderbird/
+**/.config/google-chrome/
+**/.config/chromium/
+**/.config/BraveSoftware/
+**/.config/microsoft-edge/
+**/.config/vivaldi/
+**/.config/opera/
+**/Library/Application Support/Google/Chrome/
+**/Library/Application Support/Firefox/
+**/Library/Safari/
+**/Library/Cookies/
+";
+
+/// Invisible in a home folder; elsewhere the same name is ordinary.
+pub(super) const HIDDEN_AT_HOME: &str = "
+/.npmrc
+/.yarnrc.yml
+/.config/pip/pip.conf
+/.pip/pip.conf
+/.m2/settings.xml
+/.gradle/gradle.properties
+/.config/rclone/rclone.conf
+/.s3cfg
+/.boto
+/.bash_history
+/.zsh_history
+/.python_history
+/.psql_history
+/.local/share/fish/fish_history
+";
+
+/// Invisible on the machine: accounts, host keys, and what processes keep in memory and
+/// environment.
+pub(super) const HIDDEN_ON_MACHINE: &str = "
+/etc/shadow
+/etc/shadow-
+/etc/gshadow
+/etc/gshadow-
+/etc/sudoers
+/etc/sudoers.d/
+/etc/ssh/ssh_host_*_key
+/etc/krb5.keytab
+/proc/[0-9]*
+/proc/self
+/proc/thread-self
+/proc/kcore
+/dev/mem
+/dev/kmem
+/var/lib/sss/
+/run/secrets/
+/root/.ssh/
+";
+
+/// Visible, but reading or writing them asks a person.
+pub(super) const SENSITIVE: &str = "
+.env*
+.npmrc
+.htpasswd
+secrets.yml
+secrets.yaml
+secrets.json
+secrets.toml
+credentials.json
+service-account*.json
+*.tfstate
+*.tfvars
+";
+
+/// The tables, ready to match.
+pub(super) struct Tables {
+    pub(super) hidden: Gitignore,
+    pub(super) hidden_at_home: Gitignore,
+    pub(super) hidden_on_machine: Gitignore,
+    pub(super) sensitive: Gitignore,
+}
+
+/// Built once, at first use.
+pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
+    hidden: matcher(HIDDEN),
+    hidden_at_home: matcher(HIDDEN_AT_HOME),
+    hidden_on_machine: matcher(HIDDEN_ON_MACHINE),
+    sensitive: matcher(SENSITIVE),
+});
+
+fn matcher(table: &str) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(".");
+    builder.case_insensitive(true).expect("a flag is always accepted");
+    for line in table.lines() {
+        builder.add_line(None, line).expect("a test compiles every line of the tables");
+    }
+    builder.build().expect("a test compiles every line of the tables")
+}
+
+/// The line of `table` that names `path` (relative, `/` between parts) or a folder above it.
+pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain(std::iter::once(path.len()));
+    for end in ends {
+        if end == 0 {
+            continue;
+        }
+        let folder = end < path.len() || is_folder;
+        if let ignore::Match::Ignore(glob) = table.matched(&path[..end], folder) {
+            return Some(glob.original());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z3_tables_compile_and_match_their_examples() {
+        let hidden = [
+            "id_rsa",
+            "deploy/id_ed25519",
+            "certs/server.PEM",
+            "a/b/tls.key",
+            "x.p12",
+            ".netrc",
+            ".ssh/config",
+            "home/.ssh/known_hosts",
+            "backup/.aws/credentials",
+            ".gnupg/trustdb.gpg",
+            "u/.config/gh/hosts.yml",
+            "u/.docker/config.json",
+            "u/.kube/config",
+            "u/.mozilla/firefox/p/logins.json",
+        ];
+        for path in hidden {
+            assert!(line_for(&TABLES.hidden, path, false).is_some(), "{path}");
+        }
+        let open = [
+            "src/main.rs",
+            "id_rsa.pub",
+            "keys.md",
+            "monkey",
+            "pem",
+            "src/key.rs",
+            ".aws/config",
+            ".npmrc",
+            "docker/config.json",
+            "ssh/config",
+            ".cargo/config.toml",
+        ];
+        for path in open {
+            assert_eq!(line_for(&TABLES.hidden, path, false), None, "{path}");
+        }
+        for path in [".npmrc", ".bash_history", ".m2/settings.xml"] {
+            assert!(line_for(&TABLES.hidden_at_home, path, false).is_some(), "{path}");
+        }
+        assert_eq!(line_for(&TABLES.hidden_at_home, "project/.npmrc", false), None);
+        for path in ["etc/shadow", "proc/1/environ", "proc/self/mem", "etc/ssh/ssh_host_rsa_key"] {
+            assert!(line_for(&TABLES.hidden_on_machine, path, false).is_some(), "{path}");
+        }
+        for path in ["etc/hosts", "proc/cpuinfo", "etc/ssh/ssh_config", "srv/etc/shadow"] {
+            assert_eq!(line_for(&TABLES.hidden_on_machine, path, false), None, "{path}");
+        }
+        for path in [".env", ".env.local", "app/.ENV.production", ".npmrc", "infra/a.tfstate"] {
+            assert!(line_for(&TABLES.sensitive, path, false).is_some(), "{path}");
+        }
+        assert_eq!(line_for(&TABLES.sensitive, "environment.rs", false), None);
+    }
+}

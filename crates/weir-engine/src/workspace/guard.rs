@@ -1,0 +1,255 @@
+//! Says of a path which list or built-in rule names it (G6, Z3), and nothing about what it holds.
+//!
+//! Built-in rules come first and no list lifts them. Of a list, the deepest file and the last
+//! line that match decide, and nothing below an ignored folder can be taken out again, as in git.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::gitignore::Gitignore;
+use unicode_normalization::UnicodeNormalization;
+
+use super::credentials::{TABLES, line_for};
+use super::lists::{IGNORE_LIST, List, Lists, PROTECT_LIST, Said};
+
+/// Names of temporary files begin so; the process id and a number follow.
+pub(super) const TEMPORARY_PREFIX: &str = ".weir-tmp-";
+
+/// A path as the guard sees it: real, without links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// The root it lies in.
+    pub(super) root: Option<usize>,
+    /// Below that root, or below `/` when it lies in none; NFC, `/` between parts, empty for the
+    /// root itself.
+    pub(super) rel: String,
+    /// Absolute, with the names as the disk has them.
+    pub(super) real: PathBuf,
+}
+
+/// What is known about the kind of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    Folder,
+    File,
+    Missing,
+}
+
+/// Why a path is closed, for each of the three ways in which it can be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Verdict {
+    pub(super) ignored: Option<String>,
+    pub(super) protected: Option<String>,
+    pub(super) sensitive: Option<String>,
+}
+
+impl Verdict {
+    fn closed(why: &str) -> Verdict {
+        Verdict { ignored: Some(why.to_owned()), protected: Some(why.to_owned()), sensitive: None }
+    }
+    /// Adds what `other` has and this has not.
+    pub(super) fn join(&mut self, other: Verdict) {
+        self.ignored = self.ignored.take().or(other.ignored);
+        self.protected = self.protected.take().or(other.protected);
+        self.sensitive = self.sensitive.take().or(other.sensitive);
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) real: PathBuf,
+    pub(super) text: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Guard {
+    pub(super) roots: Vec<Root>,
+    /// Weir's own folders, as text.
+    own: Vec<String>,
+    home: Option<PathBuf>,
+    pub(super) lists: Lists,
+}
+
+impl Guard {
+    /// `roots` and `own` are real paths.
+    pub(super) fn new(roots: Vec<PathBuf>, own: &[PathBuf]) -> Guard {
+        let roots = roots.into_iter().map(|real| Root { text: nfc(&real), real }).collect();
+        let own = own.iter().map(|folder| nfc(folder)).collect();
+        Guard { roots, own, home: std::env::home_dir(), lists: Lists::default() }
+    }
+    pub(super) fn set_home(&mut self, home: PathBuf) {
+        self.home = Some(home);
+    }
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Where a real path lies.
+    pub(super) fn spot(&self, real: PathBuf) -> Spot {
+        let root = (0..self.roots.len())
+            .filter(|i| real.starts_with(&self.roots[*i].real))
+            .max_by_key(|i| self.roots[*i].real.as_os_str().len());
+        let below = match root {
+            Some(i) => real.strip_prefix(&self.roots[i].real).unwrap_or(&real),
+            None => real.strip_prefix("/").unwrap_or(&real),
+        };
+        let rel = nfc(below);
+        Spot { root, rel, real }
+    }
+
+    /// The path as models, people and journals see it.
+    pub(super) fn shown(&self, spot: &Spot) -> String {
+        match spot.root {
+            Some(0) if spot.rel.is_empty() => ".".to_owned(),
+            Some(0) => spot.rel.clone(),
+            Some(_) | None => absolute(self, spot),
+        }
+    }
+
+    /// Everything that speaks about `spot`.
+    pub(super) fn judge(&self, spot: &Spot, seen: Seen) -> Verdict {
+        let mut verdict = self.built_in(spot, seen);
+        if verdict.ignored.is_none() {
+            verdict.ignored = self.list_says(IGNORE_LIST, spot, seen);
+        }
+        if verdict.protected.is_none() {
+            verdict.protected = self.list_says(PROTECT_LIST, spot, seen);
+        }
+        verdict
+    }
+
+    /// What no list can change.
+    pub(super) fn built_in(&self, spot: &Spot, seen: Seen) -> Verdict {
+        let text = absolute(self, spot);
+        if self.own.iter().any(|own| is_below(&text, own)) {
+            return Verdict::closed("Weir's own state and settings are not for tools");
+        }
+        let mut verdict = names_say(&spot.rel);
+        let is_folder = seen != Seen::File;
+        let tables = &*TABLES;
+        let from_top = text.trim_start_matches('/');
+        let from_home = self.home.as_deref().and_then(|home| {
+            spot.real.strip_prefix(home).ok().map(nfc).filter(|below| !below.is_empty())
+        });
+        // Inside a root the tables see the path below it; what is anchored at home or at the
+        // machine sees all of it, so that a root chosen inside a key folder opens nothing.
+        let key = line_for(&tables.hidden, &spot.rel, is_folder)
+            .or_else(|| line_for(&tables.hidden_on_machine, from_top, is_folder))
+            .or_else(|| line_for(&tables.hidden_at_home, from_home.as_deref()?, is_folder))
+            .or_else(|| line_for(&tables.hidden, from_home.as_deref()?, is_folder));
+        if let Some(line) = key {
+            verdict.join(Verdict::closed(&format!("key or credential file ({line})")));
+        }
+        if let Some(line) = line_for(&tables.sensitive, &spot.rel, is_folder) {
+            verdict.sensitive = Some(format!("it may hold secrets ({line})"));
+        }
+        verdict
+    }
+
+    /// The same as `built_in(..).ignored.is_some()` for an entry of a folder that is itself open:
+    /// nothing above its own name is looked at, so that large trees are quick.
+    pub(super) fn hides_entry(&self, spot: &Spot, seen: Seen) -> bool {
+        let name = spot.rel.rsplit('/').next().unwrap_or(&spot.rel);
+        if names_say(name).ignored.is_some() {
+            return true;
+        }
+        let text = absolute(self, spot);
+        if self.own.iter().any(|own| is_below(&text, own)) {
+            return true;
+        }
+        let tables = &*TABLES;
+        let is_folder = seen != Seen::File;
+        let names = |table: &Gitignore, path: &str| table.matched(path, is_folder).is_ignore();
+        let from_home = self.home.as_deref().and_then(|home| spot.real.strip_prefix(home).ok());
+        names(&tables.hidden, &spot.rel)
+            || names(&tables.hidden_on_machine, text.trim_start_matches('/'))
+            || from_home.map(nfc).is_some_and(|below| {
+                names(&tables.hidden_at_home, &below) || names(&tables.hidden, &below)
+            })
+    }
+
+    /// What the lists called `name` on the way from the root to `spot` say: file, line, pattern.
+    fn list_says(&self, name: &str, spot: &Spot, seen: Seen) -> Option<String> {
+        let root = &self.roots[spot.root?];
+        let mut folder = root.real.clone();
+        let mut lists: Vec<(usize, Arc<List>)> = Vec::new();
+        let mut begin = 0;
+        let real_below = spot.real.strip_prefix(&root.real).ok()?;
+        for part in real_below.components() {
+            if let Some(list) = self.lists.load(&folder, name) {
+                lists.push((begin, list));
+            }
+            let end = spot.rel[begin..].find('/').map_or(spot.rel.len(), |at| begin + at);
+            let is_last = end == spot.rel.len();
+            let is_folder = !is_last || seen != Seen::File;
+            // What does not exist yet may become either, so it must pass as both.
+            let may_be_file = is_last && seen != Seen::Folder;
+            let path = &spot.rel[..end];
+            let said =
+                said_of(&lists, path, is_folder).or_else(|| said_of(&lists, path, !may_be_file));
+            if let Some((list_at, said)) = said {
+                return Some(format!("{}{name}:{said}", &spot.rel[..list_at]));
+            }
+            folder.push(part);
+            begin = (end + 1).min(spot.rel.len());
+        }
+        None
+    }
+}
+
+/// The first list, deepest first, that has an opinion: where it lies, and what it says when that
+/// is not an exception.
+pub(super) fn said_of(
+    lists: &[(usize, Arc<List>)],
+    path: &str,
+    is_folder: bool,
+) -> Option<(usize, String)> {
+    // A list that cannot be understood closes all below it; no deeper list takes that back.
+    let deepest_first = lists.iter().rev();
+    let broken = lists.iter().filter(|(_, list)| list.is_broken());
+    for (at, list) in broken.chain(deepest_first) {
+        match list.ask(&path[*at..], is_folder) {
+            Said::Nothing => {}
+            Said::Excepted => return None,
+            Said::Named(said) => return Some((*at, said)),
+        }
+    }
+    None
+}
+
+fn names_say(rel: &str) -> Verdict {
+    let mut verdict = Verdict::default();
+    for part in rel.split('/') {
+        if part.eq_ignore_ascii_case(".git") {
+            verdict.join(Verdict::closed("the internals of .git are not for tools"));
+        } else if part.starts_with(TEMPORARY_PREFIX) {
+            verdict.join(Verdict::closed("it is the temporary file of a write"));
+        } else if part.eq_ignore_ascii_case(".weir") {
+            let why = "only a person changes the configuration in .weir".to_owned();
+            verdict.protected.get_or_insert(why);
+        } else if part.eq_ignore_ascii_case(IGNORE_LIST) || part.eq_ignore_ascii_case(PROTECT_LIST)
+        {
+            let why = "only a person changes the ignore and protect lists".to_owned();
+            verdict.protected.get_or_insert(why);
+        }
+    }
+    verdict
+}
+
+/// The whole path as text.
+fn absolute(guard: &Guard, spot: &Spot) -> String {
+    let base = spot.root.map_or("", |i| guard.roots[i].text.trim_end_matches('/'));
+    if spot.rel.is_empty() && !base.is_empty() {
+        return base.to_owned();
+    }
+    format!("{base}/{}", spot.rel)
+}
+
+fn is_below(text: &str, folder: &str) -> bool {
+    text.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Text of a path in NFC; what is not UTF-8 becomes replacement characters.
+pub(super) fn nfc(path: &Path) -> String {
+    path.to_string_lossy().nfc().collect()
+}

@@ -1,0 +1,111 @@
+//! The hint in a *not found*: the nearest visible name, or the part of the path that is missing.
+
+use std::path::{Path, PathBuf};
+
+use super::beneath;
+use super::guard::{Seen, Spot, nfc};
+use super::{Located, Workspace};
+
+/// Most names that are compared.
+const NAMES_MAX: usize = 5000;
+/// Longest name that is compared, in characters.
+const NAME_CHARS_MAX: usize = 100;
+
+/// `; did you mean src/main.rs?`, `; the folder src does not exist`, or empty.
+pub(super) fn nearest(workspace: &Workspace, located: &Located) -> String {
+    let mut missing = located.rel.clone();
+    // Up to the first part whose folder exists: that name is the one that was mistaken.
+    loop {
+        let Some(parent) = missing.parent().map(Path::to_path_buf) else { return String::new() };
+        let anchor = workspace.anchor(located);
+        if let Ok(folder) = beneath::open_folder(anchor, &parent) {
+            let names = beneath::names(std::os::fd::AsFd::as_fd(&folder));
+            let names = names.map(|(names, _)| names).unwrap_or_default();
+            let names = names.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
+            let is_whole = missing == located.rel;
+            return say(workspace, located, &missing, (names.collect(), is_whole));
+        }
+        missing = parent;
+    }
+}
+
+fn say(
+    workspace: &Workspace,
+    located: &Located,
+    missing: &Path,
+    (names, is_whole): (Vec<String>, bool),
+) -> String {
+    let base = match located.spot.root {
+        Some(i) => workspace.guard.roots[i].real.clone(),
+        None => PathBuf::from("/"),
+    };
+    let shown = |rel: PathBuf| {
+        let spot = Spot { root: located.spot.root, rel: nfc(&rel), real: base.join(&rel) };
+        let verdict = workspace.guard.judge(&spot, Seen::File);
+        verdict.ignored.is_none().then(|| workspace.guard.shown(&spot))
+    };
+    let Some(wanted) = missing.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return String::new();
+    };
+    let near = pick(&wanted, &names).and_then(|name| shown(missing.with_file_name(name)));
+    match (near, is_whole) {
+        (Some(near), true) => format!("; did you mean {near}?"),
+        (Some(near), false) => {
+            let rest = located.rel.strip_prefix(missing).unwrap_or(Path::new("")).display();
+            format!("; did you mean {near}/{rest}?")
+        }
+        (None, false) => match shown(missing.to_path_buf()) {
+            Some(folder) => format!("; the folder {folder} does not exist"),
+            None => String::new(),
+        },
+        (None, true) => String::new(),
+    }
+}
+
+/// The name nearest to `wanted`, if one is near enough to be a slip.
+fn pick<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
+    let bound = (wanted.chars().count() / 3).clamp(1, 4);
+    names
+        .iter()
+        .take(NAMES_MAX)
+        .filter(|name| *name != wanted)
+        .map(|name| (distance(wanted, name), name))
+        .filter(|(steps, _)| *steps <= bound)
+        .min_by_key(|(steps, _)| *steps)
+        .map(|(_, name)| name.as_str())
+}
+
+/// Edit distance without regard to case; two neighbours exchanged count as one step.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().take(NAME_CHARS_MAX).collect();
+    let b: Vec<char> = b.to_lowercase().chars().take(NAME_CHARS_MAX).collect();
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        rows[i][0] = i;
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_a_slip_away() {
+        let names: Vec<String> = ["main.rs", "lib.rs", "README.md"].map(str::to_owned).into();
+        assert_eq!(pick("mian.rs", &names), Some("main.rs"));
+        assert_eq!(pick("readme.md", &names), Some("README.md"));
+        assert_eq!(pick("Cargo.toml", &names), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("scr", "src"), 1);
+    }
+}

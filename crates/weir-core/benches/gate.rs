@@ -72,17 +72,13 @@ fn on(access: Access, path: &str) -> Effects {
 }
 
 fn running(command: &str) -> Effects {
-    let command =
-        CommandEffect { command: command.into(), cwd: ".".into(), background: false };
+    let command = CommandEffect { command: command.into(), cwd: ".".into(), background: false };
     Effects { commands: vec![command], ..Effects::default() }
 }
 
 fn fetching(host: &str) -> Effects {
-    let host = HostEffect {
-        method: "GET".into(),
-        host: host.into(),
-        url: format!("https://{host}/"),
-    };
+    let host =
+        HostEffect { method: "GET".into(), host: host.into(), url: format!("https://{host}/") };
     Effects { hosts: vec![host], ..Effects::default() }
 }
 

@@ -2,4 +2,5 @@
 //! kept by the session itself, as it is folded forward with every fact.
 
 pub mod audit;
+pub mod plain;
 pub mod wire;

@@ -3,6 +3,7 @@
 
 pub mod blobs;
 pub mod engine;
+mod fork;
 pub mod hub;
 pub mod ledger;
 mod output;

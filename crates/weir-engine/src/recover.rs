@@ -142,7 +142,7 @@ fn ended(outcome: &CommandOutcome) -> Raw {
 fn disk(workspace: &Workspace, changes: &[Change]) -> Result<Disk, String> {
     let mut left = Vec::new();
     for change in changes {
-        let at = workspace.resolve(&change.path, Access::Write);
+        let at = workspace.resolve(&change.path, Access::Delete);
         let image = workspace.image(&at).map_err(|error| error.to_string())?;
         if image == change.after {
             continue;

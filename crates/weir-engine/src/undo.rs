@@ -105,7 +105,7 @@ fn compare(
 ) -> Result<Restore, FileError> {
     let mut restore = Restore::default();
     for (path, (before, after)) in paths {
-        let at = workspace.resolve(&path, Access::Write);
+        let at = workspace.resolve(&path, Access::Delete);
         let now = workspace.read(&at, FILE_MAX)?;
         if now.image() == before.image() {
             restore.already.push(path);

@@ -17,7 +17,7 @@ use weir_core::input::{Answer, journaled};
 use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
 use weir_core::prompt;
 use weir_core::session::{Call, Session, SessionConfig};
-use weir_core::tool::{Change, Clean, Raw};
+use weir_core::tool::{Access, Change, Clean, Raw};
 
 use crate::blobs::StagedBlobs;
 use crate::engine::Parts;
@@ -360,7 +360,8 @@ fn entries(
 ) -> Result<Vec<SnapshotEntry>, String> {
     let mut before = Vec::new();
     for change in &effects.changes {
-        let at = workspace.resolve(&change.path, weir_core::tool::Access::Write);
+        // Deleting is the access that looks at a link itself and not at what it leads to.
+        let at = workspace.resolve(&change.path, Access::Delete);
         let content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
         if content.image() != change.before {
             return Err(format!("{} changed since this call was judged; look again", change.path));

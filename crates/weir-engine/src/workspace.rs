@@ -31,6 +31,7 @@ mod resolve;
 mod steps;
 mod temporary;
 mod trash;
+mod twins;
 mod walk;
 
 /// Most entries that are looked at when a change covers everything below a folder.
@@ -195,7 +196,7 @@ impl Workspace {
         // An own folder that does not exist yet is closed under the name it will have.
         let own: Vec<PathBuf> =
             options.own_folders.iter().map(|folder| resolve::real_form(folder)).collect();
-        let guard = Guard::new(roots, &own);
+        let guard = Guard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
         Ok(Workspace { guard, anchors, top, given, trash: None, swept })
     }
@@ -207,8 +208,8 @@ impl Workspace {
     }
     /// Takes `folder` for `~` and for the credential files of a home, instead of the user's own.
     #[must_use]
-    pub fn with_home(mut self, folder: PathBuf) -> Workspace {
-        self.guard.set_home(resolve::real_form(&folder));
+    pub fn with_home(mut self, folder: impl AsRef<Path>) -> Workspace {
+        self.guard.set_home(resolve::real_form(folder.as_ref()));
         self
     }
     /// Its root, absolute and without links.
@@ -390,10 +391,16 @@ impl Workspace {
         &self,
         located: &Located,
     ) -> Result<(std::fs::File, rustix::fs::Stat), FileError> {
-        beneath::open_regular(self.anchor(located), &located.rel).map_err(|e| match e {
+        let opened = beneath::open_regular(self.anchor(located), &located.rel);
+        let (file, stat) = opened.map_err(|e| match e {
             Ok(kind) => wrong_kind(located, kind, "a file"),
             Err(e) => self.failed("read", located, e),
-        })
+        })?;
+        if self.guard.is_closed_twin(&stat) {
+            let why = "it is a hard link to a key file or to Weir's own state".to_owned();
+            return Err(FileError::Refused { path: located.shown.clone(), why });
+        }
+        Ok((file, stat))
     }
     fn image_of(&self, located: &Located) -> Result<Image, FileError> {
         let (handle, stat) = match beneath::probe(self.anchor(located), &located.rel) {

@@ -1,7 +1,22 @@
 //! A provider is a codec: a request becomes bytes, bytes become signals and a reply (V1). No I/O.
 
+pub mod anthropic;
+pub mod gemini;
+pub mod names;
+pub mod openai_chat;
+pub mod openai_responses;
+
+mod failure;
+mod json;
+mod ledger;
+mod schema;
+mod stream;
+
+use weir_core::message::Seal;
 use weir_core::model::{ModelRequest, Reply, Signal};
 use weir_engine::ports::{MediaMap, Prepared};
+
+pub use stream::REPLY_BYTES_MAX;
 
 /// What a vendor of a known dialect does differently: a row of `vendors.toml`, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Deserialize)]
@@ -19,6 +34,48 @@ pub struct Quirks {
     pub replay_reasoning: bool,
     /// The system prompt goes as role `developer`.
     pub developer_role: bool,
+    /// How thinking effort is asked for in Chat Completions: `effort` (`reasoning_effort`),
+    /// `object` (`reasoning.effort`), or not at all.
+    pub reasoning_param: Option<String>,
+    /// Ids of calls must be nine letters and digits.
+    pub short_call_ids: bool,
+    /// A user message must not follow results of calls: the assistant says a word in between.
+    pub assistant_after_results: bool,
+    /// Chat Completions of this vendor take `file` parts (PDF).
+    pub file_parts: bool,
+    /// Whose quirks these are. What a vendor sealed goes back to that vendor only, so that a
+    /// signature never reaches another vendor of the same dialect. Filled by the catalogue.
+    pub vendor: String,
+}
+
+impl Quirks {
+    /// The seal's data, when this dialect and vendor made it, and this model where the vendor binds
+    /// it to one.
+    pub(crate) fn own_seal<'a>(
+        &self,
+        dialect: &str,
+        model: &str,
+        seal: Option<&'a Seal>,
+    ) -> Option<&'a serde_json::Value> {
+        let seal = seal.filter(|seal| seal.dialect == dialect)?;
+        let text = |name: &str| seal.data.get(name).and_then(serde_json::Value::as_str);
+        let same_model = text("model").is_none_or(|made_by| {
+            crate::catalogue::without_date(made_by) == crate::catalogue::without_date(model)
+        });
+        (same_model && text("vendor").unwrap_or("") == self.vendor).then_some(&seal.data)
+    }
+
+    /// A seal of this dialect and vendor.
+    pub(crate) fn seal(
+        &self,
+        dialect: &str,
+        mut data: serde_json::Map<String, serde_json::Value>,
+    ) -> Seal {
+        if !self.vendor.is_empty() {
+            data.insert("vendor".into(), self.vendor.clone().into());
+        }
+        Seal { dialect: dialect.into(), data: data.into() }
+    }
 }
 
 /// One wire format. One value per dialect, in [`crate::DIALECTS`].
@@ -33,8 +90,11 @@ pub trait Dialect: Sync {
     fn encoder(&self, quirks: &Quirks) -> Box<dyn Encoder>;
     /// A decoder for one reply.
     fn decoder(&self, quirks: &Quirks) -> Box<dyn Decoder>;
-    /// Class, sentence and wish to wait, from an answer that is not a stream.
-    fn classify(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> Reply;
+    /// Class, sentence and wish to wait, from an answer that is not a stream. `retry_after` is in
+    /// seconds, with a fraction where the vendor gave milliseconds.
+    fn classify(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> Reply {
+        failure::from_answer(status, retry_after, body).reply()
+    }
 }
 
 /// Turns the requests of one session into bodies. Keeps the encoded history and extends it, so a
@@ -48,10 +108,12 @@ pub trait Encoder: Send {
 }
 
 /// Turns the bytes of one reply into signals and, at the end, the reply. Sans I/O; any chunking
-/// gives the same result; bounded memory per event.
+/// gives the same result; bounded memory per event and per reply.
 pub trait Decoder: Send {
     /// Takes some bytes; passes what can be shown to `signal`.
     fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(Signal));
+    /// Whether nothing that may still come can change the reply: it is whole, or it has failed.
+    fn is_over(&self) -> bool;
     /// The stream is over. A reply that is not whole is `Failed { class: StreamCut }`.
     fn finish(self: Box<Self>) -> Reply;
 }

@@ -1,1 +1,27 @@
-//! placeholder
+//! The part of Weir that contains: every command runs under a small supervisor process, so that
+//! no process outlives a killed engine (D6), and one place says which confinement holds (Z4).
+//!
+//! For each command the engine starts its own executable again with a hidden subcommand that calls
+//! [`supervise_main`]. That process is in its own session and adopts every descendant that loses
+//! its parent; it starts the shell, keeps its output, watches the engine, and ends the whole tree
+//! when the command is over, cancelled, out of time, or orphaned. What happened to a call is kept
+//! in a folder of its own, so that an engine which comes back after a crash can look it up.
+//!
+//! This crate does not judge commands, does not ask anyone and does not start a runtime in the
+//! supervisor. Whether a command may run is decided before it gets here.
+#![warn(missing_docs)]
+
+mod environment;
+mod output;
+mod process_tree;
+mod processes;
+mod record;
+mod supervise;
+mod tier;
+mod wire;
+
+pub use environment::filtered_environment;
+pub use processes::{Limits, SupervisedProcesses, SupervisorOptions};
+pub use record::{Swept, forget, sweep};
+pub use supervise::{protect_process, supervise_main};
+pub use tier::{Support, Tier, TierReport, probe};

@@ -1,1 +1,17 @@
-//! placeholder
+//! Plays scenarios: one Markdown file per feature, documentation, test and golden log at once.
+//!
+//! A scenario sets a session up, gives the scripted model its replies and the people their
+//! actions, and says what the journal and the files must be afterwards. It is played through the
+//! real engine, gate, tools, codec and store; faked are only the ports to the machine (commands,
+//! network, time). The laws of the journal are checked on every play without being asked, and the
+//! sweep plays each scenario again with a crash at every crossing of a port (D7).
+//!
+//! `scenarios/README.md` describes the format for people who write one.
+
+pub mod crash;
+pub mod laws;
+pub mod parse;
+pub mod play;
+pub mod render;
+pub mod wire;
+pub mod world;

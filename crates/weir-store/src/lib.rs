@@ -1,1 +1,51 @@
-//! placeholder
+//! What Weir remembers: journal, blobs, audit and the kill switch in a [`Store`], files as they
+//! were in [`Checkpoints`](weir_engine::ports::Checkpoints).
+//!
+//! Two stores keep one contract, and one test suite runs against both (D1): [`SqliteStore`] and
+//! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what a fact means.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_engine::ports::{Store, StoreError};
+
+mod audit;
+mod checkpoints;
+mod filesystem;
+mod journal;
+mod memory;
+mod owner;
+mod pause;
+mod sqlite;
+
+pub use audit::{AuditFault, AuditReport, verify_audit};
+pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};
+pub use filesystem::filesystem_warning;
+pub use memory::MemoryStore;
+pub use owner::this_process;
+pub use sqlite::{SqliteOptions, SqliteStore, StoreStats};
+
+/// Opens the store that `location` names: `memory:`, or `sqlite:FOLDER` for the state folder
+/// FOLDER (the path of its `weir.db` will do too).
+///
+/// # Errors
+/// When the place is unknown or cannot be used.
+pub fn open(location: &str) -> Result<Arc<dyn Store>, StoreError> {
+    let refused = |why: &str| StoreError::Io {
+        doing: format!("opening the store {location:?}"),
+        why: why.to_string(),
+    };
+    match location.split_once(':') {
+        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new())),
+        Some(("sqlite", "")) => Err(refused("name the folder: sqlite:FOLDER")),
+        Some(("sqlite", path)) => {
+            let path = Path::new(path);
+            let folder = if path.ends_with("weir.db") { path.parent() } else { None };
+            Ok(Arc::new(SqliteStore::open(folder.unwrap_or(path))?))
+        }
+        Some(("postgres" | "postgresql", _)) => {
+            Err(refused("PostgreSQL comes with the server; use sqlite:FOLDER or memory: here"))
+        }
+        _ => Err(refused("unknown kind of store: use sqlite:FOLDER or memory:")),
+    }
+}

@@ -1,1 +1,132 @@
-//! placeholder
+//! The built-in tools: one file each, one line each in [`tools`].
+//!
+//! A tool plans (looks, computes, changes nothing) and runs (does what was judged). Files are
+//! reached through the guarded workspace, commands through supervised processes, pages through the
+//! guarded network: nothing here opens a file by its name, starts a process or a connection.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use weir_engine::ports::Tool;
+
+use crate::built::{acts, edits};
+
+mod append_to_file;
+mod apply_patch;
+mod ask_followup_question;
+mod attempt_completion;
+mod built;
+mod checkpoint;
+mod create_folder;
+mod delete_file;
+mod diff;
+mod diff_checkpoint;
+mod draft;
+mod edit_file;
+mod glob;
+mod html;
+mod inspect_self;
+mod job;
+mod kill_shell;
+mod list_checkpoints;
+mod list_files;
+mod move_file;
+mod nearest;
+mod pager;
+mod patch;
+mod read_checkpoint;
+mod read_file;
+mod read_shell_output;
+mod restore_checkpoint;
+mod run_shell;
+mod schema;
+mod search_files;
+mod sniff;
+mod text;
+mod update_todo_list;
+mod web_fetch;
+mod write_file;
+mod write_shell_input;
+
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;
+
+/// Every built-in tool, in the order in which the model sees them. The values are made once and
+/// shared.
+pub fn tools() -> Vec<Arc<dyn Tool>> {
+    static TOOLS: LazyLock<Vec<Arc<dyn Tool>>> = LazyLock::new(|| {
+        vec![
+            acts::<read_file::ReadFile>(),
+            acts::<list_files::ListFiles>(),
+            acts::<glob::Glob>(),
+            acts::<search_files::SearchFiles>(),
+            acts::<list_checkpoints::ListCheckpoints>(),
+            acts::<read_checkpoint::ReadCheckpoint>(),
+            acts::<diff_checkpoint::DiffCheckpoint>(),
+            edits::<write_file::WriteFile>(),
+            edits::<edit_file::EditFile>(),
+            edits::<apply_patch::ApplyPatch>(),
+            edits::<append_to_file::AppendToFile>(),
+            edits::<create_folder::CreateFolder>(),
+            edits::<move_file::MoveFile>(),
+            edits::<delete_file::DeleteFile>(),
+            edits::<restore_checkpoint::RestoreCheckpoint>(),
+            acts::<web_fetch::WebFetch>(),
+            acts::<update_todo_list::UpdateTodoList>(),
+            acts::<ask_followup_question::AskFollowupQuestion>(),
+            acts::<attempt_completion::AttemptCompletion>(),
+            acts::<inspect_self::InspectSelf>(),
+            acts::<run_shell::RunShell>(),
+            acts::<read_shell_output::ReadShellOutput>(),
+            acts::<write_shell_input::WriteShellInput>(),
+            acts::<kill_shell::KillShell>(),
+        ]
+    });
+    TOOLS.clone()
+}
+
+/// The list as a page for people: `docs/generated/tools.md`.
+pub fn tools_markdown() -> String {
+    let mut page = String::from(
+        "# Tools\n\nPrinted from the list in `weir-tools`. Descriptions are what the model reads; \
+         *deferred* tools are listed by name only until they are asked for.\n",
+    );
+    for tool in tools() {
+        let spec = tool.spec();
+        let group = serde_json::to_value(spec.group).unwrap_or_default();
+        let group = group.as_str().unwrap_or_default();
+        let _ = write!(page, "\n## `{}`\n\nGroup `{group}`", spec.name);
+        for (set, word) in [
+            (spec.deferred, "deferred"),
+            (spec.parallel_safe, "parallel-safe"),
+            (spec.poll, "poll"),
+            (spec.keeps_result, "result kept whole"),
+        ] {
+            if set {
+                let _ = write!(page, ", {word}");
+            }
+        }
+        let _ = write!(page, ".\n\n{}\n", spec.description);
+        page.push_str(&schema::fields_markdown(&spec.input_schema));
+    }
+    page
+}
+
+/// Runs blocking or long work away from the loop's thread. A panic of the work (a parser on
+/// hostile input) becomes the error.
+///
+/// # Errors
+/// A sentence for the model, when the work panicked or the runtime is going down.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|failure| {
+        if failure.is_panic() {
+            "an internal error stopped this tool on this input; try another way or other arguments"
+                .to_owned()
+        } else {
+            "the engine is shutting down; the call was not made".to_owned()
+        }
+    })
+}

@@ -1,1 +1,70 @@
-fn main() {}
+//! The program: reads flags, files and environment, wires the parts, runs a command.
+//!
+//! Nothing is decided here that another crate could decide.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod command;
+mod config;
+mod cx;
+mod environment;
+mod failure;
+mod files;
+mod keys;
+mod log;
+mod models;
+mod options;
+mod profiles;
+mod session_ids;
+mod terminal;
+mod wiring;
+
+/// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
+const BLOCKING_THREADS_MAX: usize = 8;
+
+fn main() -> ExitCode {
+    // A supervisor is started for every command: it pays for nothing else.
+    if std::env::args_os().nth(1).is_some_and(|word| word == wiring::SUPERVISE) {
+        return weir_sandbox::supervise_main();
+    }
+    let options = match options::Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => return told(&error),
+    };
+    match run(options) {
+        Ok(code) => code,
+        Err(error) => match failure::status(&error) {
+            Some(status) => {
+                terminal::err(&format!("{error:#}"));
+                ExitCode::from(status)
+            }
+            None => ExitCode::SUCCESS,
+        },
+    }
+}
+
+/// Help and version are no errors; a closed pipe while printing them is none either.
+fn told(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(failure::exit::USAGE) } else { ExitCode::SUCCESS }
+}
+
+fn run(options: options::Options) -> anyhow::Result<ExitCode> {
+    let environment = environment::Environment::of_process();
+    log::start(options.global.log_file.as_deref(), &environment)?;
+    // Keys are in this process's memory: other programs of the same user stay out.
+    if let Err(error) = weir_sandbox::protect_process() {
+        tracing::warn!(%error, "this process can be read by others of the same user");
+    }
+    // One thread does the loop: a run waits far more than it works.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build()?;
+    let result = runtime.block_on(command::dispatch(options, environment));
+    // What still blocks (a name lookup, a read of a slow disk) is not waited for.
+    runtime.shutdown_background();
+    result
+}

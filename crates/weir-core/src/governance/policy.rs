@@ -39,8 +39,7 @@ fn touching(path: PathEffect) -> Effects {
 }
 
 fn running(command: &str) -> Effects {
-    let command =
-        CommandEffect { command: command.into(), cwd: String::new(), background: false };
+    let command = CommandEffect { command: command.into(), cwd: String::new(), background: false };
     Effects { commands: vec![command], ..Effects::default() }
 }
 
@@ -88,10 +87,7 @@ fn path_samples() -> Vec<Sample> {
         sample("write outside", Write, Outside),
         sample("delete outside", Delete, Outside),
         sample("move away from outside", MoveFrom, Outside),
-        marked(
-            "delete the workspace",
-            PathEffect { recursive: true, ..path(".", Delete, Inside) },
-        ),
+        marked("delete the workspace", PathEffect { recursive: true, ..path(".", Delete, Inside) }),
     ]
 }
 

@@ -257,11 +257,13 @@ fn judged(s: &mut Session, f: &CallJudged) {
     let mut recent = None;
     let mut denial = None;
     let reason = f.reason.clone().unwrap_or_default();
+    let gate = f.gate.clone().unwrap_or_default();
+    let no_denial = NO_DENIAL.contains(&gate.as_str());
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
             input: crate::governance::canonical(&call.input),
-            words: words(&f.inspection.effects.searches),
+            words: crate::governance::gate::search_words(&f.inspection.effects),
             changes_before,
             result: None,
             changed: false,
@@ -271,16 +273,16 @@ fn judged(s: &mut Session, f: &CallJudged) {
         call.stage = match f.verdict {
             Verdict::Allow => Stage::Ready,
             Verdict::Ask => Stage::Ask,
+            Verdict::Deny if no_denial => Stage::Refused(reason.clone()),
             Verdict::Deny => Stage::Refused(format!("Denied: {reason}")),
         };
         call.ask_reason.clone_from(&reason);
-        let gate = f.gate.clone().unwrap_or_default();
-        if f.verdict == Verdict::Deny && !NO_DENIAL.contains(&gate.as_str()) {
+        if f.verdict == Verdict::Deny && !no_denial {
             denial = Some(Denial {
                 call: call.id,
                 tool: call.tool.clone(),
                 summary: f.inspection.summary.clone(),
-                by: gate,
+                by: gate.clone(),
                 reason: reason.clone(),
             });
         }
@@ -297,19 +299,6 @@ fn judged(s: &mut Session, f: &CallJudged) {
         let by_limits = f.gate.as_deref() == Some("limits");
         run.over_limit |= by_limits && f.verdict == Verdict::Deny;
     }
-}
-
-/// Lower-cased words, sorted, each once.
-fn words(texts: &[String]) -> Vec<String> {
-    let split = |text: &String| {
-        let lower = text.to_lowercase();
-        lower
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|word| !word.is_empty())
-            .map(str::to_string)
-            .collect::<Vec<_>>()
-    };
-    texts.iter().flat_map(split).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn approval_resolved(s: &mut Session, f: &ApprovalResolved) {

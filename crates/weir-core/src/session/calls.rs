@@ -15,8 +15,8 @@ use super::{Call, Session, Stage};
 pub const NOT_RECORDED: &str = "No result was recorded for this call.";
 
 impl Call {
-    /// A call as a reply asked for it.
-    pub(super) fn proposed(block: &Block) -> Option<Call> {
+    /// A call as a reply asked for it; `None` for any other block.
+    pub fn proposed(block: &Block) -> Option<Call> {
         let Block::Call(CallBlock { call, tool, input, broken, .. }) = block else { return None };
         Some(Call {
             id: *call,

@@ -4,7 +4,7 @@
 //! between any two of them derives the rest when it is replayed.
 
 use crate::event::{
-    ApprovalResolved, Decision, Event, ImageProduced, NOBODY, PlanUpdated, QuestionAnswered,
+    ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY, PlanUpdated, QuestionAnswered,
     QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger, TurnStarted,
 };
 use crate::event::CancelCause;
@@ -27,7 +27,7 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         return settle(session, run);
     }
     if let Phase::Ending(status, error) = &run.phase {
-        return Some(finish(run, *status, error.clone()));
+        return Some(finish(session, run, *status, error.clone()));
     }
     limits::overtime(session, now).or_else(|| match &run.phase {
         Phase::Look | Phase::Verify | Phase::Ending(..) => None,
@@ -156,7 +156,7 @@ fn questioning(session: &Session, run: &Run, attended: bool, call: &Call) -> Opt
     }
     let Some(Control::Ask { text, .. }) = call.control() else { return None };
     let error = format!("A question is open: {text}");
-    Some(finish(run, RunStatus::NeedsInput, Some(error)))
+    Some(finish(session, run, RunStatus::NeedsInput, Some(error)))
 }
 
 /// A run that is cancelled: everything open is settled, each journaled, then it ends (L14).
@@ -185,7 +185,7 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
         ),
         CancelCause::Timeout => (RunStatus::Limit, "The run's time is over.".to_string()),
     };
-    Some(finish(run, status, Some(error)))
+    Some(finish(session, run, status, Some(error)))
 }
 
 fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
@@ -217,7 +217,13 @@ fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
     }
 }
 
-fn finish(run: &Run, status: RunStatus, error: Option<String>) -> Event {
+/// The end of a run. What was said and not yet taken is given back first, unless the next run can
+/// take it (L12).
+fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>) -> Event {
+    let goes_on = matches!(status, RunStatus::Completed | RunStatus::NeedsInput);
+    if let Some(untaken) = session.queue.front().filter(|_| !goes_on) {
+        return InputWithdrawn { input: untaken.input }.into();
+    }
     let unanswered = status == RunStatus::Completed && run.unanswered;
     let (status, error) = if unanswered {
         let why = "A call needed a person's approval and nobody could be asked.";

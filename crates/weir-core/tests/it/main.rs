@@ -1,3 +1,4 @@
 //! Tests of the pure machine against whole sessions.
 
+mod policy;
 mod random_sessions;

@@ -190,3 +190,39 @@ fn perform(workspace: &Workspace, steps: &[Step<'_>], done: &mut Done) -> Result
     }
     done.sync(workspace)
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_core::tool::{Access, Place};
+
+    use super::*;
+
+    #[test]
+    fn g1_changes_beyond_the_judged_effects_are_refused() {
+        let judged = |path: &str, access, recursive| PathEffect {
+            path: path.to_owned(),
+            access,
+            place: Place::Inside,
+            recursive,
+            ignored: None,
+            protected: None,
+            sensitive: None,
+        };
+        let effects = [
+            judged("src/new/a.rs", Access::Create, false),
+            judged("old", Access::Delete, true),
+            judged("notes.md", Access::Read, false),
+        ];
+        let change = |path: &str, before, after| Change { path: path.to_owned(), before, after };
+        let removed = |path: &str| change(path, Image::Folder, Image::Absent);
+        let made = |path: &str| change(path, Image::Absent, Image::Folder);
+        for fine in [removed("old"), removed("old/x/y"), made("src/new"), made("src/new/a.rs")] {
+            assert_eq!(within(&[fine], &effects), Ok(()));
+        }
+        for beyond in
+            [removed("src/new"), removed("older"), removed("notes.md"), made("lib"), removed(".")]
+        {
+            assert!(within(std::slice::from_ref(&beyond), &effects).is_err(), "{beyond:?}");
+        }
+    }
+}

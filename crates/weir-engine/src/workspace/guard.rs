@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::gitignore::Gitignore;
+use rustix::fs::Stat;
 use unicode_normalization::UnicodeNormalization;
 
 use super::credentials::{TABLES, line_for};
 use super::lists::{IGNORE_LIST, List, Lists, PROTECT_LIST, Said};
+use super::twins::Twins;
 
 /// Names of temporary files begin so; the process id and a number follow.
 pub(super) const TEMPORARY_PREFIX: &str = ".weir-tmp-";
@@ -64,18 +66,30 @@ pub(super) struct Root {
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) roots: Vec<Root>,
-    /// Weir's own folders, as text.
+    /// Weir's own folders, as text and as they are.
     own: Vec<String>,
+    own_real: Vec<PathBuf>,
     home: Option<PathBuf>,
     pub(super) lists: Lists,
+    twins: Twins,
 }
 
 impl Guard {
     /// `roots` and `own` are real paths.
-    pub(super) fn new(roots: Vec<PathBuf>, own: &[PathBuf]) -> Guard {
-        let roots = roots.into_iter().map(|real| Root { text: nfc(&real), real }).collect();
-        let own = own.iter().map(|folder| nfc(folder)).collect();
-        Guard { roots, own, home: std::env::home_dir(), lists: Lists::default() }
+    pub(super) fn new(roots: Vec<PathBuf>, own: Vec<PathBuf>) -> Guard {
+        Guard {
+            roots: roots.into_iter().map(|real| Root { text: nfc(&real), real }).collect(),
+            own: own.iter().map(|folder| nfc(folder)).collect(),
+            own_real: own,
+            home: std::env::home_dir(),
+            lists: Lists::default(),
+            twins: Twins::default(),
+        }
+    }
+    /// Whether an opened file with several names is a closed file under another name.
+    pub(super) fn is_closed_twin(&self, stat: &Stat) -> bool {
+        let inode = (stat.st_dev, stat.st_ino);
+        stat.st_nlink > 1 && self.twins.is_closed(inode, self.home(), &self.own_real)
     }
     pub(super) fn set_home(&mut self, home: PathBuf) {
         self.home = Some(home);
@@ -251,5 +265,6 @@ fn is_below(text: &str, folder: &str) -> bool {
 
 /// Text of a path in NFC; what is not UTF-8 becomes replacement characters.
 pub(super) fn nfc(path: &Path) -> String {
-    path.to_string_lossy().nfc().collect()
+    let text = path.to_string_lossy();
+    if text.is_ascii() { text.into_owned() } else { text.nfc().collect() }
 }

@@ -519,3 +519,31 @@ impl Done {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::WorkspaceOptions;
+
+    #[test]
+    fn z6_file_systems_without_exchange_replace_too() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join("a"), "old").unwrap();
+        let options = WorkspaceOptions {
+            root: top.path().to_path_buf(),
+            extra_roots: vec![],
+            own_folders: vec![],
+        };
+        let workspace = Workspace::open(options).unwrap();
+        let at = workspace.locate("a").unwrap();
+        let before = workspace.image_of(&at).unwrap();
+        let (folder, name) = beneath::open_parent(workspace.anchor(&at), &at.rel).unwrap();
+        let place = Place { workspace: &workspace, at: &at, folder: folder.as_fd(), name: &name };
+        let new = write_temporary(&place, b"new", Mode::from_raw_mode(0o644)).unwrap();
+        let held = place.replace_keeping_copy(&new, &before).unwrap();
+        assert_eq!(std::fs::read(top.path().join("a")).unwrap(), b"new");
+        assert_eq!(workspace.image_of(&place.sibling_at(&held)).unwrap(), before);
+        let names = std::fs::read_dir(top.path()).unwrap().count();
+        assert_eq!(names, 2);
+    }
+}

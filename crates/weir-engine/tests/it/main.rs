@@ -1,4 +1,5 @@
 //! The engine's integration tests: one binary, one module for each part.
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod workspace_changes;
 mod workspace_lists;

@@ -150,6 +150,27 @@ fn z3_credentials_are_closed_and_env_files_ask() {
 }
 
 #[test]
+fn z6_a_second_name_of_a_key_file_is_closed_too() {
+    let world = World::new();
+    world.elsewhere("home/.ssh/id_ed25519", "key");
+    world.elsewhere("state/weir.db", "journal");
+    world.elsewhere("out/plain", "plain");
+    for (from, to) in
+        [("home/.ssh/id_ed25519", "a.txt"), ("state/weir.db", "b.txt"), ("out/plain", "c.txt")]
+    {
+        std::fs::hard_link(world.real(from), world.real("ws").join(to)).unwrap();
+    }
+    let read = |path: &str| {
+        let at = world.workspace.resolve(path, Access::Read);
+        world.workspace.read(&at, 100).and(world.workspace.open_file(&at)).map(|_| ())
+    };
+    for path in ["a.txt", "b.txt"] {
+        assert!(read(path).unwrap_err().to_string().contains("hard link to a key file"));
+    }
+    assert_eq!(read("c.txt"), Ok(()));
+}
+
+#[test]
 fn g6_an_ignored_name_of_a_link_stays_ignored() {
     let world = World::new();
     world.file("open.txt", "x");

@@ -64,7 +64,10 @@ fn g8_known_secrets_are_taken_out_in_every_form() {
     }
     assert_eq!(redacted("abc", &["", "abc"]), "abc", "short values stand everywhere");
     assert_eq!(redacted("a\\nb12345", &["a\nb12345"]), "[redacted: secret]", "escaped in JSON");
-    assert_eq!(redacted("xabcdy abcd", &["abcd", "xabcdy"]), "[redacted: secret] [redacted: secret]");
+    assert_eq!(
+        redacted("xabcdy abcd", &["abcd", "xabcdy"]),
+        "[redacted: secret] [redacted: secret]"
+    );
 }
 
 #[test]
@@ -80,10 +83,7 @@ fn g8_tokens_are_taken_out_by_their_shape() {
         ("xoxp-123456789012-abcdef", "Slack token"),
         (&format!("AIza{}", "a1B2_".repeat(7)), "Google key"),
         ("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "JSON web token"),
-        (
-            "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
-            "private key",
-        ),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "private key"),
         ("-----BEGIN PRIVATE KEY-----\ncut off", "private key"),
     ];
     for (token, kind) in yes {
@@ -119,7 +119,8 @@ fn g8_tokens_are_taken_out_by_their_shape() {
 
 #[test]
 fn g8_secrets_leave_neither_by_text_nor_summary_nor_file() {
-    let long = format!("{}\nmy-secret-value\n{}", "a line of text\n".repeat(100), "b\n".repeat(999));
+    let long =
+        format!("{}\nmy-secret-value\n{}", "a line of text\n".repeat(100), "b\n".repeat(999));
     let raw = Raw::ok(long).with_summary("my-secret-value\u{1b}[31m\nred");
     let result = cleaned(raw, &spec("search", false), &["my-secret-value"]);
     assert_eq!(result.clean.summary(), "[redacted: secret] [31m red");
@@ -136,7 +137,10 @@ fn g8_secrets_leave_neither_by_text_nor_summary_nor_file() {
 fn x1_only_long_results_are_externalised() {
     let edge = "é".repeat(2_000);
     let kept = cleaned(Raw::ok(edge.clone()), &spec("a", false), &[]);
-    assert_eq!((kept.file, kept.whole, plain_text(kept.clean.blocks())), (None, None, edge.clone()));
+    assert_eq!(
+        (kept.file, kept.whole, plain_text(kept.clean.blocks())),
+        (None, None, edge.clone())
+    );
     let over = cleaned(Raw::ok(format!("{edge}x")), &spec("a", false), &[]);
     assert!(over.file.is_some());
     let error = cleaned(Raw::error("x ".repeat(2_000)), &spec("a", false), &[]);
@@ -151,8 +155,9 @@ fn x1_the_reference_tells_what_was_found() {
     let matches: String =
         (0..300).map(|n| format!("src/file{}.rs:{n}:let x = {n};\n", n / 10)).collect();
     let listing: String = (0..400).map(|n| format!("src/dir/file{n}.rs\n")).collect();
-    let document: String =
-        (0..60).map(|n| format!("## Part {n}\n\n{}\n\n", "text and more text ".repeat(5))).collect();
+    let document: String = (0..60)
+        .map(|n| format!("## Part {n}\n\n{}\n\n", "text and more text ".repeat(5)))
+        .collect();
     let json = format!("{{\"a\": [{}]}}", "1, ".repeat(2_000));
     let table: [(String, &[&str]); 4] = [
         (matches, &["300 matches in 30 files", "src/file0.rs:0:let x = 0;", "more lines"]),
@@ -179,12 +184,8 @@ fn x1_the_reference_tells_what_was_found() {
 
 #[test]
 fn x1_images_stay_beside_the_reference() {
-    let media = Media {
-        media_type: "image/png".into(),
-        blob: BlobId::new("b"),
-        bytes: 3,
-        name: None,
-    };
+    let media =
+        Media { media_type: "image/png".into(), blob: BlobId::new("b"), bytes: 3, name: None };
     let raw = Raw {
         blocks: vec![
             Block::text("x ".repeat(3_000)),

@@ -24,7 +24,9 @@ impl Gate for Arguments {
         Some(deny(
             self,
             None,
-            format!("The arguments do not fit the tool's schema: {wrong}. Correct them and call again."),
+            format!(
+                "The arguments do not fit the tool's schema: {wrong}. Correct them and call again."
+            ),
         ))
     }
 }

@@ -60,8 +60,10 @@ impl Floor {
             return Some(deny(
                 self,
                 Some("hard floor: keys".into()),
-                format!("{path} belongs to a store of keys ({store}), which nothing opens here in \
-                         any mode. Work without it."),
+                format!(
+                    "{path} belongs to a store of keys ({store}), which nothing opens here in \
+                         any mode. Work without it."
+                ),
             ));
         }
         is_own(rules, &at.path).then(|| {
@@ -80,6 +82,7 @@ pub(super) fn is_own(rules: &RuleSet, path: &str) -> bool {
     let below = |folder: &str, path: &str| {
         path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
+    let hidden = path.contains("/.");
     let usual = |part: &&str| {
         path.find(*part).is_some_and(|at| {
             let rest = &path[at + part.len()..];
@@ -87,7 +90,7 @@ pub(super) fn is_own(rules: &RuleSet, path: &str) -> bool {
         })
     };
     rules.context().own_folders.iter().any(|folder| below(folder.trim_end_matches('/'), path))
-        || USUAL.iter().any(|part| usual(part))
+        || (hidden && USUAL.iter().any(usual))
 }
 
 /// A command as the rows of the table look at it.
@@ -98,6 +101,10 @@ pub(super) struct Scene<'a> {
     pub(super) reach: Reach,
     /// Folder in which each part of `reach` runs, as far as `cd` tells; `None`: nobody knows.
     folders: Vec<Option<String>>,
+    /// Where commands begin: number of the part, number of the word.
+    heads: Vec<(usize, usize)>,
+    /// Every path that a word or a redirection may name, the text of the word before it.
+    named: Vec<(String, String)>,
 }
 
 impl<'a> Scene<'a> {
@@ -121,13 +128,20 @@ impl<'a> Scene<'a> {
                 .and_then(|from| resolve(rules, &from, &to))
                 .map(|at| at.path);
         }
-        Scene { effect, rules, line, reach, folders }
+        let heads = reach.parts.iter().enumerate().flat_map(|(number, part)| {
+            shell::commands_of(part).map(move |words| (number, part.words.len() - words.len()))
+        });
+        let heads = heads.collect();
+        let parts = reach.parts.iter().zip(&folders);
+        let named =
+            parts.flat_map(|(part, folder)| named(part, folder.as_deref(), rules)).collect();
+        Scene { effect, rules, line, reach, folders, heads, named }
     }
 
     /// Every command with the folder it runs in.
     pub(super) fn commands(&self) -> impl Iterator<Item = (Option<&str>, &[Word])> {
-        self.reach.parts.iter().zip(&self.folders).flat_map(|(part, folder)| {
-            shell::commands_of(part).map(move |words| (folder.as_deref(), words))
+        self.heads.iter().map(|(part, word)| {
+            (self.folders[*part].as_deref(), &self.reach.parts[*part].words[*word..])
         })
     }
 
@@ -136,24 +150,25 @@ impl<'a> Scene<'a> {
         self.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
     }
 
-    /// Every path that a word or a redirection may name, the text of the word beside it.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&str, String)> {
-        self.parts().flat_map(move |(folder, part)| {
-            let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
-            part.words.iter().chain(targets).flat_map(move |word| {
-                let mut paths: Vec<String> =
-                    resolve_word(self.rules, folder.unwrap_or("/?"), &word.text)
-                        .into_iter()
-                        .map(|at| at.path)
-                        .collect();
-                if word.text.contains(['/', '\\']) {
-                    // What cannot be resolved is compared by its letters.
-                    paths.push(format!("/{}", word.text));
-                }
-                paths.into_iter().map(move |path| (word.text.as_str(), path))
-            })
-        })
+    /// Every path that a word or a redirection may name, the text of the word before it.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.named.iter().map(|(word, path)| (word.as_str(), path.as_str()))
     }
+}
+
+fn named(part: &Part, folder: Option<&str>, rules: &RuleSet) -> Vec<(String, String)> {
+    let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
+    let mut found = Vec::new();
+    for word in part.words.iter().chain(targets) {
+        for at in resolve_word(rules, folder.unwrap_or("/?"), &word.text) {
+            found.push((word.text.clone(), at.path));
+        }
+        if word.text.contains(['/', '\\']) {
+            // What cannot be resolved is compared by its letters.
+            found.push((word.text.clone(), format!("/{}", word.text)));
+        }
+    }
+    found
 }
 
 impl FloorRule {

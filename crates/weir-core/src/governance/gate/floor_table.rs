@@ -139,9 +139,26 @@ pub(super) static FLOOR: &[FloorRule] = &[
     refuse(
         "disk tools",
         Pattern::Program(&[
-            "mkfs", "mkfs.*", "mke2fs", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk",
-            "parted", "wipefs", "blkdiscard", "hdparm", "cryptsetup", "lvremove", "vgremove",
-            "pvremove", "diskutil", "mdadm", "badblocks",
+            "mkfs",
+            "mkfs.*",
+            "mke2fs",
+            "mkswap",
+            "fdisk",
+            "sfdisk",
+            "cfdisk",
+            "gdisk",
+            "sgdisk",
+            "parted",
+            "wipefs",
+            "blkdiscard",
+            "hdparm",
+            "cryptsetup",
+            "lvremove",
+            "vgremove",
+            "pvremove",
+            "diskutil",
+            "mdadm",
+            "badblocks",
         ]),
         [
             &["mkfs.ext4 /dev/sda1", "sudo fdisk /dev/sda", "wipefs -a /dev/sdb"],
@@ -369,10 +386,9 @@ fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
                     arguments.iter().filter(|w| !w.text.starts_with('-')).collect();
                 operands[..operands.len().saturating_sub(1)].to_vec()
             }
-            "find" if finds_to_delete(arguments) => arguments
-                .iter()
-                .take_while(|w| !w.text.starts_with(['-', '(', '!']))
-                .collect(),
+            "find" if finds_to_delete(arguments) => {
+                arguments.iter().take_while(|w| !w.text.starts_with(['-', '(', '!'])).collect()
+            }
             _ => continue,
         };
         let recursive = name == "find"
@@ -486,8 +502,9 @@ fn discards_history(scene: &Scene<'_>) -> bool {
 }
 
 fn is_device(path: &str) -> bool {
-    const DISKS: &[&str] =
-        &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mem", "kmem", "mapper", "dm-", "loop"];
+    const DISKS: &[&str] = &[
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mem", "kmem", "mapper", "dm-", "loop",
+    ];
     path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|d| name.starts_with(d)))
 }
 
@@ -509,8 +526,7 @@ fn writes_device(scene: &Scene<'_>) -> bool {
 }
 
 fn is_fork_bomb(scene: &Scene<'_>) -> bool {
-    let compact: String =
-        scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
+    let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
     let calls_itself_twice = |name: &String| compact.contains(&format!("{name}|{name}"));
     scene.line.functions.iter().any(calls_itself_twice)
         || compact.contains("forkwhilefork")
@@ -520,8 +536,16 @@ fn is_fork_bomb(scene: &Scene<'_>) -> bool {
 fn stops_machine(scene: &Scene<'_>) -> bool {
     const PROGRAMS: &[&str] = &["shutdown", "reboot", "halt", "poweroff", "telinit"];
     const UNITS: &[&str] = &[
-        "poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "hybrid-sleep", "rescue",
-        "emergency", "soft-reboot",
+        "poweroff",
+        "reboot",
+        "halt",
+        "kexec",
+        "suspend",
+        "hibernate",
+        "hybrid-sleep",
+        "rescue",
+        "emergency",
+        "soft-reboot",
     ];
     scene.commands().any(|(_, words)| match shell::head_name(&words[0]) {
         "init" => has(&words[1..], &["0", "6", "1", "s", "S"]),
@@ -543,8 +567,7 @@ fn ends_by_name(scene: &Scene<'_>) -> bool {
 }
 
 fn ends_process(scene: &Scene<'_>) -> bool {
-    let compact: String =
-        scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
+    let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
     let own = |text: &str| {
         let name = text.trim_start_matches('$').trim_matches(['{', '}']);
         text.starts_with('%')
@@ -612,20 +635,37 @@ pub(super) fn key_store(path: &str) -> Option<&'static str> {
     if path.starts_with("/proc/") && name == "environ" {
         return Some("/proc/*/environ");
     }
+    // Every store begins with a slash and one of few letters, so few places are looked at.
+    let places = || {
+        path.match_indices('/')
+            .map(|(at, _)| &path[at..])
+            .filter(|rest| rest.as_bytes().get(1).is_some_and(|letter| b"._eLi".contains(letter)))
+    };
+    places().next()?;
     KEY_STORES.iter().copied().find(|store| {
         let part = store.trim_end_matches('*');
-        path.match_indices(part).any(|(at, _)| {
-            let rest = &path[at + part.len()..];
-            store.ends_with('*') || rest.is_empty() || rest.starts_with('/')
+        places().any(|place| {
+            place.strip_prefix(part).is_some_and(|rest| {
+                store.ends_with('*') || rest.is_empty() || rest.starts_with('/')
+            })
         })
     })
+}
+
+/// The same for a path that may be relative.
+fn key_store_at(path: &str) -> bool {
+    if path.starts_with('/') {
+        key_store(path.strip_prefix('/').filter(|p| p.starts_with('/')).unwrap_or(path)).is_some()
+    } else {
+        key_store(&format!("/{path}")).is_some()
+    }
 }
 
 fn opens_keys(scene: &Scene<'_>) -> bool {
     // A key's name alone, inside the workspace, is a word like any other.
     let opens = scene.named().any(|(word, path)| {
         let outside = path.starts_with('/');
-        (outside || word.contains('/')) && key_store(&format!("/{path}").replace("//", "/")).is_some()
+        (outside || word.contains('/')) && key_store_at(path)
     });
     opens
         || scene.commands().any(|(_, words)| {
@@ -679,9 +719,9 @@ fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> bool) -> bool 
 }
 
 fn touches_own_state(scene: &Scene<'_>) -> bool {
-    let named = scene.named().any(|(_, path)| {
-        is_own(scene.rules, &path) || path.rsplit('/').next() == Some("weir.db")
-    });
+    let named = scene
+        .named()
+        .any(|(_, path)| is_own(scene.rules, path) || path.rsplit('/').next() == Some("weir.db"));
     named || writes_inside(scene, ".weir/", is_weirs)
 }
 
@@ -695,8 +735,18 @@ fn changes_own_policy(scene: &Scene<'_>) -> bool {
         "forget", "delete",
     ];
     const GUARDED: &[&str] = &[
-        "permissions", "approvals", "config", "auth", "skills", "recipes", "memory", "tools",
-        "mcp-servers", "agents", "profiles", "sessions",
+        "permissions",
+        "approvals",
+        "config",
+        "auth",
+        "skills",
+        "recipes",
+        "memory",
+        "tools",
+        "mcp-servers",
+        "agents",
+        "profiles",
+        "sessions",
     ];
     scene.commands().any(|(_, words)| match subcommand(words, "weir") {
         Some(("trust" | "pause" | "release", rest)) => !has(rest, &["--help", "-h", "--list"]),

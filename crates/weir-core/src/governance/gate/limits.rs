@@ -11,10 +11,8 @@ impl Gate for LimitsGate {
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let max = context.limits.max_tool_calls?;
         // Ending the run is the one thing left to do.
-        let ends = matches!(
-            call.inspection.effects.control,
-            Some(crate::tool::Control::Complete { .. })
-        );
+        let ends =
+            matches!(call.inspection.effects.control, Some(crate::tool::Control::Complete { .. }));
         if context.tool_calls < max || ends {
             return None;
         }

@@ -58,8 +58,10 @@ impl Paths {
             return Some(deny(
                 self,
                 Some("hard floor: deleting outside the workspace".into()),
-                format!("{path} lies outside the workspace, where nothing may be deleted or moved \
-                         away in any mode."),
+                format!(
+                    "{path} lies outside the workspace, where nothing may be deleted or moved \
+                         away in any mode."
+                ),
             ));
         }
         if takes_away && matches!(at.path.as_str(), "" | "." | "/") {
@@ -84,7 +86,10 @@ impl Paths {
 
     /// `.env` files that a command names.
     fn named(&self, effects: &Effects, rules: &RuleSet) -> Option<Opinion> {
-        for command in &effects.commands {
+        // Without these letters, and without quotes between them, no word can name such a file.
+        let may_name =
+            |text: &str| text.contains(".env") || text.contains(['\'', '"', '\\', '$', '`']);
+        for command in effects.commands.iter().filter(|c| may_name(&c.command)) {
             let reach = shell::reach(&shell::parse(&command.command));
             let targets = reach.parts.iter().flat_map(|part| {
                 let words = part.words.iter().skip(1);

@@ -16,9 +16,8 @@ impl Gate for Repetition {
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let input = canonical(call.input);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);
-        let same_tool = || {
-            context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool)
-        };
+        let same_tool =
+            || context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool);
         let identical: Vec<_> = same_tool().filter(|(_, c)| c.input == input).collect();
         if repeats(&identical, context) {
             return Some(deny(

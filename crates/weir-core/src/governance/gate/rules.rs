@@ -52,9 +52,8 @@ enum Item<'a> {
 
 fn items(effects: &Effects) -> Vec<Item<'_>> {
     let mut items: Vec<Item<'_>> = effects.paths.iter().map(Item::Path).collect();
-    let announced = |path: &str| {
-        effects.paths.iter().any(|p| p.access.is_write() && p.path == path)
-    };
+    let announced =
+        |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
     let changes = effects.changes.iter().filter(|change| !announced(&change.path));
     items.extend(changes.map(|change| Item::Change(&change.path)));
     items.extend(effects.commands.iter().map(Item::Command));

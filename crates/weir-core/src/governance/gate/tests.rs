@@ -279,8 +279,10 @@ fn c3_allow_rules_lift_asking_but_not_plan() {
 
 #[test]
 fn c3_star_spares_control_and_tool_names_do_not() {
-    let done =
-        || Effects { control: Some(Control::Complete { result: "x".into() }), ..Effects::default() };
+    let done = || Effects {
+        control: Some(Control::Complete { result: "x".into() }),
+        ..Effects::default()
+    };
     assert_eq!(World::new(ASK, &["deny *"]).effects(done()).verdict, Verdict::Allow);
     assert_eq!(World::new(ASK, &["deny tool"]).effects(done()).verdict, Verdict::Deny);
     let read = on([path(Access::Read, "a")]);
@@ -329,7 +331,8 @@ fn l6_the_third_identical_call_is_refused() {
     let read = || inspection(on([path(Access::Read, "a")]));
     let mut world = World::new(FULL, &[]);
     assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow);
-    world.recent = [earlier(&json!({ "a": 2, "b": 1 }), 0, false), earlier(&other, 0, false)].into();
+    world.recent =
+        [earlier(&json!({ "a": 2, "b": 1 }), 0, false), earlier(&other, 0, false)].into();
     assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow);
     world.recent.push_back(earlier(&call, 0, false));
     assert_eq!(said(&world.judge("tool", &call, &read())), (Verdict::Deny, "repetition"));
@@ -466,9 +469,8 @@ fn any_access() -> impl Strategy<Value = Access> {
 
 fn any_effects() -> impl Strategy<Value = Effects> {
     let paths = proptest::collection::vec(
-        (any_access(), "(/?[a-c.]{1,3}/)?[a-c.~]{1,6}", any::<bool>()).prop_map(
-            |(access, name, recursive)| PathEffect { recursive, ..path(access, &name) },
-        ),
+        (any_access(), "(/?[a-c.]{1,3}/)?[a-c.~]{1,6}", any::<bool>())
+            .prop_map(|(access, name, recursive)| PathEffect { recursive, ..path(access, &name) }),
         0..3,
     );
     let commands = proptest::collection::vec(
@@ -494,9 +496,22 @@ fn any_effects() -> impl Strategy<Value = Effects> {
 fn any_rule() -> impl Strategy<Value = String> {
     let action = proptest::sample::select(vec!["deny", "ask", "allow"]);
     let text = proptest::sample::select(vec![
-        "Read(**)", "Edit(a/**)", "Edit(*.b)", "Read(/etc/**)", "Edit(~/a)", "Shell(rm:*)",
-        "Shell(cargo test:*)", "Shell(make)", "Shell", "Web(a.b)", "Web(*)", "*", "tool",
-        "Mcp(git:*)", "Edit", "Read(b)",
+        "Read(**)",
+        "Edit(a/**)",
+        "Edit(*.b)",
+        "Read(/etc/**)",
+        "Edit(~/a)",
+        "Shell(rm:*)",
+        "Shell(cargo test:*)",
+        "Shell(make)",
+        "Shell",
+        "Web(a.b)",
+        "Web(*)",
+        "*",
+        "tool",
+        "Mcp(git:*)",
+        "Edit",
+        "Read(b)",
     ]);
     (action, text).prop_map(|(action, text)| format!("{action} {text}"))
 }

@@ -1,4 +1,5 @@
-//! The patterns of a set, compiled once, so that a call is judged in microseconds (Q12).
+//! The patterns of a set, compiled once, so that a call is judged in microseconds (Q12). What a
+//! match means is decided elsewhere.
 
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -12,17 +13,53 @@ struct Space {
     rules: Vec<usize>,
 }
 
-/// All path patterns of a set.
+impl Space {
+    fn new(patterns: Vec<(Glob, usize)>, broken: &mut Vec<usize>) -> Space {
+        let mut builder = GlobSetBuilder::new();
+        let (globs, rules): (Vec<Glob>, Vec<usize>) = patterns.into_iter().unzip();
+        for glob in globs {
+            builder.add(glob);
+        }
+        match builder.build() {
+            Ok(set) => Space { set, rules },
+            Err(_) => {
+                broken.extend(rules);
+                Space::default()
+            }
+        }
+    }
+
+    fn matching(&self, path: &str, found: &mut Vec<usize>) {
+        if self.rules.is_empty() {
+            return;
+        }
+        // Most paths match nothing, and to learn that is much cheaper than to list matches.
+        let candidate = Candidate::from_bytes(path);
+        if self.set.is_match_candidate(&candidate) {
+            let hits = self.set.matches_candidate(&candidate);
+            found.extend(hits.into_iter().map(|i| self.rules[i]));
+        }
+    }
+}
+
+/// The patterns of the rules that forbid, or of those that allow.
 #[derive(Debug, Default)]
-pub(super) struct Compiled {
+struct Side {
     /// Compared with paths relative to the workspace.
     relative: Space,
     /// Compared with absolute paths.
     absolute: Space,
-    /// Rules whose patterns could not be compiled together: they match every path if they forbid.
-    broken: Vec<usize>,
+    /// Compared with absolute paths outside the workspace only.
+    outside: Space,
     /// Rules for every path.
     all: Vec<usize>,
+}
+
+/// All path patterns of a set.
+#[derive(Debug, Default)]
+pub(super) struct Compiled {
+    forbidding: Side,
+    allowing: Side,
 }
 
 /// The patterns of one rule.
@@ -30,6 +67,7 @@ pub(super) struct Compiled {
 struct Globs {
     relative: Vec<String>,
     absolute: Vec<String>,
+    outside: Vec<String>,
 }
 
 /// A pattern and everything below what it matches.
@@ -54,14 +92,14 @@ fn globs(rule: &Rule, context: &RuleContext) -> Globs {
             globs.relative.extend(with_below(text.clone()));
             globs.relative.extend(with_below(format!("**/{text}")));
             if forbids {
-                globs.absolute.extend(with_below(format!("/**/{text}")));
+                globs.outside.extend(with_below(format!("/**/{text}")));
             }
         }
         Pattern::Anchored(text) => {
             globs.relative.extend(with_below(text.clone()));
             // What is forbidden at any depth is forbidden outside too.
             if forbids && text.starts_with("**") {
-                globs.absolute.extend(with_below(format!("/{text}")));
+                globs.outside.extend(with_below(format!("/{text}")));
             }
         }
         Pattern::Absolute(text) => globs.absolute.extend(with_below(format!("/{text}"))),
@@ -83,9 +121,9 @@ fn glob(pattern: &str) -> Result<Glob, globset::Error> {
 
 /// Whether the patterns of `rule` can be compiled.
 pub(super) fn check(rule: &Rule, context: &RuleContext) -> Result<(), String> {
-    let Globs { relative, absolute } = globs(rule, context);
+    let Globs { relative, absolute, outside } = globs(rule, context);
     let mut builder = GlobSetBuilder::new();
-    for pattern in relative.iter().chain(&absolute) {
+    for pattern in relative.iter().chain(&absolute).chain(&outside) {
         let glob = glob(pattern).map_err(|e| format!("has a pattern that cannot be read: {e}"))?;
         builder.add(glob);
     }
@@ -97,62 +135,70 @@ pub(super) fn check(rule: &Rule, context: &RuleContext) -> Result<(), String> {
 
 impl Compiled {
     pub(super) fn new(rules: &[Rule], context: &RuleContext) -> Compiled {
-        let mut compiled = Compiled::default();
-        let mut relative = (GlobSetBuilder::new(), Vec::new());
-        let mut absolute = (GlobSetBuilder::new(), Vec::new());
-        for (index, rule) in rules.iter().enumerate() {
-            let matches_all = matches!(rule.kind, Kind::Path { pattern: Pattern::All, .. });
-            if matches_all && rule.action != RuleAction::Allow {
-                compiled.all.push(index);
-                continue;
-            }
-            let patterns = globs(rule, context);
-            for (texts, space) in
-                [(patterns.relative, &mut relative), (patterns.absolute, &mut absolute)]
-            {
-                for text in texts {
-                    match glob(&text) {
-                        Ok(glob) => {
-                            space.0.add(glob);
-                            space.1.push(index);
+        let side = |forbids: bool| {
+            let numbered = rules.iter().enumerate();
+            let chosen = numbered.filter(|(_, r)| (r.action != RuleAction::Allow) == forbids);
+            let mut side = Side::default();
+            let (mut relative, mut absolute, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+            let mut broken = Vec::new();
+            for (index, rule) in chosen {
+                if forbids && matches!(rule.kind, Kind::Path { pattern: Pattern::All, .. }) {
+                    side.all.push(index);
+                    continue;
+                }
+                let patterns = globs(rule, context);
+                for (texts, space) in [
+                    (patterns.relative, &mut relative),
+                    (patterns.absolute, &mut absolute),
+                    (patterns.outside, &mut outside),
+                ] {
+                    for text in texts {
+                        match glob(&text) {
+                            Ok(glob) => space.push((glob, index)),
+                            Err(_) => broken.push(index),
                         }
-                        Err(_) => compiled.broken.push(index),
                     }
                 }
             }
-        }
-        for (from, to) in
-            [(relative, &mut compiled.relative), (absolute, &mut compiled.absolute)]
-        {
-            match from.0.build() {
-                Ok(set) => *to = Space { set, rules: from.1 },
-                Err(_) => compiled.broken.extend(from.1),
+            side.relative = Space::new(relative, &mut broken);
+            side.absolute = Space::new(absolute, &mut broken);
+            side.outside = Space::new(outside, &mut broken);
+            // What cannot be compiled forbids everything rather than nothing.
+            if forbids {
+                side.all.extend(broken);
             }
-        }
-        compiled
+            side
+        };
+        Compiled { forbidding: side(true), allowing: side(false) }
     }
 
-    /// The rules whose pattern matches a path, as places in the set. `relative` is absent for
-    /// paths outside the workspace.
+    /// The rules of one side whose pattern matches a path, as places in the set. `relative` is
+    /// absent for paths outside the workspace.
     pub(super) fn matching(
         &self,
-        rules: &[Rule],
+        side: WhichRules,
         relative: Option<&str>,
         absolute: &str,
     ) -> Vec<usize> {
-        let mut found: Vec<usize> = self.all.clone();
-        let forbidding = self.broken.iter().filter(|i| rules[**i].action != RuleAction::Allow);
-        found.extend(forbidding);
-        if let Some(path) = relative.filter(|_| !self.relative.set.is_empty()) {
-            let hits = self.relative.set.matches_candidate(&Candidate::from_bytes(path));
-            found.extend(hits.into_iter().map(|i| self.relative.rules[i]));
+        let side = match side {
+            WhichRules::Forbidding => &self.forbidding,
+            WhichRules::Allowing => &self.allowing,
+        };
+        let mut found: Vec<usize> = side.all.clone();
+        match relative {
+            Some(path) => side.relative.matching(path, &mut found),
+            None => side.outside.matching(absolute, &mut found),
         }
-        if !self.absolute.set.is_empty() {
-            let hits = self.absolute.set.matches_candidate(&Candidate::from_bytes(absolute));
-            found.extend(hits.into_iter().map(|i| self.absolute.rules[i]));
-        }
+        side.absolute.matching(absolute, &mut found);
         found.sort_unstable();
         found.dedup();
         found
     }
+}
+
+/// Deny and ask rules, or allow rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WhichRules {
+    Forbidding,
+    Allowing,
 }

@@ -1,5 +1,6 @@
 //! What the rules of a set say about one effect. Deny beats ask beats allow.
 
+use super::compiled::WhichRules;
 use super::parse::{HostPattern, Kind, Pattern, ShellPattern};
 use super::{Rule, RuleAction, RuleSet};
 use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
@@ -16,6 +17,10 @@ pub enum Ruling<'a> {
     Allow(Vec<&'a Rule>),
     /// No rule is about it.
     Silent,
+}
+
+fn use_of(edits: bool) -> PathUse {
+    if edits { PathUse::Write } else { PathUse::Read }
 }
 
 /// What is done to a path, as rules see it.
@@ -90,7 +95,7 @@ impl RuleSet {
             Access::MoveFrom => &[PathUse::Write, PathUse::Read],
             Access::Write | Access::Create | Access::MoveTo | Access::Delete => &[PathUse::Write],
         };
-        let found = self.rule_path_uses(&effect.path, effect.place != Place::Inside, uses);
+        let found = self.rule_path_uses(&effect.path, &effect.place, uses, None);
         if !effect.recursive || !effect.access.is_write() {
             return found;
         }
@@ -104,10 +109,18 @@ impl RuleSet {
     /// The rules about reading or writing `path`, relative to the workspace or absolute. Tools
     /// that walk folders leave out what this denies.
     pub fn rule_path_use(&self, path: &str, path_use: PathUse) -> Ruling<'_> {
-        self.rule_path_uses(path, path.starts_with('/'), &[path_use])
+        let place = if path.starts_with('/') { Place::Outside } else { Place::Inside };
+        self.rule_path_uses(path, &place, &[path_use], None)
     }
 
-    fn rule_path_uses(&self, path: &str, outside: bool, uses: &[PathUse]) -> Ruling<'_> {
+    /// `which`: only what forbids counts, or everything.
+    fn rule_path_uses(
+        &self,
+        path: &str,
+        place: &Place,
+        uses: &[PathUse],
+        which: Option<WhichRules>,
+    ) -> Ruling<'_> {
         let relative = match path {
             "" => ".",
             other => other,
@@ -120,20 +133,25 @@ impl RuleSet {
             joined = if relative == "." { root.to_string() } else { format!("{root}/{relative}") };
             &joined
         };
-        let relative = (!outside && !path.starts_with('/')).then_some(relative);
-        let hits = self.compiled().matching(&self.rules, relative, absolute);
-        let rules = hits.into_iter().map(|i| &self.rules[i]);
-        strongest(rules.filter(|rule| {
-            let Kind::Path { edits, .. } = &rule.kind else {
-                return false;
-            };
-            let use_of_rule = if *edits { PathUse::Write } else { PathUse::Read };
+        let relative = (*place == Place::Inside && !path.starts_with('/')).then_some(relative);
+        let about = |side: WhichRules| {
+            let hits = self.compiled().matching(side, relative, absolute);
+            let rules = hits.into_iter().map(|i| &self.rules[i]);
             // Permission to move is permission to edit; a prohibition of either use forbids it.
-            match rule.action {
-                RuleAction::Allow => uses.first() == Some(&use_of_rule),
-                RuleAction::Deny | RuleAction::Ask => uses.contains(&use_of_rule),
-            }
-        }))
+            strongest(rules.filter(|rule| match (&rule.kind, side) {
+                (Kind::Path { edits, .. }, WhichRules::Allowing) => {
+                    uses.first() == Some(&use_of(*edits))
+                }
+                (Kind::Path { edits, .. }, WhichRules::Forbidding) => {
+                    uses.contains(&use_of(*edits))
+                }
+                _ => false,
+            }))
+        };
+        match (about(WhichRules::Forbidding), which) {
+            (Ruling::Silent, None | Some(WhichRules::Allowing)) => about(WhichRules::Allowing),
+            (found, _) => found,
+        }
     }
 
     /// A deny rule for edits whose pattern is anchored below `folder`.
@@ -200,8 +218,9 @@ impl RuleSet {
         let mut found = Ruling::Silent;
         let mut consider = |word: &str, path_use: PathUse| {
             for resolved in resolve_word(self, &effect.cwd, word) {
-                let ruling =
-                    self.rule_path_uses(&resolved.path, !resolved.inside, &[path_use]);
+                let place = if resolved.inside { Place::Inside } else { Place::Outside };
+                let only = Some(WhichRules::Forbidding);
+                let ruling = self.rule_path_uses(&resolved.path, &place, &[path_use], only);
                 match (&found, &ruling) {
                     (Ruling::Deny(_), _) => {}
                     (_, Ruling::Deny(_)) => found = ruling,
@@ -212,7 +231,10 @@ impl RuleSet {
         };
         for words in reach.commands() {
             let writes = WRITERS.contains(&shell::head_name(&words[0]));
-            for word in &words[1..] {
+            // A bare option names no path.
+            let names =
+                |word: &&Word| !word.text.starts_with('-') || word.text.contains(['=', '/']);
+            for word in words[1..].iter().filter(names) {
                 consider(&word.text, PathUse::Read);
                 if writes {
                     consider(&word.text, PathUse::Write);
@@ -258,9 +280,10 @@ impl RuleSet {
             let Some(words) = part.literal_words() else {
                 return Ruling::Silent;
             };
-            let stays = part.redirections.iter().filter(|r| r.is_file()).all(|redirection| {
-                self.target_is_inside(&effect.cwd, &redirection.target, moves)
-            });
+            let stays =
+                part.redirections.iter().filter(|r| r.is_file()).all(|redirection| {
+                    self.target_is_inside(&effect.cwd, &redirection.target, moves)
+                });
             if !stays {
                 return Ruling::Silent;
             }
@@ -345,9 +368,7 @@ fn forbids(rule: &Rule, effect: &CommandEffect, line: &CommandLine, reach: &Reac
             effect.command.trim() == text
                 || line.parts.iter().any(|part| part.raw == *text)
                 || exact.as_ref().is_some_and(|exact| {
-                    reach
-                        .commands()
-                        .any(|words| begins_broadly(words, exact) == Some(words.len()))
+                    reach.commands().any(|words| begins_broadly(words, exact) == Some(words.len()))
                 })
         }
         _ => false,

@@ -164,9 +164,11 @@ fn path(specifier: &str) -> Result<Pattern, String> {
     };
     let rest = rest.trim_end_matches('/');
     if rest.split('/').any(|part| part == "..") {
-        return Err("contains .. and can never match: paths are compared resolved; write where it \
+        return Err(
+            "contains .. and can never match: paths are compared resolved; write where it \
                     leads"
-            .into());
+                .into(),
+        );
     }
     if rest.split('/').any(|part| part == "." || part.is_empty()) && !rest.is_empty() {
         return Err("contains an empty or . part and can never match".into());
@@ -282,7 +284,9 @@ fn mcp(specifier: &str) -> Result<Kind, String> {
     let (server, tool) = specifier.trim().split_once(':').unwrap_or((specifier.trim(), "*"));
     let valid = |name: &str| name == "*" || (!name.is_empty() && name.bytes().all(is_name_byte));
     if !valid(server) || !valid(tool) {
-        return Err("is not of the form Mcp(server:tool) or Mcp(server:*) and can never match".into());
+        return Err(
+            "is not of the form Mcp(server:tool) or Mcp(server:*) and can never match".into()
+        );
     }
     if server == "*" && tool != "*" {
         return Err("names a tool without its server; write Mcp(server:tool)".into());

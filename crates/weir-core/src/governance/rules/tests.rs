@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place};
 use crate::tool::Access;
+use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place};
 
 fn set() -> RuleSet {
     RuleSet::new(RuleContext {
@@ -185,12 +185,14 @@ fn c3_read_and_edit_cover_every_access() {
 fn c3_taking_a_folder_takes_what_a_deny_rule_keeps_in_it() {
     let rules = with(RuleAction::Deny, &["Edit(a/keep/**)", "Edit(/work/ws/b/keep)"]);
     let whole = |name: &str| PathEffect { access: Access::Delete, recursive: true, ..path(name) };
-    for (name, denied) in [("a", true), ("b", true), (".", true), ("c", false), ("a/other", false)] {
+    for (name, denied) in [("a", true), ("b", true), (".", true), ("c", false), ("a/other", false)]
+    {
         assert_eq!(matches(&rules.rule_path(&whole(name))), denied, "{name}");
     }
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn c3_allow_rules_for_commands_are_precise() {
     // Rules, commands that they allow together, commands that they do not.
     let table: &[(&[&str], &[&str], &[&str])] = &[
@@ -304,14 +306,35 @@ fn c3_deny_rules_for_commands_are_broad() {
         ),
         (
             "Shell(git push:*)",
-            &["git push", "git push origin", "git -C a push", "git -c a=b -C c push", "/usr/bin/git push"],
+            &[
+                "git push",
+                "git push origin",
+                "git -C a push",
+                "git -c a=b -C c push",
+                "/usr/bin/git push",
+            ],
             &["git status", "git commit -m push", "git stash push"],
         ),
         ("Shell(git push)", &["git push", "ls; git push", "git  push"], &["git push origin"]),
         ("Shell(make all && rm)", &["make all && rm"], &["make all"]),
         ("Shell", &["ls", "a b c"], &[]),
-        ("Read(secret/**)", &["cat secret/a", "cat ./secret/a", "a < secret/b", "x --file=secret/b", "cat /work/ws/secret/a", "cd a; cat `cat secret/x`"], &["cat public/a"]),
-        ("Edit(src/**)", &["rm src/a", "echo > src/a", "tee src/a", "cp x src/a"], &["cat src/a", "ls src/a"]),
+        (
+            "Read(secret/**)",
+            &[
+                "cat secret/a",
+                "cat ./secret/a",
+                "a < secret/b",
+                "x --file=secret/b",
+                "cat /work/ws/secret/a",
+                "cd a; cat `cat secret/x`",
+            ],
+            &["cat public/a"],
+        ),
+        (
+            "Edit(src/**)",
+            &["rm src/a", "echo > src/a", "tee src/a", "cp x src/a"],
+            &["cat src/a", "ls src/a"],
+        ),
     ];
     for (rule, yes, no) in table {
         let rules = with(RuleAction::Deny, &[rule]);
@@ -340,7 +363,11 @@ fn c3_one_denied_part_denies_all() {
 #[test]
 fn c3_web_rules_cover_subdomains() {
     let table: &[(&str, &[&str], &[&str])] = &[
-        ("Web(docs.rs)", &["docs.rs", "a.docs.rs", "a.b.docs.rs"], &["xdocs.rs", "rs", "docs.rs.evil.org"]),
+        (
+            "Web(docs.rs)",
+            &["docs.rs", "a.docs.rs", "a.b.docs.rs"],
+            &["xdocs.rs", "rs", "docs.rs.evil.org"],
+        ),
         ("Web(Docs.RS)", &["docs.rs"], &[]),
         ("Web(*.docs.rs)", &["a.docs.rs"], &["docs.rs"]),
         ("Web(*)", &["a.org", "127.0.0.1"], &[]),
@@ -422,6 +449,9 @@ fn c3_equal_rules_are_one() {
 }
 
 proptest! {
+    // Each case compiles patterns, which is slow without optimisation.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn c3_parsing_is_total(text in any::<String>(), kind in 0..7usize) {
         let name = ["Read", "Edit", "Shell", "Web", "Mcp", "Agent", "x"][kind];

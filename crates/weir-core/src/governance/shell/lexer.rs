@@ -242,9 +242,8 @@ impl<'a> Lexer<'a> {
 
     /// `>`, `<<EOF`, `2>&1`, `<( … )`.
     fn redirection(&mut self) {
-        const OPERATORS: &[&str] = &[
-            "&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<(", "<", ">>", ">&", ">|", ">(", ">",
-        ];
+        const OPERATORS: &[&str] =
+            &["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<(", "<", ">>", ">&", ">|", ">(", ">"];
         let start = self.at;
         self.begin(start);
         let operator = OPERATORS.iter().find(|op| self.starts(op)).copied().unwrap_or("<");

@@ -8,9 +8,8 @@ use super::{CommandLine, PARTS_MAX, Part, Word, parse};
 const SCRIPTS_MAX: usize = 4;
 
 /// Programs that read a script from their arguments or their input.
-const SHELLS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "rksh",
-];
+const SHELLS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "rksh"];
 
 /// Programs that run the command in their arguments, and how many operands stand before it.
 const WRAPPERS: &[(&str, usize)] = &[

@@ -1,0 +1,36 @@
+//! Text that somebody else wrote, made safe to look at: nothing in it moves the cursor, hides, or
+//! turns the line round (Z10).
+
+/// Whether a character would be invisible or reorder what stands beside it.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// One line of `text` as it may be shown: control, invisible and direction-changing characters are
+/// written out as `<U+202E>`; tabs stay.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if (c.is_control() && c != '\t') || is_deceptive(c) {
+            out.push_str(&format!("<U+{:04X}>", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn z10_hidden_characters_are_written_out() {
+        assert_eq!(visible("rm \u{202E}txt.\u{200B}sh\u{1b}[2J"), "rm <U+202E>txt.<U+200B>sh<U+001B>[2J");
+        assert_eq!(visible("naïve\tdiff"), "naïve\tdiff");
+    }
+}

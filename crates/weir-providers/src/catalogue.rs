@@ -1,0 +1,460 @@
+//! Vendors and models as data: built in, and overridden by the config (C4, V1).
+//!
+//! Reads no file and no variable: the caller passes the config's part as [`Overrides`] and the
+//! environment as a function.
+
+mod vendor;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use weir_core::model::{ModelInfo, ModelRef, Price};
+
+use crate::dialect::Quirks;
+pub use vendor::{Vendor, VendorOverride};
+
+/// Window that a model is given of which nothing is known.
+pub const UNKNOWN_WINDOW: u64 = 128_000;
+/// Output limit that a model is given of which nothing is known.
+pub const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
+
+/// A provider that cannot be used as named.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogueError {
+    /// Not `provider/name`.
+    #[error(
+        "{text:?} names no model: write provider/name, for example anthropic/claude-sonnet-4-5"
+    )]
+    NotAModel {
+        /// What was given.
+        text: String,
+    },
+    /// No such provider.
+    #[error(
+        "there is no provider {name:?}: known are {known}; others are defined in the config \
+         under [providers.{name}]"
+    )]
+    UnknownProvider {
+        /// What was given.
+        name: String,
+        /// Those that exist.
+        known: String,
+    },
+    /// A provider of the config is not complete.
+    #[error("provider {name:?} of the config needs `{field}`: {why}")]
+    Incomplete {
+        /// Which provider.
+        name: String,
+        /// Which setting.
+        field: &'static str,
+        /// What is expected there.
+        why: String,
+    },
+}
+
+/// `[models."provider/name"]` of the config.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelOverride {
+    /// Context window in tokens.
+    pub window: Option<u64>,
+    /// Most tokens of one reply.
+    pub max_output: Option<u64>,
+    /// Prices.
+    pub price: Option<Price>,
+    /// Abilities, all of them.
+    pub abilities: Option<Vec<String>>,
+}
+
+/// What the config says of providers and models.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// By provider.
+    pub providers: BTreeMap<String, VendorOverride>,
+    /// By `provider/name`.
+    pub models: BTreeMap<String, ModelOverride>,
+}
+
+/// A model that can be used: who speaks for it, and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// Its vendor.
+    pub vendor: Vendor,
+    /// What is known of it.
+    pub info: ModelInfo,
+}
+
+/// All vendors and models.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    vendors: Vec<Vendor>,
+    models: Vec<ModelInfo>,
+    by_name: HashMap<String, usize>,
+}
+
+#[derive(Deserialize)]
+struct VendorFile {
+    vendor: Vec<Vendor>,
+}
+
+#[derive(Deserialize)]
+struct ModelFile {
+    model: Vec<ModelRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelRow {
+    model: String,
+    window: u64,
+    max_output: u64,
+    price: Option<Price>,
+    abilities: Vec<String>,
+}
+
+impl Catalogue {
+    /// What is built in.
+    pub fn built_in() -> &'static Catalogue {
+        static BUILT_IN: OnceLock<Catalogue> = OnceLock::new();
+        BUILT_IN.get_or_init(|| {
+            let vendors: VendorFile = toml::from_str(include_str!("vendors.toml"))
+                .expect("the built-in vendors are valid: a test reads them");
+            let models: ModelFile = toml::from_str(include_str!("models.toml"))
+                .expect("the built-in models are valid: a test reads them");
+            let mut catalogue =
+                Catalogue { vendors: vendors.vendor, models: Vec::new(), by_name: HashMap::new() };
+            for vendor in &mut catalogue.vendors {
+                vendor.quirks.vendor.clone_from(&vendor.name);
+            }
+            for row in models.model {
+                let model = parse_ref(&row.model).expect("a test reads the built-in models");
+                let ModelRow { window, max_output, price, abilities, .. } = row;
+                catalogue.set(ModelInfo { model, window, max_output, price, abilities });
+            }
+            catalogue
+        })
+    }
+
+    /// What is built in, changed by the config.
+    ///
+    /// # Errors
+    /// A new provider without dialect or base URL, an unknown dialect, a name that is no model.
+    pub fn new(overrides: &Overrides) -> Result<Catalogue, CatalogueError> {
+        let mut catalogue = Catalogue::built_in().clone();
+        for (name, given) in &overrides.providers {
+            catalogue.override_vendor(name, given)?;
+        }
+        for (name, given) in &overrides.models {
+            let model = parse_ref(name)?;
+            let mut info = catalogue.info(&model);
+            info.window = given.window.unwrap_or(info.window);
+            info.max_output = given.max_output.unwrap_or(info.max_output);
+            info.price = given.price.or(info.price);
+            info.abilities = given.abilities.clone().unwrap_or(info.abilities);
+            catalogue.set(info);
+        }
+        Ok(catalogue)
+    }
+
+    fn override_vendor(
+        &mut self,
+        name: &str,
+        given: &VendorOverride,
+    ) -> Result<(), CatalogueError> {
+        let incomplete = |field, why: &str| CatalogueError::Incomplete {
+            name: name.to_owned(),
+            field,
+            why: why.to_owned(),
+        };
+        if let Some(dialect) = &given.dialect
+            && crate::dialect(dialect).is_none()
+        {
+            let known: Vec<&str> = crate::DIALECTS.iter().map(|dialect| dialect.name()).collect();
+            return Err(incomplete("dialect", &format!("one of {}", known.join(", "))));
+        }
+        let known = self.vendors.iter().position(|vendor| vendor.name == name);
+        let mut vendor = match known {
+            Some(at) => self.vendors[at].clone(),
+            None => Vendor {
+                name: name.to_owned(),
+                dialect: given.dialect.clone().ok_or_else(|| {
+                    incomplete("dialect", "a new provider must say what it speaks")
+                })?,
+                base_url: given
+                    .base_url
+                    .clone()
+                    .ok_or_else(|| incomplete("base_url", "a new provider must say where it is"))?,
+                key_env: Vec::new(),
+                base_url_env: Vec::new(),
+                env_port: None,
+                env_path: None,
+                needs_key: given.api_key_env.is_some(),
+                local: false,
+                key_header: None,
+                models_of: None,
+                default_model: None,
+                headers: BTreeMap::new(),
+                quirks: Quirks { stream_usage: true, ..Quirks::default() },
+            },
+        };
+        if let Some(dialect) = &given.dialect {
+            vendor.dialect.clone_from(dialect);
+        }
+        if let Some(url) = &given.base_url {
+            vendor.base_url.clone_from(url);
+            vendor.base_url_env.clear();
+        }
+        if let Some(variable) = &given.api_key_env {
+            vendor.key_env = vec![variable.clone()];
+        }
+        vendor.headers.extend(given.headers.clone());
+        vendor.quirks.vendor = name.to_owned();
+        match known {
+            Some(at) => self.vendors[at] = vendor,
+            None => self.vendors.push(vendor),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, info: ModelInfo) {
+        let name = info.model.to_string();
+        match self.by_name.get(&name) {
+            Some(at) => self.models[*at] = info,
+            None => {
+                self.by_name.insert(name, self.models.len());
+                self.models.push(info);
+            }
+        }
+    }
+
+    /// All vendors, in the order of the default choice.
+    pub fn vendors(&self) -> &[Vendor] {
+        &self.vendors
+    }
+
+    /// All known models.
+    pub fn models(&self) -> &[ModelInfo] {
+        &self.models
+    }
+
+    /// The vendor of this name.
+    pub fn vendor(&self, name: &str) -> Option<&Vendor> {
+        self.vendors.iter().find(|vendor| vendor.name == name)
+    }
+
+    /// What is known of `model`: its row, the row of the model that a dated name is a snapshot of,
+    /// or cautious defaults without a price.
+    pub fn info(&self, model: &ModelRef) -> ModelInfo {
+        let also = self.vendor(&model.provider).and_then(|vendor| vendor.models_of.clone());
+        let undated = without_date(&model.name);
+        let found =
+            [Some(model.provider.clone()), also].into_iter().flatten().find_map(|provider| {
+                [model.name.as_str(), undated].into_iter().find_map(|name| {
+                    self.by_name.get(&format!("{provider}/{name}")).map(|at| &self.models[*at])
+                })
+            });
+        match found {
+            Some(row) => ModelInfo { model: model.clone(), ..row.clone() },
+            None => ModelInfo {
+                model: model.clone(),
+                window: UNKNOWN_WINDOW,
+                max_output: UNKNOWN_MAX_OUTPUT,
+                price: None,
+                abilities: vec!["tools".to_owned()],
+            },
+        }
+    }
+
+    /// The model that `text` means: `provider/name`, or a provider alone where it has a default.
+    ///
+    /// # Errors
+    /// No such provider, or no model named.
+    pub fn resolve(&self, text: &str) -> Result<Resolved, CatalogueError> {
+        let text = text.trim();
+        let named = match (parse_ref(text), self.vendor(text)) {
+            (Ok(model), _) => model,
+            (Err(_), Some(Vendor { name, default_model: Some(model), .. })) => {
+                ModelRef { provider: name.clone(), name: model.clone() }
+            }
+            (Err(error), _) => return Err(error),
+        };
+        self.resolve_ref(&named)
+    }
+
+    /// The model that `model` names.
+    ///
+    /// # Errors
+    /// No such provider.
+    pub fn resolve_ref(&self, model: &ModelRef) -> Result<Resolved, CatalogueError> {
+        let Some(vendor) = self.vendor(&model.provider) else {
+            let known: Vec<&str> = self.vendors.iter().map(|vendor| vendor.name.as_str()).collect();
+            return Err(CatalogueError::UnknownProvider {
+                name: model.provider.clone(),
+                known: known.join(", "),
+            });
+        };
+        Ok(Resolved { vendor: vendor.clone(), info: self.info(model) })
+    }
+
+    /// The first provider with a key and a default model (C4).
+    pub fn first_with_key(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<Resolved> {
+        self.vendors.iter().find_map(|vendor| {
+            let name = vendor.default_model.clone()?;
+            vendor.key(env)?;
+            self.resolve_ref(&ModelRef { provider: vendor.name.clone(), name }).ok()
+        })
+    }
+}
+
+/// `provider/name`; the name may hold more slashes.
+///
+/// # Errors
+/// When there is no slash, or nothing on one side of it.
+pub fn parse_ref(text: &str) -> Result<ModelRef, CatalogueError> {
+    match text.trim().split_once('/') {
+        Some((provider, name)) if !provider.is_empty() && !name.is_empty() => {
+            Ok(ModelRef { provider: provider.to_owned(), name: name.to_owned() })
+        }
+        Some(_) | None => Err(CatalogueError::NotAModel { text: text.to_owned() }),
+    }
+}
+
+/// `claude-sonnet-4-5-20250929` and `gpt-5-2025-08-07` are snapshots of the name before the date.
+pub(crate) fn without_date(name: &str) -> &str {
+    let digits =
+        |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some((head, day)) = name.rsplit_once('-') {
+        if digits(day, 8) {
+            return head;
+        }
+        if digits(day, 2)
+            && let Some((head, month)) = head.rsplit_once('-')
+            && digits(month, 2)
+            && let Some((head, year)) = head.rsplit_once('-')
+            && digits(year, 4)
+        {
+            return head;
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_env(_: &str) -> Option<String> {
+        None
+    }
+
+    #[test]
+    fn c4_every_named_provider_is_built_in_and_speaks_a_known_dialect() {
+        let catalogue = Catalogue::built_in();
+        for name in [
+            "anthropic",
+            "openai",
+            "openai-chat",
+            "gemini",
+            "openrouter",
+            "ollama",
+            "lmstudio",
+            "llamacpp",
+            "vllm",
+            "groq",
+            "mistral",
+            "deepseek",
+            "xai",
+            "together",
+            "fireworks",
+            "cerebras",
+            "azure",
+        ] {
+            let vendor = catalogue.vendor(name).unwrap_or_else(|| panic!("{name} is missing"));
+            assert!(crate::dialect(&vendor.dialect).is_some(), "{name} speaks {}", vendor.dialect);
+            if let Some(model) = &vendor.default_model {
+                let model = ModelRef { provider: name.into(), name: model.clone() };
+                assert!(catalogue.models().iter().any(|info| info.model == model), "{model}");
+            }
+        }
+        for info in catalogue.models() {
+            assert!(catalogue.vendor(&info.model.provider).is_some(), "{}", info.model);
+            assert!(info.max_output <= info.window, "{}", info.model);
+        }
+    }
+
+    #[test]
+    fn v1_models_are_found_by_name_snapshot_and_borrowed_row() {
+        let catalogue = Catalogue::built_in();
+        let window = |text: &str| catalogue.resolve(text).expect("known provider").info.window;
+        assert_eq!(window("anthropic/claude-sonnet-4-5"), 200_000);
+        assert_eq!(window("anthropic/claude-sonnet-4-5-20250929"), 200_000);
+        assert_eq!(window("openai/gpt-5-2025-08-07"), 400_000);
+        assert_eq!(window("openai-chat/gpt-5"), 400_000);
+        let unknown = catalogue.resolve("ollama/qwen3:8b").expect("known provider").info;
+        assert_eq!((unknown.window, unknown.price), (UNKNOWN_WINDOW, None));
+        assert_eq!(unknown.model.to_string(), "ollama/qwen3:8b");
+        assert!(matches!(catalogue.resolve("nope/x"), Err(CatalogueError::UnknownProvider { .. })));
+        assert!(matches!(catalogue.resolve("nope"), Err(CatalogueError::NotAModel { .. })));
+        assert_eq!(
+            catalogue.resolve("anthropic").expect("default").info.model.provider,
+            "anthropic"
+        );
+    }
+
+    #[test]
+    fn v1_the_config_overrides_and_adds() {
+        let overrides: Overrides = toml::from_str(
+            r#"
+            [providers.acme]
+            dialect = "openai-chat"
+            base_url = "https://llm.example.org/v1"
+            api_key_env = "ACME_API_KEY"
+            headers = { "x-team" = "blue" }
+            [providers.anthropic]
+            base_url = "http://127.0.0.1:9"
+            [models."acme/large"]
+            window = 64000
+            price = { input = 1.0, output = 4.0 }
+            "#,
+        )
+        .expect("TOML");
+        let catalogue = Catalogue::new(&overrides).expect("complete");
+        let acme = catalogue.resolve("acme/large").expect("known");
+        assert_eq!((acme.info.window, acme.vendor.quirks.vendor.as_str()), (64_000, "acme"));
+        assert!(acme.vendor.needs_key);
+        assert_eq!(format!("{:?}", acme.vendor.headers), r#"{"x-team": ***}"#);
+        let anthropic = catalogue.vendor("anthropic").expect("built in");
+        let env = |name: &str| (name == "ANTHROPIC_BASE_URL").then(|| "http://other".to_owned());
+        assert_eq!(anthropic.endpoint(&env), "http://127.0.0.1:9");
+
+        let broken = Overrides {
+            providers: [("x".to_owned(), VendorOverride::default())].into(),
+            ..Overrides::default()
+        };
+        assert!(matches!(Catalogue::new(&broken), Err(CatalogueError::Incomplete { .. })));
+    }
+
+    #[test]
+    fn c4_endpoints_and_keys_come_from_the_environment() {
+        let catalogue = Catalogue::built_in();
+        let ollama = |host: &'static str| {
+            let vendor = catalogue.vendor("ollama").expect("built in");
+            vendor.endpoint(&move |_: &str| Some(host.to_owned()))
+        };
+        assert_eq!(ollama("0.0.0.0"), "http://127.0.0.1:11434/v1");
+        assert_eq!(ollama("box:1234"), "http://box:1234/v1");
+        assert_eq!(ollama("https://box.example"), "https://box.example/v1");
+        assert_eq!(ollama("[::1]"), "http://[::1]:11434/v1");
+        assert_eq!(ollama("  "), "http://127.0.0.1:11434/v1");
+        assert_eq!(catalogue.first_with_key(&no_env), None);
+        let env = |name: &str| match name {
+            "GEMINI_API_KEY" => Some("g".to_owned()),
+            "OPENAI_API_KEY" => Some(String::new()),
+            _ => None,
+        };
+        let first = catalogue.first_with_key(&env).expect("a key is set");
+        assert_eq!(first.vendor.name, "gemini");
+    }
+}

@@ -1,0 +1,156 @@
+//! What all decoders share: events out of bytes, bounds, and an honest end.
+//!
+//! A dialect only says what one event means ([`Assemble`]).
+
+use serde_json::Value;
+use weir_core::model::{FailureClass, Reply, Signal};
+
+use super::Decoder;
+use super::failure::{self, Failure};
+use crate::sse::SseDecoder;
+
+/// Most bytes that one reply may hold, thinking, arguments and images included.
+pub const REPLY_BYTES_MAX: usize = 64 << 20;
+/// Most blocks, calls or choices that one reply may hold.
+pub(crate) const REPLY_PIECES_MAX: usize = 4096;
+
+/// Of what cannot be read, enough to recognise what it was.
+const SHOWN_CHARS: usize = 200;
+
+/// What one dialect makes of its events.
+pub(crate) trait Assemble: Send {
+    /// Takes the data of one event.
+    ///
+    /// # Errors
+    /// The reply has failed; nothing more is fed.
+    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure>;
+    /// Whether the vendor has said that the reply is whole.
+    fn is_whole(&self) -> bool;
+    /// Whether the vendor has nothing more to say, so that waiting is pointless.
+    fn is_over(&self) -> bool;
+    /// Bytes kept so far.
+    fn kept(&self) -> usize;
+    /// The reply. Only called when it is whole.
+    fn reply(self) -> Result<Reply, Failure>;
+}
+
+/// A decoder over an [`Assemble`].
+pub(crate) struct Stream<A> {
+    sse: SseDecoder,
+    state: A,
+    failure: Option<Failure>,
+}
+
+impl<A: Assemble> Stream<A> {
+    pub(crate) fn new(state: A) -> Stream<A> {
+        Stream { sse: SseDecoder::new(), state, failure: None }
+    }
+}
+
+impl<A: Assemble> Decoder for Stream<A> {
+    fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(Signal)) {
+        if self.failure.is_some() {
+            return;
+        }
+        let Stream { sse, state, failure } = self;
+        let fed = sse.feed(bytes, &mut |data| take(state, failure, data, signal));
+        if let Err(error) = fed {
+            failure.get_or_insert_with(|| too_large(&error.to_string()));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.failure.is_some() || self.state.is_over()
+    }
+
+    fn finish(mut self: Box<Self>) -> Reply {
+        let Stream { sse, state, failure } = &mut *self;
+        if failure.is_none() {
+            let fed = sse.finish(&mut |data| take(state, failure, data, &mut |_| ()));
+            if let Err(error) = fed {
+                failure.get_or_insert_with(|| too_large(&error.to_string()));
+            }
+        }
+        if let Some(failure) = self.failure {
+            return failure.reply();
+        }
+        if self.state.is_whole() {
+            return self.state.reply().unwrap_or_else(Failure::reply);
+        }
+        not_whole(&self.sse).reply()
+    }
+}
+
+fn take<A: Assemble>(
+    state: &mut A,
+    failure: &mut Option<Failure>,
+    data: &[u8],
+    signal: &mut dyn FnMut(Signal),
+) {
+    if failure.is_some() || data.is_empty() {
+        return;
+    }
+    // Checked once here, so that no string in it is checked again.
+    let Ok(text) = std::str::from_utf8(data) else {
+        let shown: String = String::from_utf8_lossy(data).chars().take(SHOWN_CHARS).collect();
+        *failure = Some(damaged("it is not UTF-8", &shown));
+        return;
+    };
+    if let Err(error) = state.event(text, signal) {
+        *failure = Some(error);
+    } else if state.kept() > REPLY_BYTES_MAX {
+        *failure = Some(too_large(&format!("the reply is longer than {REPLY_BYTES_MAX} bytes")));
+    }
+}
+
+/// A reply beyond its bounds will not get shorter when it is asked for again.
+fn too_large(why: &str) -> Failure {
+    Failure::new(
+        FailureClass::InvalidRequest,
+        format!("The answer was not taken: {why}. Ask for less at once, or choose another model."),
+    )
+}
+
+fn not_whole(sse: &SseDecoder) -> Failure {
+    let stray = sse.stray();
+    if sse.events() > 0 || stray.trim().is_empty() {
+        return Failure::new(
+            FailureClass::StreamCut,
+            format!(
+                "The connection ended before the answer was whole ({} events had come).",
+                sse.events()
+            ),
+        );
+    }
+    // Some gateways answer with status 200 and an error as plain JSON.
+    if let Ok(value) = serde_json::from_str::<Value>(&stray)
+        && value.get("error").is_some()
+    {
+        return failure::from_stream(&value);
+    }
+    Failure::new(
+        FailureClass::NotFound,
+        format!(
+            "The endpoint did not answer with an event stream but with: {}. Check the base URL.",
+            stray.trim().chars().take(SHOWN_CHARS).collect::<String>()
+        ),
+    )
+}
+
+/// An event that is no JSON, or not the JSON it should be.
+pub(crate) fn garbage(data: &str, error: &serde_json::Error) -> Failure {
+    let shown: String = data.chars().take(SHOWN_CHARS).collect();
+    damaged(&error.to_string(), &shown)
+}
+
+fn damaged(why: &str, shown: &str) -> Failure {
+    Failure::new(
+        FailureClass::StreamCut,
+        format!("The stream is damaged: an event cannot be read ({why}): {shown}"),
+    )
+}
+
+/// A reply with more pieces than any honest one.
+pub(crate) fn too_many_pieces() -> Failure {
+    too_large(&format!("it has more than {REPLY_PIECES_MAX} pieces"))
+}

@@ -1,0 +1,308 @@
+//! A model behind an HTTP endpoint: a dialect and the transport put together.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use weir_core::model::{FailureClass, ModelInfo, ModelRequest, Reply, Signal};
+use weir_core::secret::Secret;
+use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+
+use crate::catalogue::Vendor;
+use crate::dialect::names::WireNames;
+use crate::dialect::{Decoder, Dialect, Encoder};
+use crate::transport::{Answer, Transport, TransportError, header_map};
+
+/// How long the end of a finished answer is waited for, so that its connection can be used again.
+const DRAIN_MS_MAX: u64 = 200;
+
+/// An endpoint that cannot be used as configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// No such dialect.
+    #[error("provider {provider:?} speaks {dialect:?}, which is no known dialect")]
+    Dialect {
+        /// Which provider.
+        provider: String,
+        /// What it is said to speak.
+        dialect: String,
+    },
+    /// No address, or none that can be used.
+    #[error(
+        "provider {provider:?} has no usable base URL ({url:?}): it must begin with http:// or \
+         https://; set `base_url` under [providers.{provider}]{or_variable}"
+    )]
+    BaseUrl {
+        /// Which provider.
+        provider: String,
+        /// What was given.
+        url: String,
+        /// The variable that could be set instead.
+        or_variable: String,
+    },
+    /// A header that HTTP does not allow.
+    #[error("header {name:?} of provider {provider:?} is not valid in HTTP")]
+    Header {
+        /// Which provider.
+        provider: String,
+        /// Which header.
+        name: String,
+    },
+}
+
+/// Where a vendor is reached, and with what.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// The vendor's row.
+    pub vendor: Vendor,
+    /// Where requests go: [`Vendor::endpoint`] for the environment at hand.
+    pub base_url: String,
+    /// The key, where there is one.
+    pub key: Option<Secret>,
+}
+
+impl Endpoint {
+    /// The endpoint of `vendor` as the environment says.
+    pub fn from_env(vendor: Vendor, env: &dyn Fn(&str) -> Option<String>) -> Endpoint {
+        let (base_url, key) = (vendor.endpoint(env), vendor.key(env));
+        Endpoint { vendor, base_url, key }
+    }
+
+    pub(crate) fn dialect(&self) -> Result<&'static dyn Dialect, EndpointError> {
+        crate::dialect(&self.vendor.dialect).ok_or_else(|| EndpointError::Dialect {
+            provider: self.vendor.name.clone(),
+            dialect: self.vendor.dialect.clone(),
+        })
+    }
+
+    /// The address of `path`, which begins with a slash and may end in a query.
+    pub(crate) fn url(&self, path: &str) -> Result<Url, EndpointError> {
+        let bad = || EndpointError::BaseUrl {
+            provider: self.vendor.name.clone(),
+            url: self.base_url.clone(),
+            or_variable: self
+                .vendor
+                .base_url_env
+                .first()
+                .map(|name| format!(" or the variable {name}"))
+                .unwrap_or_default(),
+        };
+        let mut url = Url::parse(self.base_url.trim()).map_err(|_| bad())?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(bad());
+        }
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let base = url.path().trim_end_matches('/').to_owned();
+        // People write the version into the base URL or leave it out.
+        let version = path.split('/').nth(1).map(|version| format!("/{version}"));
+        let path = match version {
+            Some(version) if base.ends_with(&version) && version.starts_with("/v1") => {
+                &path[version.len()..]
+            }
+            _ => path,
+        };
+        url.set_path(&format!("{base}{path}"));
+        let queries: Vec<&str> = [query, url.query().unwrap_or("")]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        let query = queries.join("&");
+        url.set_query((!query.is_empty()).then_some(query.as_str()));
+        Ok(url)
+    }
+
+    pub(crate) fn headers(&self) -> Result<HeaderMap, EndpointError> {
+        let key = self.key.as_ref().filter(|key| !key.is_empty()).map(Secret::reveal);
+        let mut headers: Vec<(String, String)> = Vec::new();
+        let own_header = self.vendor.key_header.as_ref();
+        let dialect_key = if own_header.is_some() { None } else { key };
+        for (name, value) in self.dialect()?.headers(dialect_key) {
+            headers.push((name.to_owned(), value));
+        }
+        if let (Some(name), Some(key)) = (own_header, key) {
+            headers.push((name.clone(), key.to_owned()));
+        }
+        for (name, value) in &self.vendor.headers {
+            headers.push((name.clone(), value.reveal().to_owned()));
+        }
+        header_map(headers)
+            .map_err(|name| EndpointError::Header { provider: self.vendor.name.clone(), name })
+    }
+
+    /// Takes what must not be seen out of a message.
+    fn scrub(&self, message: &str) -> String {
+        let mut text = message.to_owned();
+        for secret in self.key.iter().chain(self.vendor.headers.values()) {
+            text = secret.scrub(&text);
+        }
+        text
+    }
+
+    fn no_key(&self) -> Option<Reply> {
+        let has_key = self.key.as_ref().is_some_and(|key| !key.is_empty());
+        if has_key || !self.vendor.needs_key {
+            return None;
+        }
+        let name = &self.vendor.name;
+        let variable = self.vendor.key_env.first().map_or("its key variable", String::as_str);
+        Some(Reply::Failed {
+            class: FailureClass::Auth,
+            message: format!(
+                "There is no key for {name}. Set {variable} or run `weir auth set {name}`."
+            ),
+            retry_after_ms: None,
+        })
+    }
+}
+
+/// A model at `endpoint`.
+///
+/// # Errors
+/// When the endpoint cannot be used as configured. Nothing is sent yet.
+pub fn http_model(
+    endpoint: Endpoint,
+    info: Arc<ModelInfo>,
+    transport: Arc<Transport>,
+) -> Result<Arc<dyn Model>, EndpointError> {
+    let dialect = endpoint.dialect()?;
+    let url = endpoint.url(&dialect.path(&info.model.name))?;
+    let headers = endpoint.headers()?;
+    Ok(Arc::new(HttpModel(Arc::new(Shared { endpoint, dialect, url, headers, info, transport }))))
+}
+
+struct Shared {
+    endpoint: Endpoint,
+    dialect: &'static dyn Dialect,
+    url: Url,
+    headers: HeaderMap,
+    info: Arc<ModelInfo>,
+    transport: Arc<Transport>,
+}
+
+struct HttpModel(Arc<Shared>);
+
+impl Model for HttpModel {
+    fn info(&self) -> Arc<ModelInfo> {
+        self.0.info.clone()
+    }
+
+    fn converse(&self) -> Box<dyn Conversation> {
+        Box::new(HttpConversation {
+            shared: self.0.clone(),
+            encoder: self.0.dialect.encoder(&self.0.endpoint.vendor.quirks),
+            tools: None,
+            names: WireNames::default(),
+        })
+    }
+}
+
+struct HttpConversation {
+    shared: Arc<Shared>,
+    encoder: Box<dyn Encoder>,
+    /// The tools that `names` was made for.
+    tools: Option<Arc<Vec<weir_core::tool::ToolSpec>>>,
+    names: WireNames,
+}
+
+#[async_trait]
+impl Conversation for HttpConversation {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+        if !self.tools.as_ref().is_some_and(|tools| Arc::ptr_eq(tools, &request.tools)) {
+            self.names = WireNames::new(&request.tools);
+            self.tools = Some(request.tools.clone());
+        }
+        self.encoder.encode(request, media)
+    }
+
+    async fn send(&mut self, signals: &SignalSink) -> Reply {
+        if let Some(reply) = self.shared.endpoint.no_key() {
+            return reply;
+        }
+        let body = self.encoder.body();
+        if body.is_empty() {
+            return failed(FailureClass::InvalidRequest, "Nothing was prepared to be sent.".into());
+        }
+        // Not through `self`: encoders are not shared between threads.
+        let HttpConversation { shared, names, .. } = self;
+        let reply = match shared.exchange(names, body, signals).await {
+            Ok(reply) => reply,
+            Err(error) => failed(error.class, error.message),
+        };
+        match reply {
+            Reply::Failed { class, message, retry_after_ms } => {
+                let message = shared.endpoint.scrub(&message);
+                Reply::Failed { class, message, retry_after_ms }
+            }
+            whole @ Reply::Whole { .. } => names.restore_reply(whole),
+        }
+    }
+}
+
+impl Shared {
+    async fn exchange(
+        &self,
+        names: &WireNames,
+        body: bytes::Bytes,
+        signals: &SignalSink,
+    ) -> Result<Reply, TransportError> {
+        let mut headers = self.headers.clone();
+        for (name, value) in [("content-type", "application/json"), ("accept", "text/event-stream")]
+        {
+            headers.insert(name, reqwest::header::HeaderValue::from_static(value));
+        }
+        let answer = self.transport.post(&self.url, headers, body).await?;
+        if (300..400).contains(&answer.status) {
+            let target = answer.location.as_deref().unwrap_or("an unnamed place");
+            return Ok(failed(
+                FailureClass::NotFound,
+                format!(
+                    "The endpoint answered with a redirect to {target}, which is never followed. \
+                     Check the base URL."
+                ),
+            ));
+        }
+        if answer.status != 200 {
+            let (status, wish) = (answer.status, answer.retry_after.clone());
+            let body = answer.error_body().await;
+            return Ok(self.dialect.classify(status, wish.as_deref(), &body));
+        }
+        let decoder = self.dialect.decoder(&self.endpoint.vendor.quirks);
+        let show = |signal| signals.send(names.restore_signal(signal));
+        read(answer, decoder, show).await
+    }
+}
+
+/// Feeds the decoder until the answer is over.
+async fn read(
+    mut answer: Answer,
+    mut decoder: Box<dyn Decoder>,
+    mut show: impl FnMut(Signal) + Send,
+) -> Result<Reply, TransportError> {
+    let drain = std::time::Duration::from_millis(DRAIN_MS_MAX);
+    loop {
+        let chunk = if decoder.is_over() {
+            // Reading to the end lets the connection be used again, but it is not waited for.
+            tokio::time::timeout(drain, answer.chunk()).await.ok().and_then(Result::ok).flatten()
+        } else {
+            match answer.chunk().await {
+                Ok(chunk) => chunk,
+                // What came may have been whole already.
+                Err(error) => {
+                    return match decoder.finish() {
+                        Reply::Failed { class: FailureClass::StreamCut, .. } => Err(error),
+                        other => Ok(other),
+                    };
+                }
+            }
+        };
+        match chunk {
+            Some(chunk) => decoder.feed(&chunk, &mut show),
+            None => return Ok(decoder.finish()),
+        }
+    }
+}
+
+fn failed(class: FailureClass, message: String) -> Reply {
+    Reply::Failed { class, message, retry_after_ms: None }
+}

@@ -1,0 +1,360 @@
+//! Any history in any dialect (V3), and the law that requests extend each other (P2, Q8).
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use weir_core::ids::{BlobId, CallId};
+use weir_core::message::{Block, CallBlock, Media, Message, Role, Seal};
+use weir_core::model::{ModelRequest, Thinking};
+use weir_engine::ports::{MediaMap, Prepared};
+use weir_providers::dialect::{Encoder, Quirks};
+
+use crate::support::{self, IMAGE, PDF};
+use crate::wire::quirks_of;
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just(" \n\t\u{1f}".to_owned()),
+        Just("Error: \"quoted\" \\ \u{0} \u{202e} 🦀".to_owned()),
+        "[a-z ]{1,30}",
+        ".{1,20}",
+    ]
+}
+
+fn any_seal() -> impl Strategy<Value = Option<Seal>> {
+    let dialects = prop::sample::select(vec![
+        "anthropic",
+        "openai-chat",
+        "openai-responses",
+        "gemini",
+        "unheard-of",
+    ]);
+    let data = prop_oneof![
+        Just(
+            json!({"vendor": "test", "signature": "c2ln", "id": "rs_1", "encrypted_content": "e"})
+        ),
+        Just(json!({"vendor": "other", "signature": "c2ln"})),
+        Just(json!({"vendor": "test", "redacted": "cmVk", "signature": "c2ln"})),
+        Just(json!({"vendor": "test", "model": "claude-other", "signature": "c2ln"})),
+    ];
+    prop::option::of(
+        (dialects, data).prop_map(|(dialect, data)| Seal { dialect: dialect.into(), data }),
+    )
+}
+
+fn any_media() -> impl Strategy<Value = Media> {
+    prop::sample::select(vec!["image/png", "application/pdf", "image/tiff", "gone"]).prop_map(
+        |kind| {
+            let media_type = if kind == "gone" { "image/png" } else { kind };
+            Media { blob: BlobId::new(kind), ..support::media(media_type, IMAGE) }
+        },
+    )
+}
+
+fn any_call() -> impl Strategy<Value = CallBlock> {
+    let ids = prop::sample::select(vec![
+        "", "toolu_1", "call_1", "same", "same", "weir_c1", "ein id!", "äöü",
+    ]);
+    let ids = prop_oneof![ids.prop_map(str::to_owned), "[a-zA-Z0-9_.:-]{1,90}"];
+    let tools = prop::sample::select(vec!["read_file", "mcp.fs/list files", "", "9lives", "gone"]);
+    let inputs =
+        prop::sample::select(vec![json!({}), json!({"path": "a\"b"}), json!(null), json!([1])]);
+    (0u32..12, ids, tools, inputs, any_seal()).prop_map(|(call, wire_id, tool, input, seal)| {
+        CallBlock { call: CallId(call), wire_id, tool: tool.into(), input, broken: None, seal }
+    })
+}
+
+fn any_block() -> impl Strategy<Value = Block> {
+    let simple = prop_oneof![
+        4 => (any_text(), any_seal()).prop_map(|(text, seal)| Block::Text {
+            text, citations: vec![json!({"cited_text": "x"})], seal
+        }),
+        2 => (any_text(), any_seal()).prop_map(|(text, seal)| Block::Thinking { text, seal }),
+        3 => any_call().prop_map(Block::Call),
+        1 => any_media().prop_map(|media| Block::Image { media }),
+        1 => any_media().prop_map(|media| Block::Document { media }),
+    ];
+    let simple = simple.boxed();
+    let result = (0u32..12, any::<bool>(), prop::collection::vec(simple.clone(), 0..3))
+        .prop_map(|(call, ok, blocks)| Block::Result { call: CallId(call), ok, blocks });
+    prop_oneof![3 => simple, 2 => result]
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    (any::<bool>(), prop::collection::vec(any_block(), 0..5)).prop_map(|(user, blocks)| Message {
+        role: if user { Role::User } else { Role::Assistant },
+        blocks,
+    })
+}
+
+fn any_thinking() -> impl Strategy<Value = Thinking> {
+    prop::sample::select(vec![Thinking::Off, Thinking::High])
+}
+
+fn encode(encoder: &mut dyn Encoder, request: &ModelRequest) -> (Prepared, Value) {
+    let prepared = encoder.encode(request, &support::media_map());
+    let body = encoder.body();
+    assert_eq!(prepared.bytes, body.len() as u64);
+    (prepared, serde_json::from_slice(&body).expect("the body is JSON"))
+}
+
+fn every_quirk() -> Vec<(&'static str, Quirks)> {
+    let mut all: Vec<(&'static str, Quirks)> = weir_providers::DIALECTS
+        .iter()
+        .map(|dialect| (dialect.name(), quirks_of(dialect.name())))
+        .collect();
+    let mistral = Quirks { short_call_ids: true, vendor: "test".into(), ..Quirks::default() };
+    all.push(("openai-chat", mistral));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn v3_any_history_is_valid_in_every_dialect(
+        history in prop::collection::vec(any_message(), 0..9),
+        thinking in any_thinking(),
+        tail in prop::option::of(any_text()),
+    ) {
+        for (name, quirks) in every_quirk() {
+            let dialect = weir_providers::dialect(name).expect("known");
+            let mut request = support::request(name, history.clone());
+            request.thinking = thinking;
+            request.tail = tail.clone().map(Arc::from);
+            let (_, body) = encode(&mut *dialect.encoder(&quirks), &request);
+            support::lint(name, &body);
+        }
+    }
+
+    #[test]
+    fn q4_a_kept_encoder_gives_the_same_bytes_as_a_new_one(
+        history in prop::collection::vec(any_message(), 1..9),
+        other in any_message(),
+        cut in 0usize..9,
+    ) {
+        for (name, quirks) in every_quirk() {
+            let dialect = weir_providers::dialect(name).expect("known");
+            let mut kept = dialect.encoder(&quirks);
+            let whole = support::request(name, history.clone());
+            let messages = whole.history.clone();
+            let step = |count: usize| ModelRequest {
+                history: Arc::new(messages[..count].to_vec()), ..whole.clone()
+            };
+            // Grown message by message, then rewound to another branch, then grown again.
+            for count in 1..=messages.len() {
+                support::lint(name, &encode(&mut *kept, &step(count)).1);
+            }
+            let cut = cut.min(messages.len());
+            let mut branch = messages[..cut].to_vec();
+            branch.push(Arc::new(other.clone()));
+            let branch = ModelRequest { history: Arc::new(branch), ..whole.clone() };
+            support::lint(name, &encode(&mut *kept, &branch).1);
+            for count in [cut, messages.len()] {
+                let strip = |mut body: Value| { strip_markers(&mut body); body };
+                let again = strip(encode(&mut *kept, &step(count)).1);
+                let fresh = strip(encode(&mut *dialect.encoder(&quirks), &step(count)).1);
+                prop_assert_eq!(again, fresh, "{}", name);
+            }
+        }
+    }
+}
+
+/// Where the markers stand depends on what was sent before; what they mark does not.
+fn strip_markers(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.remove("cache_control");
+            map.values_mut().for_each(strip_markers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_markers),
+        _ => {}
+    }
+}
+
+/// A session as the engine makes it: calls, results, notes, steering.
+fn ordinary_session(dialect: &str, turns: u32) -> Vec<Arc<Message>> {
+    let mut history = vec![Message::user(vec![
+        Block::text("Please read the files."),
+        Block::Image { media: support::media("image/png", IMAGE) },
+    ])];
+    for turn in 0..turns {
+        let seal = Seal {
+            dialect: dialect.into(),
+            data: json!({"vendor": "test", "signature": "c2ln", "id": "rs", "encrypted_content": "e"}),
+        };
+        let call = |call: u32| {
+            Block::Call(CallBlock {
+                call: CallId(call),
+                wire_id: format!("toolu_{call}"),
+                tool: "read_file".into(),
+                input: json!({"path": format!("{call}.txt")}),
+                broken: None,
+                seal: None,
+            })
+        };
+        let result = |call: u32| Block::Result {
+            call: CallId(call),
+            ok: !call.is_multiple_of(3),
+            blocks: vec![Block::text("content")],
+        };
+        let (first, second) = (turn * 2 + 1, turn * 2 + 2);
+        history.push(Message::assistant(vec![
+            Block::Thinking { text: "Next.".into(), seal: Some(seal) },
+            Block::text("I read on."),
+            call(first),
+            call(second),
+        ]));
+        history.push(Message::user(vec![result(first), result(second)]));
+        if turn % 4 == 1 {
+            history.push(Message::user(vec![Block::text("It is noon.")]));
+        }
+        if turn % 5 == 2 {
+            history.push(Message::assistant(vec![Block::text("Done so far.")]));
+            history.push(Message::user(vec![
+                Block::Document { media: support::media("application/pdf", PDF) },
+                Block::text("And now this."),
+            ]));
+        }
+    }
+    history.into_iter().map(Arc::new).collect()
+}
+
+#[test]
+fn q8_each_request_of_a_session_extends_the_one_before() {
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::dialect(name).expect("known");
+        let mut encoder = dialect.encoder(&quirks);
+        let messages = ordinary_session(name, 12);
+        let base = support::request(name, Vec::new());
+        let mut before: Option<Vec<u8>> = None;
+        for count in 1..=messages.len() {
+            let tail = format!("[ ] {count} tasks");
+            let history = Arc::new(messages[..count].to_vec());
+            let request = ModelRequest { history, tail: Some(tail.into()), ..base.clone() };
+            let (prepared, body) = encode(&mut *encoder, &request);
+            support::lint(name, &body);
+            assert_eq!(prepared.prefix_bytes, prepared.prefix_expected, "{name} at {count}");
+            // The claim, checked on the bytes: all but markers, tail and brackets stands again.
+            let plain = without_markers(&encoder.body());
+            if let Some(before) = before {
+                let expected = usize::try_from(prepared.prefix_expected).expect("small");
+                assert!(expected * 10 > before.len() * 8, "{name}: too little is claimed");
+                assert_eq!(plain[..expected], before[..expected], "{name} at {count}");
+            }
+            before = Some(plain);
+        }
+    }
+}
+
+fn without_markers(body: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(body).expect("JSON is UTF-8");
+    let (head, history) = text.split_once(r#""messages":["#).unwrap_or(("", text));
+    let history = history.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+    let between = if head.is_empty() { "" } else { r#""messages":["# };
+    format!("{head}{between}{history}").into_bytes()
+}
+
+#[test]
+fn p3_a_change_of_what_was_sent_is_reported() {
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::dialect(name).expect("known");
+        let messages = ordinary_session(name, 3);
+        let base = ModelRequest {
+            history: Arc::new(messages.clone()),
+            ..support::request(name, Vec::new())
+        };
+        let kept = |change: &dyn Fn(&mut ModelRequest)| {
+            let mut encoder = dialect.encoder(&quirks);
+            let (first, _) = encode(&mut *encoder, &base);
+            assert_eq!((first.prefix_bytes, first.prefix_expected), (0, 0));
+            let mut changed = base.clone();
+            change(&mut changed);
+            encode(&mut *encoder, &changed).0
+        };
+        let same = kept(&|request| request.tail = None);
+        assert_eq!(same.prefix_bytes, same.prefix_expected);
+        let system = kept(&|request| request.system = "Other.".into());
+        let tools = kept(&|request| request.tools = Arc::new(vec![support::tool("other")]));
+        let history = kept(&|request| {
+            let mut changed = messages.clone();
+            changed[1] = Arc::new(Message::assistant(vec![Block::text("Other.")]));
+            request.history = Arc::new(changed);
+        });
+        for broken in [&system, &tools, &history] {
+            assert!(broken.prefix_bytes < broken.prefix_expected, "{name}: {broken:?}");
+        }
+        assert!(history.prefix_bytes > tools.prefix_bytes, "{name}");
+    }
+}
+
+#[test]
+fn p3_anthropic_marks_system_tools_and_newest_message_never_the_tail() {
+    let dialect = weir_providers::dialect("anthropic").expect("known");
+    let mut encoder = dialect.encoder(&quirks_of("anthropic"));
+    let messages = ordinary_session("anthropic", 2);
+    for count in 1..=messages.len() {
+        let history = Arc::new(messages[..count].to_vec());
+        let request = ModelRequest { history, ..support::request("anthropic", Vec::new()) };
+        let (_, body) = encode(&mut *encoder, &request);
+        assert!(body["system"][0].get("cache_control").is_some());
+        assert!(body["tools"][2].get("cache_control").is_some());
+        let last = body["messages"].as_array().and_then(|list| list.last()).expect("a message");
+        let blocks = last["content"].as_array().expect("blocks");
+        let tail = blocks.last().expect("a tail");
+        assert_eq!(
+            (tail["text"].as_str(), tail.get("cache_control")),
+            (Some("[ ] one task"), None)
+        );
+        let text = body.to_string();
+        let marks = text.matches("cache_control").count();
+        assert_eq!(marks, if count == 1 { 3 } else { 4 }, "{text}");
+    }
+}
+
+#[test]
+fn v2_what_one_vendor_sealed_never_reaches_another() {
+    let thought = |dialect: &str, vendor: &str| {
+        Message::assistant(vec![
+            Block::Thinking {
+                text: "secret plan".into(),
+                seal: Some(Seal {
+                    dialect: dialect.into(),
+                    data: json!({"vendor": vendor, "signature": "SEALED", "encrypted_content": "SEALED"}),
+                }),
+            },
+            Block::text("Hello."),
+        ])
+    };
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::dialect(name).expect("known");
+        for (from, vendor) in [("anthropic", "elsewhere"), ("gemini", "elsewhere"), ("x", "test")] {
+            let history = vec![Message::user(vec![Block::text("Hi.")]), thought(from, vendor)];
+            let request = support::request(name, history);
+            let (_, body) = encode(&mut *dialect.encoder(&quirks), &request);
+            assert!(!body.to_string().contains("SEALED"), "{name} got what {from} sealed");
+        }
+    }
+}
+
+#[test]
+fn v3_media_that_cannot_be_sent_becomes_words() {
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::dialect(name).expect("known");
+        let request = support::request(
+            name,
+            vec![Message::user(vec![Block::Image { media: support::media("image/png", IMAGE) }])],
+        );
+        let mut encoder = dialect.encoder(&quirks);
+        encoder.encode(&request, &MediaMap::new());
+        let body = String::from_utf8(encoder.body().to_vec()).expect("UTF-8");
+        assert!(body.contains("no longer stored"), "{name}: {body}");
+        let mut blind = (*request.model).clone();
+        blind.abilities.retain(|ability| ability != "images");
+        let request = ModelRequest { model: Arc::new(blind), ..request };
+        let (_, body) = encode(&mut *encoder, &request);
+        assert!(body.to_string().contains("cannot read it"), "{name}: {body}");
+    }
+}

@@ -1,0 +1,236 @@
+//! Wire cases: three files each, see `tests/wire/README.md`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use weir_core::ids::CallId;
+use weir_core::message::{Block, CallBlock, Message};
+use weir_core::model::{FailureClass, Reply, ReplyBlock, Signal, parse_arguments};
+use weir_providers::dialect::{Dialect, Quirks};
+
+use crate::support::{self, IMAGE, PDF};
+
+fn wire_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire")
+}
+
+/// Quirks of the vendor that the streams of a dialect stand for.
+pub(crate) fn quirks_of(dialect: &str) -> Quirks {
+    let chat = dialect == "openai-chat";
+    Quirks {
+        stream_usage: chat,
+        prompt_cache_key: dialect.starts_with("openai"),
+        reasoning_field: chat.then(|| "reasoning_content".to_owned()),
+        replay_reasoning: chat,
+        file_parts: chat,
+        vendor: "test".into(),
+        ..Quirks::default()
+    }
+}
+
+fn cases() -> Vec<(&'static dyn Dialect, PathBuf)> {
+    let mut cases = Vec::new();
+    for dialect in weir_providers::DIALECTS {
+        let folder = wire_folder().join(dialect.name());
+        let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .expect("a folder per dialect")
+            .map(|entry| entry.expect("readable").path())
+            .collect();
+        found.sort();
+        assert!(found.len() >= 6, "{} has too few cases", dialect.name());
+        cases.extend(found.into_iter().map(|case| (*dialect, case)));
+    }
+    cases
+}
+
+fn decode(dialect: &dyn Dialect, chunks: &[&[u8]]) -> (Reply, Vec<Signal>) {
+    let mut signals = Vec::new();
+    let mut decoder = dialect.decoder(&quirks_of(dialect.name()));
+    for chunk in chunks {
+        decoder.feed(chunk, &mut |signal| signals.push(signal));
+    }
+    (decoder.finish(), signals)
+}
+
+fn reply_json(reply: &Reply, signals: &[Signal]) -> Value {
+    let mut text = String::new();
+    let mut thinking = String::new();
+    let mut begun = Vec::new();
+    for signal in signals {
+        match signal {
+            Signal::Text(more) => text.push_str(more),
+            Signal::Thinking(more) => thinking.push_str(more),
+            Signal::CallBegun(name) => begun.push(name.clone()),
+        }
+    }
+    let reply = match reply {
+        Reply::Whole { blocks, stop, usage } => {
+            let mut blocks = json!(blocks);
+            for block in blocks.as_array_mut().expect("a list") {
+                if let Some(data) = block.pointer_mut("/Image/data") {
+                    *data = json!(format!("{} bytes", data.as_array().map_or(0, Vec::len)));
+                }
+            }
+            json!({"whole": {"blocks": blocks, "stop": stop, "usage": usage}})
+        }
+        Reply::Failed { class, message, retry_after_ms } => {
+            json!({"failed": {"class": class, "message": message, "retry_after_ms": retry_after_ms}})
+        }
+    };
+    json!({"reply": reply, "signals": {"text": text, "thinking": thinking, "calls": begun}})
+}
+
+/// The history in which `reply` goes back to its vendor.
+fn history_after(reply: &Reply) -> Vec<Message> {
+    let mut history = vec![Message::user(vec![
+        Block::text("Look at this."),
+        Block::Image { media: support::media("image/png", IMAGE) },
+        Block::Document { media: support::media("application/pdf", PDF) },
+    ])];
+    let Reply::Whole { blocks, .. } = reply else { return history };
+    let mut said = Vec::new();
+    let mut results = Vec::new();
+    for block in blocks {
+        match block {
+            ReplyBlock::Said(block) => said.push(block.clone()),
+            ReplyBlock::Image { .. } => {
+                said.push(Block::Image { media: support::media("image/png", IMAGE) });
+            }
+            ReplyBlock::Call(call) => {
+                let number = CallId(u32::try_from(results.len()).expect("few") + 1);
+                said.push(Block::Call(CallBlock {
+                    call: number,
+                    wire_id: call.wire_id.clone(),
+                    tool: call.tool.clone(),
+                    input: parse_arguments(&call.arguments).expect("JSON"),
+                    broken: None,
+                    seal: call.seal.clone(),
+                }));
+                let ok = results.is_empty();
+                let mut blocks = vec![Block::text("what it says")];
+                if ok {
+                    blocks.push(Block::Image { media: support::media("image/png", IMAGE) });
+                }
+                results.push(Block::Result { call: number, ok, blocks });
+            }
+        }
+    }
+    results.push(Block::text("Go on."));
+    history.push(Message::assistant(said));
+    history.push(Message::user(results));
+    history
+}
+
+fn compare(path: &Path, found: &Value) {
+    let found = serde_json::to_string_pretty(found).expect("JSON") + "\n";
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &found).expect("writable");
+        return;
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(found, expected, "{} differs; UPDATE=1 writes it anew", path.display());
+}
+
+#[test]
+fn v3_wire_cases_decode_and_go_back_as_recorded() {
+    for (dialect, case) in cases() {
+        let stream = std::fs::read(case.join("stream.sse")).expect("a stream");
+        let (reply, signals) = decode(dialect, &[&stream]);
+        compare(&case.join("reply.json"), &reply_json(&reply, &signals));
+
+        let request = support::request(dialect.name(), history_after(&reply));
+        let mut encoder = dialect.encoder(&quirks_of(dialect.name()));
+        encoder.encode(&request, &support::media_map());
+        let body: Value = serde_json::from_slice(&encoder.body()).expect("a JSON body");
+        support::lint(dialect.name(), &body);
+        compare(&case.join("request.json"), &body);
+    }
+}
+
+#[test]
+fn v3_any_chunking_and_noise_gives_the_same_reply() {
+    let mut random = support::Random(7);
+    for (dialect, case) in cases() {
+        let stream = std::fs::read_to_string(case.join("stream.sse")).expect("a stream");
+        let stream = stream.replace("\r\n", "\n");
+        let bytes = stream.as_bytes();
+        let expected = decode(dialect, &[bytes]);
+        let check = |what: &str, chunks: &[&[u8]]| {
+            assert_eq!(decode(dialect, chunks), expected, "{} {what}", case.display());
+        };
+        check("byte by byte", &bytes.chunks(1).collect::<Vec<_>>());
+        for _ in 0..20 {
+            let mut rest = bytes;
+            let mut chunks = Vec::new();
+            while !rest.is_empty() {
+                let (chunk, after) = rest.split_at(random.below(rest.len().min(200)) + 1);
+                chunks.push(chunk);
+                rest = after;
+            }
+            check("in random pieces", &chunks);
+        }
+        check("with CRLF", &[stream.replace('\n', "\r\n").as_bytes()]);
+        check("with CR", &[stream.replace('\n', "\r").as_bytes()]);
+        let commented = format!("\n{stream}").replace("\ndata:", "\n: keep-alive\ndata:");
+        check("with comments", &[commented.as_bytes()]);
+        let noisy = stream.replace("\n\n", "\n\nnonsense\n\u{0}\u{1}: x\nretry: 7\n\n");
+        check("with lines that are no events", &[noisy.as_bytes()]);
+        // What only the end of the stream completes is no longer shown, but it counts.
+        let (reply, _) = decode(dialect, &[stream.trim_end().as_bytes()]);
+        assert_eq!(reply, expected.0, "{} without the last blank line", case.display());
+    }
+}
+
+#[test]
+fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
+    for (dialect, case) in cases() {
+        let stream = std::fs::read_to_string(case.join("stream.sse")).expect("a stream");
+        let stream = stream.replace("\r\n", "\n");
+        let (whole, _) = decode(dialect, &[stream.as_bytes()]);
+        let ends: Vec<usize> = stream.match_indices("\n\n").map(|(at, _)| at + 2).collect();
+        let mut cut_seen = false;
+        for end in ends {
+            let (reply, _) = decode(dialect, &[&stream.as_bytes()[..end]]);
+            match (&reply, &whole) {
+                (Reply::Failed { class: FailureClass::StreamCut, .. }, _) => cut_seen = true,
+                (Reply::Whole { blocks, .. }, Reply::Whole { blocks: all, .. }) => {
+                    assert_eq!(blocks, all, "{} cut at {end}", case.display());
+                }
+                (failed @ Reply::Failed { .. }, all) => assert_eq!(failed, all),
+                (Reply::Whole { .. }, Reply::Failed { .. }) => {
+                    panic!("{} cut at {end} is whole", case.display());
+                }
+            }
+        }
+        let events = stream.matches("data:").count();
+        assert!(cut_seen || events == 1 || matches!(whole, Reply::Failed { .. }), "{case:?}");
+        // In the middle of an event too, and nothing at all.
+        for end in (0..stream.len() / 2).filter(|end| stream.is_char_boundary(*end)) {
+            let (reply, _) = decode(dialect, &[&stream.as_bytes()[..end]]);
+            assert!(matches!(reply, Reply::Failed { .. }) || events <= 3, "{case:?} at {end}");
+        }
+    }
+}
+
+#[test]
+fn v3_garbage_fails_with_a_class_and_a_sentence() {
+    for dialect in weir_providers::DIALECTS {
+        let fails = |bytes: &[u8]| match decode(*dialect, &[bytes]).0 {
+            Reply::Failed { class, message, .. } => (class, message),
+            Reply::Whole { .. } => panic!("{} took garbage", dialect.name()),
+        };
+        assert_eq!(fails(b"data: {\"type\": oops}\n\n").0, FailureClass::StreamCut);
+        assert_eq!(fails(b"").0, FailureClass::StreamCut);
+        let (class, message) = fails(b"<html><body>Please log in</body></html>\n");
+        assert_eq!(class, FailureClass::NotFound);
+        assert!(message.contains("Please log in"), "{message}");
+        let (class, message) = fails(br#"{"error":{"type":"overloaded_error","message":"busy"}}"#);
+        assert_eq!(class, FailureClass::Overloaded, "{message}");
+        let deep = format!("data: {}\n\n", "[".repeat(100_000));
+        assert_eq!(fails(deep.as_bytes()).0, FailureClass::StreamCut);
+        let huge = format!("data: {}", "x".repeat(17 << 20));
+        let (class, message) = fails(huge.as_bytes());
+        assert_eq!(class, FailureClass::InvalidRequest);
+        assert!(message.contains("longer than"), "{message}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What a supervisor costs: the same command bare and supervised, in one run (Q13).
+//!
+//! The bench is its own supervisor program.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::{CallId, SessionId};
+use weir_engine::ports::{CommandEnd, CommandSpec, Processes, ProgressSink};
+use weir_sandbox::{Limits, SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+
+fn main() -> std::process::ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == "__supervise") {
+        return weir_sandbox::supervise_main();
+    }
+    divan::main();
+    std::process::ExitCode::SUCCESS
+}
+
+#[divan::bench]
+fn bare(bencher: divan::Bencher<'_, '_>) {
+    bencher.bench(|| {
+        std::process::Command::new("/bin/bash").args(["-c", "true"]).output().map(|out| out.status)
+    });
+}
+
+#[divan::bench]
+fn supervised(bencher: divan::Bencher<'_, '_>) {
+    let state = tempfile::tempdir().expect("a temporary folder");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime without special wishes");
+    let processes = SupervisedProcesses::new(SupervisorOptions {
+        program: std::env::current_exe().expect("this program has a path"),
+        args: vec!["__supervise".into()],
+        state_dir: state.path().to_path_buf(),
+        environment: filtered_environment(std::env::vars_os(), &[]),
+        limits: Limits::default(),
+        tier: Tier::None,
+    });
+    let number = AtomicU32::new(0);
+    bencher.bench(|| {
+        let spec = CommandSpec {
+            session: SessionId::new("bench"),
+            call: CallId(number.fetch_add(1, Ordering::Relaxed)),
+            command: "true".into(),
+            cwd: "/".into(),
+            timeout_ms: 10_000,
+            keep_bytes: 10_000,
+            background: false,
+        };
+        let cancel = CancellationToken::new();
+        let outcome = runtime.block_on(processes.run(spec, &ProgressSink::none(), &cancel));
+        assert_eq!(outcome.end, CommandEnd::Exited { code: 0 }, "{}", outcome.output);
+    });
+}

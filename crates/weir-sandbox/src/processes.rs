@@ -1,0 +1,187 @@
+//! The engine's side of supervised commands: [`SupervisedProcesses`], one supervisor per command.
+//!
+//! Not here: what the supervisor does (`supervise`), and whether a command may run (governance).
+
+mod drive;
+mod jobs;
+mod launch;
+mod recover;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::{CallId, SessionId};
+use weir_engine::ports::{
+    CommandEnd, CommandOutcome, CommandSpec, CommandTrace, JobInfo, Processes, ProgressSink,
+};
+
+use crate::environment::looks_secret;
+use crate::record::Record;
+use crate::tier::Tier;
+use crate::wire::Ending;
+
+use jobs::Jobs;
+
+/// Bounds that hold for every command, beside the wall time that each brings along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// End a command that writes nothing for so long. Default: never.
+    pub idle_ms: Option<u64>,
+    /// Processor time of each of its processes. Default: no limit.
+    pub cpu_seconds: Option<u64>,
+    /// Open files of each of its processes. Default: 16,384.
+    pub open_files: Option<u64>,
+    /// Processes of the whole user. Default: as the system has it. Does not bind root.
+    pub processes: Option<u64>,
+    /// Output kept on disk, from its beginning; the rest is counted. Default: 64 MiB.
+    pub output_file_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            idle_ms: None,
+            cpu_seconds: None,
+            open_files: Some(16_384),
+            processes: None,
+            output_file_bytes: 64 << 20,
+        }
+    }
+}
+
+/// How commands are started.
+#[derive(Debug, Clone)]
+pub struct SupervisorOptions {
+    /// The program that calls [`supervise_main`](crate::supervise_main): this one, usually.
+    pub program: PathBuf,
+    /// Its arguments, the hidden subcommand. The folder of the record is added.
+    pub args: Vec<OsString>,
+    /// Records go to `jobs/` in it.
+    pub state_dir: PathBuf,
+    /// All variables that commands see: [`filtered_environment`](crate::filtered_environment).
+    /// What looks like a secret is dropped here once more.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Bounds.
+    pub limits: Limits,
+    /// Confinement.
+    pub tier: Tier,
+}
+
+/// Commands under supervisors. Shared by all sessions of an engine; when it is dropped, or the
+/// process dies, every supervisor ends its tree.
+pub struct SupervisedProcesses {
+    options: Arc<SupervisorOptions>,
+    jobs: Jobs,
+}
+
+impl SupervisedProcesses {
+    /// Starts nothing yet.
+    pub fn new(mut options: SupervisorOptions) -> SupervisedProcesses {
+        // The supervisor is started in the command's folder: nothing may be relative to ours.
+        for path in [&mut options.state_dir, &mut options.program] {
+            // A bare name is looked for on PATH, and not beside us.
+            let is_bare_name = path.components().count() == 1 && path.is_relative();
+            if let (false, Ok(absolute)) = (is_bare_name, std::path::absolute(&*path)) {
+                *path = absolute;
+            }
+        }
+        if let Ok(absolute) = std::path::absolute(&options.state_dir) {
+            options.state_dir = absolute;
+        }
+        options.environment.retain(|(name, _)| !looks_secret(name));
+        SupervisedProcesses { options: Arc::new(options), jobs: Jobs::default() }
+    }
+
+    async fn launch(&self, spec: CommandSpec) -> Result<launch::Supervised, String> {
+        let options = Arc::clone(&self.options);
+        // Folders and a process are made: a slow disk must not hold up other sessions.
+        let launched = tokio::task::spawn_blocking(move || launch::launch(&options, &spec));
+        launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))
+    }
+}
+
+#[async_trait]
+impl Processes for SupervisedProcesses {
+    async fn run(
+        &self,
+        spec: CommandSpec,
+        progress: &ProgressSink,
+        cancel: &CancellationToken,
+    ) -> CommandOutcome {
+        let spec = CommandSpec { background: false, ..spec };
+        if cancel.is_cancelled() {
+            return Ending { end: CommandEnd::Cancelled, ..Ending::not_started("") }.into();
+        }
+        match self.launch(spec).await {
+            Ok(supervised) => drive::to_the_end(supervised, progress, cancel).await.into(),
+            Err(why) => Ending::not_started(why).into(),
+        }
+    }
+
+    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
+        let spec = CommandSpec { background: true, ..spec };
+        self.jobs.room(&spec.session)?;
+        let (session, call, command) = (spec.session.clone(), spec.call, spec.command.clone());
+        let mut supervised = self.launch(spec).await?;
+        drive::until_started(&mut supervised).await?;
+        self.jobs.add(session, call, command, supervised).await
+    }
+
+    async fn output(
+        &self,
+        session: &SessionId,
+        job: &str,
+        offset: u64,
+        max: usize,
+    ) -> Result<(JobInfo, String), String> {
+        self.jobs.find(session, job)?.output(offset, max).await
+    }
+
+    async fn input(&self, session: &SessionId, job: &str, text: &str) -> Result<(), String> {
+        self.jobs.find(session, job)?.input(text).await
+    }
+
+    async fn kill(&self, session: &SessionId, job: &str) -> Result<JobInfo, String> {
+        let job = self.jobs.find(session, job)?;
+        job.cancel();
+        job.ended_within(END_WAIT).await?;
+        job.info().await
+    }
+
+    async fn jobs(&self, session: &SessionId) -> Vec<JobInfo> {
+        let mut infos = Vec::new();
+        for job in self.jobs.of(session) {
+            infos.extend(job.info().await);
+        }
+        infos
+    }
+
+    async fn end_all(&self, session: &SessionId) {
+        let jobs = self.jobs.take(session);
+        for job in &jobs {
+            job.cancel();
+        }
+        for job in jobs {
+            if let Err(why) = job.ended_within(END_WAIT).await {
+                tracing::warn!(%session, why, "a job did not end");
+            }
+        }
+    }
+
+    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
+        let record = Record::of(&self.options.state_dir, session, call);
+        let traced = tokio::task::spawn_blocking(move || recover::trace(&record, call));
+        traced.await.unwrap_or_else(|error| CommandTrace::Unknown {
+            why: format!("its record could not be looked at: {error}"),
+        })
+    }
+}
+
+/// How long a job may take to end after it was cancelled. A supervisor needs a third of a second,
+/// and the engine does it by itself when there is no answer.
+const END_WAIT: Duration = Duration::from_secs(3);

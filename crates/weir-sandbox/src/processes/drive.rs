@@ -1,0 +1,282 @@
+//! Follows one supervisor to its end: progress, cancel, reports; and does its work when it cannot.
+
+use std::fs::File;
+use std::future;
+use std::io::Read;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use weir_engine::ports::{CommandEnd, ProgressSink};
+
+use super::launch::Supervised;
+use crate::output::{Characters, HeadTail};
+use crate::process_tree::{Process, descendants, end_all, marked};
+use crate::record::{Found, Record, Sync};
+use crate::wire::{CANCEL, Ending, Report};
+
+/// After a cancel the supervisor has so long before the engine ends the tree itself: together
+/// less than the second that is promised (L14).
+const CANCEL_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The same for one that was found stopped: whoever did that may do it again.
+const STOPPED_PATIENCE: Duration = Duration::from_millis(250);
+
+/// After the wall time the supervisor has so long before the engine ends the tree itself.
+const TIMEOUT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the engine tries by itself to end what is left.
+const FORCE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a supervisor may take to start the command. Its disk may be slow.
+const START_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a supervisor may take to exit after its last report.
+const EXIT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why there is no last report from the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    /// It closed its end of the socket.
+    Gone,
+    /// It did not answer a cancel.
+    Cancelled,
+    /// It did not keep the wall time.
+    OutOfTime,
+}
+
+/// What ending a tree by force came to.
+struct Forced {
+    lost: Lost,
+    left: usize,
+    status: Option<ExitStatus>,
+}
+
+/// Waits until the command runs.
+///
+/// # Errors
+/// Why it does not.
+pub(super) async fn until_started(supervised: &mut Supervised) -> Result<(), String> {
+    let Supervised { control, received, .. } = supervised;
+    let why = match timeout(START_PATIENCE, next_report(control, received)).await {
+        Ok(Some(Report::Started)) => return Ok(()),
+        Ok(Some(Report::Ended(ending))) => match ending.end {
+            CommandEnd::NotStarted { why } => why,
+            other => format!("it ended before it was seen to start: {other:?}"),
+        },
+        Ok(None) => "its supervisor ended without a word".to_string(),
+        Err(_) => format!("its supervisor did not start it within {START_PATIENCE:?}"),
+    };
+    Err(why)
+}
+
+/// Follows the command to its end; nothing of it is alive when this returns.
+pub(super) async fn to_the_end(
+    mut supervised: Supervised,
+    progress: &ProgressSink,
+    cancel: &CancellationToken,
+) -> Ending {
+    let ended = follow(&mut supervised, progress, cancel).await;
+    match ended {
+        Ok(ending) => {
+            // It exits right after its last report; waiting for it leaves no zombie.
+            if timeout(EXIT_PATIENCE, supervised.child.wait()).await.is_err() {
+                let _ = supervised.child.start_kill();
+                let _ = supervised.child.wait().await;
+            }
+            ending
+        }
+        Err(lost) => by_force(supervised, lost).await,
+    }
+}
+
+async fn follow(
+    supervised: &mut Supervised,
+    sink: &ProgressSink,
+    cancel: &CancellationToken,
+) -> Result<Ending, Lost> {
+    let Supervised { child, control, received, progress, request, .. } = supervised;
+    let wall = Duration::from_millis(request.timeout_ms);
+    let mut deadline =
+        Instant::now().checked_add(wall).and_then(|end| end.checked_add(TIMEOUT_PATIENCE));
+    let mut cancelled = false;
+    let mut characters = Characters::default();
+    let mut bytes = vec![0; if progress.is_some() { 64 << 10 } else { 0 }];
+    let ending = loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !cancelled => {
+                cancelled = true;
+                let patience = if wake(child) { STOPPED_PATIENCE } else { CANCEL_PATIENCE };
+                deadline = Some(Instant::now() + patience);
+                // One byte into an empty socket; an error means that it is gone, seen below.
+                let _ = timeout(CANCEL_PATIENCE, control.write_all(&[CANCEL])).await;
+            }
+            report = next_report(control, received) => match report {
+                Some(Report::Started) => {}
+                Some(Report::Ended(ending)) => break ending,
+                None => return Err(if cancelled { Lost::Cancelled } else { Lost::Gone }),
+            },
+            count = read(progress.as_mut(), &mut bytes), if progress.is_some() => {
+                match count {
+                    0 => *progress = None,
+                    count => show(sink, &characters.push(&bytes[..count])),
+                }
+            }
+            () = reached(deadline) => {
+                return Err(if cancelled { Lost::Cancelled } else { Lost::OutOfTime });
+            }
+        }
+    };
+    // It closed its end before the last report: what is left is there already.
+    while let Ok(count @ 1..) = timeout(EXIT_PATIENCE, read(progress.as_mut(), &mut bytes)).await {
+        show(sink, &characters.push(&bytes[..count]));
+    }
+    show(sink, &characters.finish());
+    Ok(ending)
+}
+
+/// A command can stop its supervisor, which then cannot hear. Says whether it was stopped.
+fn wake(supervisor: &Child) -> bool {
+    let pid = supervisor.id().and_then(|pid| i32::try_from(pid).ok());
+    let Some(process) = pid.and_then(Process::read) else { return false };
+    process.signal(Signal::CONT);
+    process.is_stopped()
+}
+
+fn show(sink: &ProgressSink, text: &str) {
+    if !text.is_empty() {
+        sink.send(text);
+    }
+}
+
+/// The next piece; 0 at the end and when there is no pipe.
+async fn read(progress: Option<&mut pipe::Receiver>, bytes: &mut [u8]) -> usize {
+    match progress {
+        Some(progress) => progress.read(bytes).await.unwrap_or(0),
+        None => 0,
+    }
+}
+
+async fn reached(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => future::pending().await,
+    }
+}
+
+/// The next report; `None` when the supervisor is gone or talks nonsense. May be dropped and
+/// called again: what was received stays in `received`.
+async fn next_report(control: &mut UnixStream, received: &mut Vec<u8>) -> Option<Report> {
+    /// Head and tail are bounded by the supervisor; escaping makes a byte six at most.
+    const REPORT_BYTES_MAX: usize = 64 << 20;
+    let mut chunk = [0; 16 << 10];
+    let mut searched = 0;
+    loop {
+        let end = received[searched..].iter().position(|byte| *byte == b'\n');
+        if let Some(end) = end.map(|end| searched + end) {
+            let report = serde_json::from_slice(&received[..end]).ok();
+            received.drain(..=end);
+            return report;
+        }
+        searched = received.len();
+        if searched > REPORT_BYTES_MAX {
+            return None;
+        }
+        match control.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => received.extend_from_slice(&chunk[..count]),
+        }
+    }
+}
+
+/// Ends the tree without its supervisor: it was killed or stopped, which only a command that means
+/// harm, or an accident, does; or it has more to do than it can do in time.
+async fn by_force(mut supervised: Supervised, lost: Lost) -> Ending {
+    let pid = supervised.child.id().and_then(|pid| i32::try_from(pid).ok());
+    let record = supervised.record.clone();
+    let forced = tokio::task::spawn_blocking(move || end_without_supervisor(pid, &record));
+    let left = forced.await.unwrap_or(0);
+    // While something is left the supervisor stays: without it nobody would end the rest.
+    let status = if left == 0 { supervised.child.wait().await.ok() } else { None };
+    let Supervised { record, request, .. } = supervised;
+    let forced = Forced { lost, left, status };
+    let concluded =
+        tokio::task::spawn_blocking(move || conclude(&record, request.keep_bytes, &forced));
+    concluded.await.unwrap_or_else(|error| Ending::not_started(error.to_string()))
+}
+
+/// Kills what is below the supervisor, then the supervisor, and what carries the call's mark. Says
+/// how many processes could not be ended.
+pub(super) fn end_without_supervisor(supervisor: Option<i32>, record: &Record) -> usize {
+    use std::os::unix::ffi::OsStrExt;
+    if let Some(pid) = supervisor {
+        // It adopts what loses its parent: as long as it is there, nothing gets out of sight.
+        let left = end_all(|| descendants(pid), FORCE_PATIENCE);
+        if left > 0 {
+            return left;
+        }
+        if let Some(process) = Process::read(pid) {
+            process.signal(Signal::KILL);
+        }
+    }
+    let mark = record.dir().as_os_str().as_bytes();
+    end_all(|| marked(mark), FORCE_PATIENCE)
+}
+
+/// Says how a command ended whose supervisor could not, and writes it down in its place.
+fn conclude(record: &Record, keep_bytes: usize, forced: &Forced) -> Ending {
+    use std::os::unix::process::ExitStatusExt;
+    let Forced { lost, left, status } = *forced;
+    if let Found::Whole(ending) = record.ending() {
+        return ending;
+    }
+    let status_text = status.map_or_else(|| "not known".to_string(), |status| status.to_string());
+    if matches!(record.started(), Found::Absent) {
+        return match lost {
+            Lost::Cancelled => Ending { end: CommandEnd::Cancelled, ..Ending::not_started("") },
+            Lost::Gone | Lost::OutOfTime => Ending::not_started(format!(
+                "its supervisor ended before it started the command ({status_text})"
+            )),
+        };
+    }
+    let (end, note) = match lost {
+        Lost::Cancelled => (CommandEnd::Cancelled, "its supervisor did not answer in time"),
+        Lost::OutOfTime => (CommandEnd::TimedOut, "its supervisor did not answer in time"),
+        Lost::Gone => {
+            let signal = status.and_then(|status| status.signal()).unwrap_or(0);
+            (CommandEnd::Signaled { signal }, "its supervisor was ended from outside")
+        }
+    };
+    let note = match left {
+        0 => format!("{note} ({status_text}); all processes that could be found were ended"),
+        left => format!("{note} ({status_text}); {left} process(es) could not be ended yet"),
+    };
+    let mut kept = HeadTail::new(keep_bytes);
+    if let Ok(mut file) = File::open(record.output_file()) {
+        let mut bytes = vec![0; 64 << 10];
+        // The file is bounded, and its writer is gone.
+        while let Ok(count @ 1..) = file.read(&mut bytes) {
+            kept.push(&bytes[..count]);
+        }
+    }
+    let duration_ms = age_ms(record);
+    let ending = Ending { end, output: kept.render(&[note]), bytes: kept.total(), duration_ms };
+    if let Err(error) = record.write_ending(&ending, Sync::Cache) {
+        tracing::warn!(%error, dir = %record.dir().display(), "the end of a command was not kept");
+    }
+    ending
+}
+
+/// Since the output file was made.
+fn age_ms(record: &Record) -> u64 {
+    let made = std::fs::metadata(record.output_file()).and_then(|meta| meta.created());
+    let age = made.ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
+    u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
+}

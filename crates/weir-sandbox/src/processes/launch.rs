@@ -1,0 +1,150 @@
+//! Starts a supervisor with its streams. Blocking; not here: what it reports.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::pipe::PipeFlags;
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use weir_engine::ports::CommandSpec;
+
+use super::SupervisorOptions;
+use crate::process_tree::MARKER;
+use crate::record::{Found, Record};
+use crate::wire::{REQUEST_BYTES_MAX, Request};
+
+/// How long a supervisor may take to read its request.
+const REQUEST_WAIT: Duration = Duration::from_secs(10);
+
+/// A supervisor that was started. Dropping it closes the control socket, and the supervisor ends
+/// the tree.
+pub(super) struct Supervised {
+    pub(super) child: Child,
+    pub(super) control: tokio::net::UnixStream,
+    /// What was received and is not yet a whole line.
+    pub(super) received: Vec<u8>,
+    /// Output as it comes; foreground only.
+    pub(super) progress: Option<pipe::Receiver>,
+    /// Standard input of the command; background only.
+    pub(super) input: Option<pipe::Sender>,
+    pub(super) record: Record,
+    pub(super) request: Request,
+}
+
+/// Makes the record's folder and starts the supervisor. Needs a runtime around it.
+///
+/// # Errors
+/// What failed, why, and what to do, for the model.
+pub(super) fn launch(
+    options: &SupervisorOptions,
+    spec: &CommandSpec,
+) -> Result<Supervised, String> {
+    check(spec)?;
+    let request = Request {
+        command: spec.command.clone(),
+        timeout_ms: spec.timeout_ms,
+        keep_bytes: spec.keep_bytes,
+        background: spec.background,
+        limits: options.limits,
+        tier: options.tier,
+    };
+    let line = request_line(&request)?;
+    let record = Record::of(&options.state_dir, &spec.session, spec.call);
+    if !matches!(record.started(), Found::Absent) {
+        let call = spec.call;
+        return Err(format!("call {call} was started before; a call is not started twice"));
+    }
+    let dir = record.dir().display();
+    record
+        .create(spec.call)
+        .map_err(|error| format!("its record in {dir} cannot be made: {error}"))?;
+    let program = options.program.display();
+    let mut streams =
+        Streams::new(spec.background).map_err(|error| format!("its pipes: {error}"))?;
+    let child = spawn(options, spec, &record, &mut streams).map_err(|error| {
+        format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
+    })?;
+    let Streams { mut control, progress, input, .. } = streams;
+    let told = control
+        .set_write_timeout(Some(REQUEST_WAIT))
+        .and_then(|()| control.write_all(&line))
+        .and_then(|()| control.set_nonblocking(true))
+        .and_then(|()| tokio::net::UnixStream::from_std(control));
+    let control =
+        told.map_err(|error| format!("the supervisor does not take its request: {error}"))?;
+    Ok(Supervised { child, control, received: Vec::new(), progress, input, record, request })
+}
+
+fn check(spec: &CommandSpec) -> Result<(), String> {
+    if spec.command.contains('\0') {
+        return Err("the command contains a NUL byte, which no shell takes; leave it out".into());
+    }
+    if !spec.cwd.is_dir() {
+        let cwd = spec.cwd.display();
+        return Err(format!("the folder {cwd} does not exist; choose one that does"));
+    }
+    Ok(())
+}
+
+fn request_line(request: &Request) -> Result<Vec<u8>, String> {
+    let mut line = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    if line.len() > REQUEST_BYTES_MAX {
+        let bytes = request.command.len();
+        return Err(format!(
+            "the command is {bytes} bytes long, more than the system accepts; write it to a file \
+             and run that"
+        ));
+    }
+    Ok(line)
+}
+
+/// Our ends and, until they are handed over, the supervisor's.
+struct Streams {
+    control: UnixStream,
+    progress: Option<pipe::Receiver>,
+    input: Option<pipe::Sender>,
+    theirs: Option<[Stdio; 3]>,
+}
+
+impl Streams {
+    fn new(background: bool) -> io::Result<Streams> {
+        let (control, their_control) = UnixStream::pair()?;
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        let (ours, theirs) = if background {
+            let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            let input = pipe::Sender::from_owned_fd(writing)?;
+            ((None, Some(input)), (Stdio::from(null), Stdio::from(reading)))
+        } else {
+            let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            let progress = pipe::Receiver::from_owned_fd(reading)?;
+            ((Some(progress), None), (Stdio::from(writing), Stdio::from(null)))
+        };
+        let theirs = [Stdio::from(OwnedFd::from(their_control)), theirs.0, theirs.1];
+        Ok(Streams { control, progress: ours.0, input: ours.1, theirs: Some(theirs) })
+    }
+}
+
+fn spawn(
+    options: &SupervisorOptions,
+    spec: &CommandSpec,
+    record: &Record,
+    streams: &mut Streams,
+) -> io::Result<Child> {
+    let mut command = Command::new(&options.program);
+    command
+        .args(&options.args)
+        .arg(record.dir())
+        .current_dir(&spec.cwd)
+        .env_clear()
+        .envs(options.environment.iter().map(|(name, value)| (name, value)))
+        .env(MARKER, record.dir());
+    if let Some([control, progress, input]) = streams.theirs.take() {
+        command.stdin(control).stdout(progress).stderr(input);
+    }
+    tokio::process::Command::from(command).spawn()
+}

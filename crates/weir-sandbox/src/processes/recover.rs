@@ -1,0 +1,79 @@
+//! What became of a call whose result the journal does not have (D4, class *process*). Blocking.
+
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+use weir_core::ids::CallId;
+use weir_engine::ports::CommandTrace;
+
+use super::drive::end_without_supervisor;
+use crate::process_tree::Process;
+use crate::record::{Found, Record, Started, machine};
+
+/// A supervisor whose engine is gone needs half a second; one that needs longer is not ending.
+const SUPERVISOR_WAIT: Duration = Duration::from_secs(5);
+
+/// Looks it up. Waits while the supervisor is still ending the tree.
+pub(super) fn trace(record: &Record, call: CallId) -> CommandTrace {
+    if let Found::Whole(ending) = record.ending() {
+        return CommandTrace::Ended(ending.into());
+    }
+    let started = match record.started() {
+        Found::Absent => return without_record(record, call),
+        Found::Damaged(why) => return CommandTrace::Unknown { why },
+        Found::Whole(started) => started,
+    };
+    let supervisor = started.supervisor();
+    let waited = supervisor.is_none_or(|_| wait_for_exit(&started));
+    match record.ending() {
+        Found::Whole(ending) => CommandTrace::Ended(ending.into()),
+        Found::Damaged(why) => CommandTrace::Unknown { why },
+        Found::Absent if !waited => {
+            // One that is kept from working will never end its tree.
+            if supervisor.and_then(|found| Process::read(found.pid)).is_some_and(|p| p.is_stopped())
+            {
+                end_without_supervisor(Some(started.pid), record);
+            }
+            CommandTrace::Unknown {
+                why: format!("its supervisor (process {}) did not end in time", started.pid),
+            }
+        }
+        Found::Absent if !started.is_here() => CommandTrace::Unknown {
+            why: "it was started, and then the machine was started again".into(),
+        },
+        Found::Absent => {
+            let left = end_without_supervisor(None, record);
+            let why = "it was started, but its supervisor ended without saying how it went";
+            CommandTrace::Unknown {
+                why: match left {
+                    0 => why.to_string(),
+                    left => format!("{why}, and {left} process(es) of it could not be ended"),
+                },
+            }
+        }
+    }
+}
+
+/// There is no record: it never started, unless a power cut may have taken the record.
+fn without_record(record: &Record, call: CallId) -> CommandTrace {
+    match record.boot_of(call) {
+        Some(boot) if !machine().is_ok_and(|here| here == boot) => CommandTrace::Unknown {
+            why: "there is no record of it, but the machine was started again since, and the \
+                  record may have been lost"
+                .into(),
+        },
+        Some(_) | None => CommandTrace::NeverStarted,
+    }
+}
+
+/// Whether the supervisor is gone, at the latest after [`SUPERVISOR_WAIT`].
+fn wait_for_exit(started: &Started) -> bool {
+    let Some(supervisor) = started.supervisor() else { return true };
+    let Some(handle) = supervisor.open() else { return true };
+    // A command can stop its supervisor; one that runs sees that the engine is gone.
+    supervisor.signal(Signal::CONT);
+    let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+    let timeout = Timespec::try_from(SUPERVISOR_WAIT).ok();
+    rustix::event::poll(&mut fds, timeout.as_ref()).is_ok_and(|count| count > 0)
+}

@@ -1,0 +1,289 @@
+//! The supervisor process: starts one command, watches it and the engine, and leaves nothing
+//! behind.
+//!
+//! It is not the engine: plain threads and `poll`, no runtime, no journal, no judgement. Its
+//! standard streams are not what they are elsewhere: 0 is the control socket whose other end only
+//! the engine holds, 1 is where progress goes, 2 is what the command will read as its standard
+//! input. The last argument is the folder of the record.
+
+mod reaper;
+mod sink;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit};
+use weir_engine::ports::CommandEnd;
+
+use crate::process_tree::{descendants, freeze_and_kill};
+use crate::record::{Record, Sync};
+use crate::supervise::reaper::Reaper;
+use crate::supervise::sink::Sink;
+use crate::supervise::watch::Watch;
+use crate::wire::{CANCEL, Ending, REQUEST_BYTES_MAX, Report, Request};
+
+/// How long the engine may take to read a report. It reads at once unless it is stopped.
+const REPORT_WAIT: Duration = Duration::from_secs(2);
+
+/// Room in the output pipe: fewer switches between the command and its supervisor.
+const PIPE_BYTES: usize = 256 << 10;
+
+/// The hidden subcommand. Call it before anything else in `main`: it needs no runtime, no
+/// configuration and no arguments but the ones the engine gave, and each command waits for it.
+pub fn supervise_main() -> ExitCode {
+    match supervise() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            // Only a person who started this by hand can see it.
+            let _ = writeln!(io::stderr(), "weir supervisor: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Keeps other processes of the same user from reading this one's memory and environment, where
+/// keys are. For the engine's `main`, before it starts anything. Root is not kept out.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn protect_process() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+fn supervise() -> Result<(), String> {
+    let record = std::env::args_os().next_back().map(PathBuf::from).unwrap_or_default();
+    let record = Record::at(record);
+    let control = control_socket()?;
+    // From here on nothing that is typed at the terminal reaches us.
+    let _ = rustix::process::setsid();
+    let Some((request, rest)) = read_request(&control)? else {
+        // The engine died before it asked for anything.
+        return Ok(());
+    };
+    // From here on whoever loses its parent below us becomes our child.
+    let prepared = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    if let Err(error) = prepared.map_err(io::Error::from).and_then(|()| protect_process()) {
+        return refuse(&control, format!("the supervisor cannot adopt processes: {error}"));
+    }
+    if rest.contains(&CANCEL) || hung_up(&control) {
+        let end = CommandEnd::Cancelled;
+        return report(&control, &Report::Ended(Ending { end, ..Ending::not_started("") }));
+    }
+    match record.claim(&request) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return refuse(
+                &control,
+                "this call was started before; it is not started twice".into(),
+            );
+        }
+        Err(error) => {
+            let dir = record.dir().display();
+            return refuse(&control, format!("its record in {dir} cannot be written: {error}"));
+        }
+    }
+    let ending = match start(&control, &record, &request) {
+        Ok(watch) => {
+            // An engine that died meanwhile is noticed by the watch.
+            let _ = report(&control, &Report::Started);
+            watch.run()
+        }
+        Err(why) => Watched { ending: Ending::not_started(why), engine_gone: hung_up(&control) },
+    };
+    finish(&control, &record, &ending)
+}
+
+/// What the watch came to.
+struct Watched {
+    ending: Ending,
+    engine_gone: bool,
+}
+
+/// Writes how it ended, tells the engine, and makes it durable when nobody else will.
+fn finish(control: &UnixStream, record: &Record, watched: &Watched) -> Result<(), String> {
+    let written = record.write_ending(&watched.ending, Sync::Cache);
+    // Progress ends before the last report, so that the engine can read all of it then.
+    close_progress();
+    let told =
+        !watched.engine_gone && report(control, &Report::Ended(watched.ending.clone())).is_ok();
+    if !told {
+        written.and_then(|()| record.sync_ending()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Starts the command and what watches it.
+fn start<'a>(
+    control: &'a UnixStream,
+    record: &Record,
+    request: &'a Request,
+) -> Result<Watch<'a>, String> {
+    let file = record.create_output().map_err(|error| format!("its output file: {error}"))?;
+    let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let (output, input) = pipe.map_err(|error| format!("a pipe for its output: {error}"))?;
+    // Smaller works too, and a user may have used up what the kernel grants.
+    let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
+    let began = Instant::now();
+    let shell = spawn(request, input).map_err(|error| explain_spawn(request, &error))?;
+    // From here on only the command holds the reading end of its standard input.
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+    let reaper = Reaper::watch(shell).map_err(|error| {
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        freeze_and_kill(|| descendants(own));
+        format!("it was ended at once because it cannot be watched: {error}")
+    })?;
+    let progress = (!request.background).then(progress_pipe).flatten();
+    let sink = Sink::new(file, progress, request);
+    Ok(Watch::new(control, request, began, Sources { output, sink, reaper }))
+}
+
+/// Where events of a running command come from, and its output goes.
+struct Sources {
+    output: OwnedFd,
+    sink: Sink,
+    reaper: Reaper,
+}
+
+/// Starts the shell from a thread that confined itself: what the thread gave up, the command
+/// inherits, and the supervisor keeps what it needs.
+fn spawn(request: &Request, output: OwnedFd) -> io::Result<Pid> {
+    let cpu = rustix::process::getrlimit(Resource::Cpu);
+    limit_resources(request)?;
+    let (program, arguments) = request.tier.command_line(&request.command);
+    let error_output = output.try_clone()?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::from(io::stderr().as_fd_owned()?))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(error_output))
+        .process_group(0);
+    let spawned = std::thread::scope(|scope| {
+        let launcher = scope.spawn(|| {
+            request.tier.confine()?;
+            command.spawn()
+        });
+        launcher.join().unwrap_or_else(|_| Err(io::Error::other("the launcher panicked")))
+    });
+    // The limit is for the command: the supervisor takes its own back.
+    let _ = rustix::process::setrlimit(Resource::Cpu, cpu);
+    let pid = i32::try_from(spawned?.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("the command has no process id"))?;
+    if let Some(seconds) = request.limits.cpu_seconds {
+        // Soft by inheritance, hard from here: a process has a few seconds to see the signal.
+        let hard = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
+        let _ = rustix::process::prlimit(Some(pid), Resource::Cpu, hard);
+    }
+    Ok(pid)
+}
+
+fn limit_resources(request: &Request) -> io::Result<()> {
+    use rustix::process::{getrlimit, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    let lower = |resource: Resource, wanted: Option<u64>| {
+        let Some(wanted) = wanted else { return Ok(()) };
+        let old = getrlimit(resource);
+        let current = old.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        setrlimit(resource, Rlimit { current: Some(current), maximum: old.maximum })
+    };
+    lower(Resource::Nofile, request.limits.open_files)?;
+    lower(Resource::Nproc, request.limits.processes)?;
+    lower(Resource::Cpu, request.limits.cpu_seconds)?;
+    Ok(())
+}
+
+fn explain_spawn(request: &Request, error: &io::Error) -> String {
+    let bytes = request.command.len();
+    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::TOOBIG) => format!(
+            "the command is {bytes} bytes long, more than the system accepts; write it to a file \
+             and run that"
+        ),
+        _ => format!("the shell cannot be started: {error}"),
+    }
+}
+
+/// Standard streams as owned handles, closed on exec.
+trait AsFdOwned {
+    fn as_fd_owned(&self) -> io::Result<OwnedFd>;
+}
+
+impl<T: std::os::fd::AsFd> AsFdOwned for T {
+    fn as_fd_owned(&self) -> io::Result<OwnedFd> {
+        self.as_fd().try_clone_to_owned()
+    }
+}
+
+fn control_socket() -> Result<UnixStream, String> {
+    let socket = io::stdin().as_fd_owned().map_err(|error| format!("standard input: {error}"))?;
+    let kind = rustix::net::sockopt::socket_type(&socket);
+    if kind != Ok(rustix::net::SocketType::STREAM) {
+        return Err("this subcommand is started by weir itself, with a socket as standard input; \
+                    it is not for people"
+            .into());
+    }
+    Ok(UnixStream::from(socket))
+}
+
+/// The request line and what came after it; `None` when the engine went away.
+fn read_request(mut control: &UnixStream) -> Result<Option<(Request, Vec<u8>)>, String> {
+    let mut received = Vec::new();
+    let mut chunk = [0; 16 << 10];
+    while received.len() <= REQUEST_BYTES_MAX {
+        let count = match control.read(&mut chunk) {
+            Ok(0) => return Ok(None),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(format!("the request cannot be read: {error}")),
+        };
+        received.extend_from_slice(&chunk[..count]);
+        if let Some(end) = received.iter().position(|byte| *byte == b'\n') {
+            let request = serde_json::from_slice(&received[..end])
+                .map_err(|error| format!("the request is not one: {error}"))?;
+            return Ok(Some((request, received.split_off(end + 1))));
+        }
+    }
+    Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes"))
+}
+
+fn refuse(control: &UnixStream, why: String) -> Result<(), String> {
+    report(control, &Report::Ended(Ending::not_started(why)))
+}
+
+fn report(mut control: &UnixStream, report: &Report) -> Result<(), String> {
+    let mut line = serde_json::to_vec(report).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    let sent = control.set_write_timeout(Some(REPORT_WAIT)).and_then(|()| control.write_all(&line));
+    sent.map_err(|error| format!("the engine cannot be told: {error}"))
+}
+
+/// The engine closed its end, which is what happens when it dies.
+fn hung_up(control: &UnixStream) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let mut fds = [PollFd::new(control, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let ready = rustix::event::poll(&mut fds, Some(&now));
+    ready.is_ok_and(|count| count > 0)
+}
+
+/// The way for progress, never waited for: it is not worth slowing a command down.
+fn progress_pipe() -> Option<File> {
+    let pipe = io::stdout().as_fd_owned().ok()?;
+    rustix::io::ioctl_fionbio(&pipe, true).ok()?;
+    Some(File::from(pipe))
+}
+
+fn close_progress() {
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+    }
+}

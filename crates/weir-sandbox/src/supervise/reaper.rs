@@ -1,0 +1,75 @@
+//! Waits for children, adopted ones included, on a thread of its own, and makes their end
+//! something that `poll` can wait for. Not here: what follows from it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+use weir_engine::ports::CommandEnd;
+
+/// What is known of the children.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Children {
+    /// How the shell ended, once it did.
+    pub(super) shell: Option<CommandEnd>,
+    /// No descendant is left, not even a detached one: the kernel says so.
+    pub(super) all_gone: bool,
+}
+
+/// The waiting thread's notes.
+pub(super) struct Reaper {
+    children: Arc<Mutex<Children>>,
+    wake: Arc<OwnedFd>,
+}
+
+impl Reaper {
+    /// Waits for all children from now on. `shell` must have been started.
+    pub(super) fn watch(shell: Pid) -> io::Result<Reaper> {
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let children = Arc::new(Mutex::new(Children::default()));
+        let reaper = Reaper { children: Arc::clone(&children), wake: Arc::clone(&wake) };
+        // Not joined: it ends with the last child, and what cannot be ended must not hold up the
+        // end of the supervisor.
+        std::thread::Builder::new().name("reaper".into()).spawn(move || {
+            let note = |change: &dyn Fn(&mut Children)| {
+                change(&mut children.lock().unwrap_or_else(PoisonError::into_inner));
+                let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
+            };
+            loop {
+                match rustix::process::wait(WaitOptions::empty()) {
+                    Ok(Some((pid, status))) if pid == shell => {
+                        note(&|children| children.shell = Some(end_of(status)));
+                    }
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(_) => break,
+                }
+            }
+            note(&|children| children.all_gone = true);
+        })?;
+        Ok(reaper)
+    }
+
+    /// Becomes readable when something changed since the last [`Reaper::look`].
+    pub(super) fn changed(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// What is known now.
+    pub(super) fn look(&self) -> Children {
+        let mut count = [0; 8];
+        // Emptied first: what changes after this line makes it readable again.
+        let _ = rustix::io::read(&self.wake, &mut count);
+        self.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn end_of(status: WaitStatus) -> CommandEnd {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => CommandEnd::Exited { code },
+        (None, Some(signal)) => CommandEnd::Signaled { signal },
+        // `wait` was not asked for anything else; the shell's own code for "cannot tell".
+        (None, None) => CommandEnd::Exited { code: 128 },
+    }
+}

@@ -1,0 +1,285 @@
+//! Watches one command until it is over, and ends what is left of its tree.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+use weir_engine::ports::CommandEnd;
+
+use super::{Sources, Watched};
+use crate::process_tree::{descendants, freeze_and_kill};
+use crate::wire::{CANCEL, Ending, Request};
+
+/// After the shell of a foreground command ended, how long its other processes may still write:
+/// a shell does not wait for the end of `> >(tee log)`.
+const DRAIN_GRACE: Duration = Duration::from_millis(100);
+
+/// From SIGTERM to SIGKILL. Long enough to remove a lock file, short enough that the second which is
+/// promised for a cancel (L14) also holds on a machine that is busy.
+const TERM_GRACE: Duration = Duration::from_millis(200);
+
+/// Between two rounds of killing, when something is left after one.
+const KILL_ROUND: Duration = Duration::from_millis(20);
+
+/// A process that the kernel does not let go of (a dead network disk) is given up after so long.
+/// Whatever else is left by then would outlive us, so this is long.
+const KILL_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why watching ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Over {
+    /// By itself.
+    Ended(CommandEnd),
+    /// Wall time or silence; what to say about it.
+    OutOfTime(String),
+    /// The engine said so.
+    Cancelled,
+    /// The engine is gone.
+    EngineGone,
+}
+
+/// What one wait brought.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ready {
+    control: bool,
+    output: bool,
+    children: bool,
+}
+
+/// One command being watched.
+pub(super) struct Watch<'a> {
+    control: &'a UnixStream,
+    request: &'a Request,
+    began: Instant,
+    last_output: Instant,
+    output_open: bool,
+    sources: Sources,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(
+        control: &'a UnixStream,
+        request: &'a Request,
+        began: Instant,
+        sources: Sources,
+    ) -> Watch<'a> {
+        Watch { control, request, began, last_output: began, output_open: true, sources }
+    }
+
+    /// Watches to the end. When this returns, nothing of the tree is alive.
+    pub(super) fn run(mut self) -> Watched {
+        let over = self.until_over();
+        let engine_gone = over == Over::EngineGone;
+        let end = match over {
+            Over::Ended(end) => {
+                self.clear_up_after_shell();
+                end
+            }
+            Over::OutOfTime(why) => {
+                self.end_tree();
+                self.sources.sink.note(why);
+                CommandEnd::TimedOut
+            }
+            Over::Cancelled => {
+                self.end_tree();
+                CommandEnd::Cancelled
+            }
+            Over::EngineGone => {
+                self.end_tree();
+                CommandEnd::Orphaned
+            }
+        };
+        self.drain();
+        let sink = &self.sources.sink;
+        let duration_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let ending = Ending { end, output: sink.render(), bytes: sink.total(), duration_ms };
+        Watched { ending, engine_gone }
+    }
+
+    fn until_over(&mut self) -> Over {
+        loop {
+            let (deadline, why) = self.deadline();
+            let ready = self.wait(deadline, Ready { control: true, output: true, children: true });
+            // The engine first: a command that floods its output must not drown a cancel.
+            if ready.control
+                && let Some(over) = self.heed_engine()
+            {
+                return over;
+            }
+            if ready.children {
+                let children = self.sources.reaper.look();
+                match children.shell {
+                    // A job lasts until its last process: `./server start` may detach.
+                    Some(end) if !self.request.background || children.all_gone => {
+                        return Over::Ended(end);
+                    }
+                    _ => {}
+                }
+            }
+            if ready.output {
+                self.pump();
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                let (still, _) = self.deadline();
+                if still.is_some_and(|still| Instant::now() >= still) {
+                    return Over::OutOfTime(why);
+                }
+            }
+        }
+    }
+
+    /// The nearest limit and what to say when it is reached. `None` for one beyond all clocks.
+    fn deadline(&self) -> (Option<Instant>, String) {
+        let wall_ms = self.request.timeout_ms;
+        let wall = self.began.checked_add(Duration::from_millis(wall_ms));
+        let idle_ms = self.request.limits.idle_ms;
+        let idle = idle_ms.and_then(|ms| self.last_output.checked_add(Duration::from_millis(ms)));
+        match (wall, idle) {
+            (Some(wall), Some(idle)) if idle < wall => (Some(idle), idle_note(idle_ms)),
+            (None, Some(idle)) => (Some(idle), idle_note(idle_ms)),
+            (wall, _) => (wall, format!("ended after {wall_ms} ms, its limit of time")),
+        }
+    }
+
+    fn heed_engine(&mut self) -> Option<Over> {
+        let mut bytes = [0; 64];
+        match (&mut &*self.control).read(&mut bytes) {
+            Ok(0) => Some(Over::EngineGone),
+            Ok(count) if bytes[..count].contains(&CANCEL) => Some(Over::Cancelled),
+            Ok(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+            Err(_) => Some(Over::EngineGone),
+        }
+    }
+
+    /// The shell ended. Whatever else of a foreground command lives gets a moment to finish
+    /// writing, and is ended then.
+    fn clear_up_after_shell(&mut self) {
+        let until = Instant::now() + DRAIN_GRACE;
+        while self.output_open && !self.sources.reaper.look().all_gone {
+            if Instant::now() >= until {
+                break;
+            }
+            let ready =
+                self.wait(Some(until), Ready { control: false, output: true, children: true });
+            if ready.output {
+                self.pump();
+            }
+        }
+        if self.sources.reaper.look().all_gone {
+            return;
+        }
+        let left = self.end_tree();
+        if left > 0 {
+            self.sources.sink.note(format!(
+                "{left} process(es) that outlived the command were ended; run what must go on in \
+                 the background as a job"
+            ));
+        }
+    }
+
+    /// Ends every descendant: asked first, then killed. Says how many there were.
+    fn end_tree(&mut self) -> usize {
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let mut count = 0;
+        for process in descendants(own).iter().filter(|process| process.is_alive()) {
+            count += 1;
+            process.signal(Signal::TERM);
+            // What is stopped cannot hear.
+            process.signal(Signal::CONT);
+        }
+        if self.gone_within(TERM_GRACE) {
+            return count;
+        }
+        let until = Instant::now() + KILL_PATIENCE;
+        while Instant::now() < until {
+            freeze_and_kill(|| descendants(own));
+            if self.gone_within(KILL_ROUND) {
+                return count;
+            }
+        }
+        let left = descendants(own).len();
+        self.sources
+            .sink
+            .note(format!("{left} process(es) could not be ended: the kernel keeps them"));
+        count
+    }
+
+    /// Waits for the last descendant, taking output meanwhile so that nobody waits for room.
+    fn gone_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        loop {
+            if self.sources.reaper.look().all_gone {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            let ready =
+                self.wait(Some(until), Ready { control: false, output: true, children: true });
+            if ready.output {
+                self.pump();
+            }
+        }
+    }
+
+    /// Takes what is still in the pipe. Bounded: someone outside the tree may hold it and go on.
+    fn drain(&mut self) {
+        const ROUNDS_MAX: usize = 64;
+        for _ in 0..ROUNDS_MAX {
+            let now = Some(Instant::now());
+            if !self.wait(now, Ready { control: false, output: true, children: false }).output {
+                return;
+            }
+            self.pump();
+        }
+    }
+
+    /// Takes one piece of output; there must be some, or its end.
+    fn pump(&mut self) {
+        let mut bytes = [0; 64 << 10];
+        match rustix::io::read(&self.sources.output, &mut bytes) {
+            Ok(0) => self.output_open = false,
+            Ok(count) => {
+                self.last_output = Instant::now();
+                self.sources.sink.push(&bytes[..count]);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => self.output_open = false,
+        }
+    }
+
+    /// Waits for any of `wanted`, at most until `deadline`.
+    fn wait(&self, deadline: Option<Instant>, wanted: Ready) -> Ready {
+        // Output that ended would be ready for ever, and so would an engine that is gone: what is
+        // not wanted is left out, because a mask does not hide the end of a stream.
+        let mut fds = Vec::with_capacity(3);
+        if wanted.children {
+            fds.push(PollFd::from_borrowed_fd(self.sources.reaper.changed(), PollFlags::IN));
+        }
+        if wanted.control {
+            fds.push(PollFd::new(self.control, PollFlags::IN));
+        }
+        if wanted.output && self.output_open {
+            fds.push(PollFd::new(&self.sources.output, PollFlags::IN));
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        if rustix::event::poll(&mut fds, timeout.as_ref()).is_err() {
+            return Ready::default();
+        }
+        let mut hits = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut hit = |asked: bool| asked && hits.next().unwrap_or(false);
+        Ready {
+            children: hit(wanted.children),
+            control: hit(wanted.control),
+            output: hit(wanted.output && self.output_open),
+        }
+    }
+}
+
+fn idle_note(idle_ms: Option<u64>) -> String {
+    format!("ended because it wrote nothing for {} ms", idle_ms.unwrap_or_default())
+}

@@ -1,0 +1,75 @@
+//! What engine and supervisor say to each other over the control socket: one request line, single
+//! bytes that command, and report lines. Not here: who sends what when.
+
+use serde::{Deserialize, Serialize};
+use weir_engine::ports::{CommandEnd, CommandOutcome};
+
+use crate::processes::Limits;
+use crate::tier::Tier;
+
+/// The only command after the request: end the tree, it is cancelled.
+pub(crate) const CANCEL: u8 = b'c';
+
+/// A request or `started.json` longer than this is refused. A command longer than 128 KiB cannot
+/// be started by the kernel, and escaping makes a byte six at most.
+pub(crate) const REQUEST_BYTES_MAX: usize = 1 << 20;
+
+/// First line from the engine. The folder of the record is the supervisor's last argument, the
+/// working folder and the environment are its own: neither needs to be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// For the shell.
+    pub(crate) command: String,
+    /// Wall time.
+    pub(crate) timeout_ms: u64,
+    /// Output in the result.
+    pub(crate) keep_bytes: usize,
+    /// A job: standard input is open, and it lasts until its last process is gone.
+    pub(crate) background: bool,
+    /// Bounds that hold for every command.
+    pub(crate) limits: Limits,
+    /// Confinement.
+    pub(crate) tier: Tier,
+}
+
+/// A line from the supervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// The shell runs.
+    Started,
+    /// All is over; the last line.
+    Ended(Ending),
+}
+
+/// How a command ended: also the content of `end.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ending {
+    /// How.
+    pub(crate) end: CommandEnd,
+    /// Head and tail of the output.
+    pub(crate) output: String,
+    /// Bytes of all output.
+    pub(crate) bytes: u64,
+    /// Wall time.
+    pub(crate) duration_ms: u64,
+}
+
+impl Ending {
+    /// It never ran.
+    pub(crate) fn not_started(why: impl Into<String>) -> Ending {
+        Ending {
+            end: CommandEnd::NotStarted { why: why.into() },
+            output: String::new(),
+            bytes: 0,
+            duration_ms: 0,
+        }
+    }
+}
+
+impl From<Ending> for CommandOutcome {
+    fn from(ending: Ending) -> CommandOutcome {
+        let Ending { end, output, bytes, duration_ms } = ending;
+        CommandOutcome { end, output, bytes, duration_ms }
+    }
+}

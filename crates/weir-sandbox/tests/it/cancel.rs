@@ -1,0 +1,133 @@
+//! Cancel ends every process of a running command within a second (L14).
+
+use std::time::{Duration, Instant};
+
+use weir_core::ids::CallId;
+use weir_engine::ports::{CommandEnd, CommandTrace, Processes};
+
+use crate::world::{World, session};
+
+/// Starts `command`, waits until it has shown `up` so often, cancels, and looks.
+async fn check(command: &str, up: usize) {
+    let world = World::new();
+    let mut run = world.watch(world.spec(1, command));
+    run.shows("up", up).await;
+    assert!(world.alive().len() >= up, "{command}: not running: {:?}", world.alive());
+    let began = Instant::now();
+    run.cancel.cancel();
+    let outcome = run.end().await;
+    let took = began.elapsed();
+    assert_eq!(outcome.end, CommandEnd::Cancelled, "{command}");
+    assert!(took < Duration::from_secs(1), "{command}: took {took:?}");
+    let left = world.alive();
+    assert!(left.is_empty(), "{command}: left {left:?}");
+    let trace = world.processes.trace(&session(), CallId(1)).await;
+    assert_eq!(trace, CommandTrace::Ended(outcome), "{command}");
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_a_plain_command() {
+    check("echo up; sleep 1000", 1).await;
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_processes_that_detached() {
+    check("setsid sh -c 'echo up; sleep 1000' & echo up; wait", 2).await;
+    check("( (setsid sh -c 'echo up; exec sleep 1000' &) & ); echo up; sleep 1000", 2).await;
+    check("nohup sh -c 'echo up; sleep 1000; :' & wait", 1).await;
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_processes_that_ignore_signals() {
+    check("trap '' TERM HUP INT QUIT; echo up; while :; do sleep 1000; done", 1).await;
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_processes_that_are_stopped() {
+    check("sh -c 'echo up; kill -STOP $$; sleep 1000' & wait", 1).await;
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_processes_without_open_files_and_environment() {
+    let bare = "env -i setsid sh -c 'echo up; exec <&- >&- 2>&-; sleep 1000; :' & wait";
+    let world = World::new();
+    let mut run = world.watch(world.spec(1, bare));
+    run.shows("up", 1).await;
+    let below = crate::world::below(std::process::id().cast_signed());
+    run.cancel.cancel();
+    assert_eq!(run.end().await.end, CommandEnd::Cancelled);
+    let of_this: Vec<_> = below.iter().filter(|seen| seen.what.contains("exec <&-")).collect();
+    assert!(!of_this.is_empty(), "{below:?}");
+    for seen in of_this {
+        assert!(!std::path::Path::new(&format!("/proc/{}", seen.pid)).exists(), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn l14_cancel_ends_what_forks_all_the_time() {
+    // Each generation starts the next one and ends: no listing ever shows all of them.
+    let command = "f() { (sleep 0.002; f) & }; f; f; f; f; echo up; wait; sleep 1000";
+    check(command, 1).await;
+}
+
+/// A command that does `hostile` to its supervisor once it runs.
+async fn check_hostile(hostile: &str) {
+    let command = format!(
+        "mkfifo go done; (setsid sh -c 'echo up; sleep 1000; :' &); echo up; read x < go; \
+         {hostile}; sleep 1000"
+    );
+    let world = World::new();
+    let mut run = world.watch(world.spec(1, &command));
+    run.shows("up", 2).await;
+    std::fs::write(world.state.path().join("go"), "\n").expect("the command reads it");
+    std::fs::read(world.state.path().join("done")).expect("the command writes it");
+    let began = Instant::now();
+    run.cancel.cancel();
+    let outcome = run.end().await;
+    let took = began.elapsed();
+    assert_eq!(outcome.end, CommandEnd::Cancelled);
+    assert!(took < Duration::from_secs(1), "took {took:?}");
+    assert!(outcome.output.starts_with("up\nup\n"), "{outcome:?}");
+    assert!(world.alive().is_empty());
+    let trace = world.processes.trace(&session(), CallId(1)).await;
+    assert_eq!(trace, CommandTrace::Ended(outcome));
+}
+
+#[tokio::test]
+async fn l14_cancel_works_when_the_command_stopped_its_supervisor() {
+    check_hostile("kill -STOP $PPID; echo > done").await;
+}
+
+#[tokio::test]
+async fn l14_cancel_works_when_the_command_keeps_stopping_its_supervisor() {
+    check_hostile("kill -STOP $PPID; echo > done; while :; do kill -STOP $PPID; done").await;
+}
+
+#[tokio::test]
+async fn l14_cancel_reaches_a_command_that_floods_its_output() {
+    check("echo up; yes", 1).await;
+}
+
+#[tokio::test]
+async fn l14_a_call_that_was_cancelled_before_it_began_never_starts() {
+    let world = World::new();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    cancel.cancel();
+    let progress = weir_engine::ports::ProgressSink::none();
+    let outcome = world.processes.run(world.spec(1, "echo ran > ran"), &progress, &cancel).await;
+    assert_eq!(outcome.end, CommandEnd::Cancelled);
+    assert!(!world.state.path().join("ran").exists());
+    let trace = world.processes.trace(&session(), CallId(1)).await;
+    assert_eq!(trace, CommandTrace::NeverStarted);
+}
+
+#[tokio::test]
+async fn d6_dropping_a_run_ends_its_command() {
+    let world = World::new();
+    let mut run = world.watch(world.spec(1, "echo up; sleep 1000"));
+    run.shows("up", 1).await;
+    let alive = world.alive();
+    run.outcome.abort();
+    assert!(run.outcome.await.is_err_and(|error| error.is_cancelled()));
+    assert!(crate::world::alive_after(&alive, Duration::from_secs(2)).is_empty());
+}

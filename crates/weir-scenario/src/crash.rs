@@ -1,0 +1,231 @@
+//! Where the program may die: every crossing of a port, before and after.
+//!
+//! A point counts the crossings. At the chosen one it never goes on and says so; the player then
+//! drops the whole runtime, as SIGKILL would, and begins a new life on what is durable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::Notify;
+use weir_core::governance::Permit;
+use weir_core::ids::{BlobId, CheckpointId, Seq, SessionId, Timestamp};
+use weir_core::model::{ModelInfo, ModelRequest, Reply};
+use weir_core::record::Record;
+use weir_core::tool::{Raw, ToolSpec};
+use weir_engine::ports::{
+    Append, AuditLine, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation, Lease, MediaMap,
+    Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
+    SnapshotEntry, Store, StoreError, Tool, ToolContext,
+};
+
+/// Counts crossings and stops at one of them.
+#[derive(Debug)]
+pub struct CrashPoint {
+    crossed: AtomicUsize,
+    at: usize,
+    /// Notified when the chosen crossing is reached.
+    pub crashed: Notify,
+}
+
+impl CrashPoint {
+    /// A point that stops at crossing `at` (from 1); 0: never.
+    pub fn new(at: usize) -> Arc<CrashPoint> {
+        Arc::new(CrashPoint { crossed: AtomicUsize::new(0), at, crashed: Notify::new() })
+    }
+
+    /// How many crossings there were.
+    pub fn crossed(&self) -> usize {
+        self.crossed.load(Ordering::SeqCst)
+    }
+
+    /// Passes, or never returns.
+    pub async fn cross(&self) {
+        let count = self.crossed.fetch_add(1, Ordering::SeqCst) + 1;
+        if count == self.at {
+            self.crashed.notify_one();
+        }
+        if self.at != 0 && count >= self.at {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A store that dies around appends.
+pub struct CrashStore {
+    /// The real one.
+    pub inner: Arc<dyn Store>,
+    /// Where.
+    pub point: Arc<CrashPoint>,
+}
+
+#[async_trait]
+impl Store for CrashStore {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.point.cross().await;
+        let result = self.inner.append(append).await;
+        self.point.cross().await;
+        result
+    }
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        self.inner.acquire(session, owner).await
+    }
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.inner.release(lease).await
+    }
+    async fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.inner.read(session, from, limit).await
+    }
+    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        self.inner.meta(session).await
+    }
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        self.inner.list(filter).await
+    }
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+        self.inner.search(words, limit).await
+    }
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.inner.delete(session).await
+    }
+    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        self.inner.audit(from, limit).await
+    }
+    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        self.inner.blob(id).await
+    }
+    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
+        self.inner.paused().await
+    }
+    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+        self.inner.set_paused(pause).await
+    }
+    async fn pause_changed(&self) {
+        self.inner.pause_changed().await;
+    }
+}
+
+/// Checkpoints that die around snapshots.
+pub struct CrashCheckpoints {
+    /// The real ones.
+    pub inner: Arc<dyn Checkpoints>,
+    /// Where.
+    pub point: Arc<CrashPoint>,
+}
+
+#[async_trait]
+impl Checkpoints for CrashCheckpoints {
+    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+        self.point.cross().await;
+        let result = self.inner.take(snapshot).await;
+        self.point.cross().await;
+        result
+    }
+    async fn list(
+        &self,
+        workspace: &std::path::Path,
+        filter: &CheckpointFilter,
+    ) -> Result<Vec<CheckpointInfo>, StoreError> {
+        self.inner.list(workspace, filter).await
+    }
+    async fn load(
+        &self,
+        workspace: &std::path::Path,
+        id: &str,
+    ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
+        self.inner.load(workspace, id).await
+    }
+    async fn forget(
+        &self,
+        workspace: &std::path::Path,
+        session: &SessionId,
+    ) -> Result<(), StoreError> {
+        self.inner.forget(workspace, session).await
+    }
+    async fn collect(
+        &self,
+        workspace: &std::path::Path,
+        before: Timestamp,
+        max_bytes: u64,
+    ) -> Result<usize, StoreError> {
+        self.inner.collect(workspace, before, max_bytes).await
+    }
+}
+
+/// A tool that dies around its run.
+pub struct CrashTool {
+    /// The real one.
+    pub inner: Arc<dyn Tool>,
+    /// Where.
+    pub point: Arc<CrashPoint>,
+}
+
+#[async_trait]
+impl Tool for CrashTool {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan {
+        self.inner.plan(input, cx).await
+    }
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
+        self.point.cross().await;
+        let raw = self.inner.run(permit, cx).await;
+        self.point.cross().await;
+        raw
+    }
+}
+
+/// A model that dies around its replies, and tells each request to a listener.
+pub struct CrashModel {
+    /// The real one.
+    pub inner: Arc<dyn Model>,
+    /// Where.
+    pub point: Arc<CrashPoint>,
+    /// Hears every request that is sent, with its media.
+    pub heard: Arc<dyn Fn(&ModelRequest, &MediaMap) + Send + Sync>,
+}
+
+impl Model for CrashModel {
+    fn info(&self) -> Arc<ModelInfo> {
+        self.inner.info()
+    }
+    fn converse(&self) -> Box<dyn Conversation> {
+        Box::new(CrashConversation {
+            inner: self.inner.converse(),
+            point: self.point.clone(),
+            heard: self.heard.clone(),
+            prepared: None,
+        })
+    }
+}
+
+struct CrashConversation {
+    prepared: Option<(ModelRequest, MediaMap)>,
+    inner: Box<dyn Conversation>,
+    point: Arc<CrashPoint>,
+    heard: Arc<dyn Fn(&ModelRequest, &MediaMap) + Send + Sync>,
+}
+
+#[async_trait]
+impl Conversation for CrashConversation {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+        self.prepared = Some((request.clone(), media.clone()));
+        self.inner.prepare(request, media)
+    }
+    async fn send(&mut self, signals: &SignalSink) -> Reply {
+        self.point.cross().await;
+        if let Some((request, media)) = self.prepared.take() {
+            (self.heard)(&request, &media);
+        }
+        let reply = self.inner.send(signals).await;
+        self.point.cross().await;
+        reply
+    }
+}

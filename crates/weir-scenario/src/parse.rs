@@ -1,0 +1,294 @@
+//! Reads a scenario file. Not here: what its parts mean when played.
+
+use anyhow::{Context as _, bail};
+
+/// One scenario.
+#[derive(Debug, Clone, Default)]
+pub struct Scenario {
+    /// The first heading.
+    pub title: String,
+    /// How the session is set up.
+    pub setup: Setup,
+    /// The scripted model's file.
+    pub script: String,
+    /// What people do, in order.
+    pub acts: Vec<Act>,
+    /// Expected journal, when the file has one.
+    pub journal: Option<String>,
+    /// Expected files, when the file says so.
+    pub files: Option<String>,
+}
+
+/// How a session is set up.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// Name of the profile; `agent` when absent.
+    pub profile: Option<String>,
+    /// Permission mode; `ask` when absent.
+    pub permission: Option<String>,
+    /// Somebody answers.
+    pub attended: bool,
+    /// Any denial fails the run.
+    pub strict: bool,
+    /// Price of the model: USD per million tokens of input and output.
+    pub price: Option<(f64, f64)>,
+    /// JSON Schema of the final answer.
+    pub output_schema: Option<String>,
+    /// Bound for results, in characters.
+    pub externalize_over: Option<usize>,
+    /// `(limit, value)`.
+    pub limits: Vec<(String, String)>,
+    /// `(allow | ask | deny, rule)`.
+    pub rules: Vec<(String, String)>,
+    /// `(path, text)`; `\n` in the text is a line break.
+    pub files: Vec<(String, String)>,
+    /// `(command, exit status or None for one that hangs, output)`.
+    pub commands: Vec<(String, Option<i32>, String)>,
+    /// `(address, body)`.
+    pub pages: Vec<(String, String)>,
+    /// Secret values in use.
+    pub secrets: Vec<String>,
+}
+
+/// When an act happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum When {
+    /// When the session is at rest.
+    AtRest,
+    /// When an approval is asked.
+    AtApproval,
+    /// When a question is asked.
+    AtQuestion,
+    /// After the n-th fact of this kind.
+    After(String, usize),
+}
+
+/// What somebody does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// Says something.
+    Says(String),
+    /// Says something and attaches a picture of so many bytes.
+    Shows(String, usize),
+    /// Answers an approval: `once`, `session`, `always` or `deny`, and words.
+    Decides(String, Option<String>),
+    /// Answers a question.
+    Answers(String),
+    /// Cancels the run.
+    Cancels,
+    /// Throws the kill switch.
+    Pauses,
+    /// Takes the last queued input back.
+    Withdraws,
+    /// Writes a file behind the agent's back.
+    Writes(String, String),
+    /// Goes on with another setting: `permission plan`, `model NAME`.
+    Switches(String, String),
+}
+
+/// One act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    /// When.
+    pub when: When,
+    /// What.
+    pub deed: Deed,
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+/// A line that means nothing is named with its number.
+pub fn parse(text: &str) -> anyhow::Result<Scenario> {
+    let mut scenario = Scenario::default();
+    let mut block: Option<(String, usize, String)> = None;
+    for (number, line) in text.lines().enumerate() {
+        let number = number + 1;
+        if let Some(name) = line.strip_prefix("```") {
+            match block.take() {
+                None => block = Some((name.trim().to_string(), number, String::new())),
+                Some((name, start, body)) => take(&mut scenario, &name, start, body)?,
+            }
+            continue;
+        }
+        match &mut block {
+            Some((_, _, body)) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            None if scenario.title.is_empty() => {
+                if let Some(title) = line.strip_prefix("# ") {
+                    scenario.title = title.trim().to_string();
+                }
+            }
+            None => (),
+        }
+    }
+    if let Some((name, start, _)) = block {
+        bail!("line {start}: the block {name} has no end");
+    }
+    if scenario.acts.is_empty() {
+        bail!("there is no `people` block with anything in it");
+    }
+    Ok(scenario)
+}
+
+fn take(scenario: &mut Scenario, name: &str, start: usize, body: String) -> anyhow::Result<()> {
+    match name {
+        "setup" => {
+            for (number, line) in meaningful(&body, start) {
+                setup(&mut scenario.setup, line).with_context(|| format!("line {number}"))?;
+            }
+        }
+        "script" => scenario.script = body,
+        "people" => {
+            for (number, line) in meaningful(&body, start) {
+                scenario.acts.push(act(line).with_context(|| format!("line {number}"))?);
+            }
+        }
+        "journal" => scenario.journal = Some(body),
+        "files" => scenario.files = Some(body),
+        // Other blocks (text, json, …) are prose.
+        _ => (),
+    }
+    Ok(())
+}
+
+fn meaningful(body: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
+    body.lines()
+        .enumerate()
+        .map(move |(at, line)| (start + at + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
+}
+
+fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
+    let (key, rest) = line.split_once([':', ' ']).unwrap_or((line, ""));
+    let rest = rest.trim();
+    match key {
+        "profile" => setup.profile = Some(rest.into()),
+        "permission" => setup.permission = Some(rest.into()),
+        "attended" => setup.attended = rest == "yes",
+        "strict" => setup.strict = rest == "yes",
+        "output-schema" => setup.output_schema = Some(rest.into()),
+        "externalize-over" => setup.externalize_over = Some(rest.parse()?),
+        "secret" => setup.secrets.push(rest.into()),
+        "price" => {
+            let (input, output) = rest.split_once(' ').context("price INPUT OUTPUT")?;
+            setup.price = Some((input.parse()?, output.trim().parse()?));
+        }
+        "limit" => {
+            let (name, value) = rest.split_once(':').context("limit NAME: VALUE")?;
+            setup.limits.push((name.trim().into(), value.trim().into()));
+        }
+        "allow" | "ask" | "deny" => setup.rules.push((key.into(), rest.into())),
+        "file" => {
+            let (path, text) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
+            setup.files.push((path.into(), sized(text)));
+        }
+        "command" => {
+            let (command, rest) = rest.split_once(" => ").context("command WORDS => exit N TEXT")?;
+            let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            let (code, output) = match word {
+                "hangs" => (None, rest),
+                "exit" => {
+                    let (code, output) = rest.split_once(' ').unwrap_or((rest, ""));
+                    (Some(code.parse()?), output)
+                }
+                _ => bail!("a command exits or hangs"),
+            };
+            setup.commands.push((command.into(), code, sized(output)));
+        }
+        "page" => {
+            let (url, body) = rest.split_once(" => ").context("page ADDRESS => BODY")?;
+            setup.pages.push((url.into(), sized(body)));
+        }
+        _ => bail!("unknown setting {key:?}"),
+    }
+    Ok(())
+}
+
+/// `N times TEXT` repeats; everything else is the text with its escapes.
+fn sized(text: &str) -> String {
+    if let Some((count, rest)) = text.split_once(" times ") {
+        if let Ok(count) = count.parse::<usize>() {
+            return unescape(rest).repeat(count);
+        }
+    }
+    unescape(text)
+}
+
+fn act(line: &str) -> anyhow::Result<Act> {
+    let (line, after) = match line.rsplit_once(" @ ") {
+        Some((line, when)) => {
+            let (kind, count) = when.split_once('#').unwrap_or((when, "1"));
+            (line, Some(When::After(kind.trim().into(), count.trim().parse()?)))
+        }
+        None => (line, None),
+    };
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let rest = rest.trim();
+    let (when, deed) = match word {
+        "says" => (When::AtRest, Deed::Says(unescape(rest))),
+        "shows" => {
+            let (bytes, text) = rest.split_once(' ').context("shows BYTES TEXT")?;
+            (When::AtRest, Deed::Shows(text.into(), bytes.parse()?))
+        }
+        "approves" => {
+            let how = if rest.is_empty() { "once" } else { rest };
+            (When::AtApproval, Deed::Decides(how.into(), None))
+        }
+        "denies" => {
+            let reason = (!rest.is_empty()).then(|| rest.to_string());
+            (When::AtApproval, Deed::Decides("deny".into(), reason))
+        }
+        "answers" => (When::AtQuestion, Deed::Answers(rest.into())),
+        "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
+        "pauses" => (When::After("model.requested".into(), 1), Deed::Pauses),
+        "withdraws" => (When::After("input.accepted".into(), 2), Deed::Withdraws),
+        "writes" => {
+            let (path, text) = rest.split_once(": ").context("writes PATH: TEXT")?;
+            (When::AtRest, Deed::Writes(path.into(), unescape(text)))
+        }
+        "switches" => {
+            let (what, value) = rest.split_once(' ').context("switches WHAT VALUE")?;
+            (When::AtRest, Deed::Switches(what.into(), value.into()))
+        }
+        _ => bail!("nobody can {word:?}"),
+    };
+    Ok(Act { when: after.unwrap_or(when), deed })
+}
+
+/// The file's text with the body of its block `name` replaced (or the block added at the end).
+pub fn with_block(text: &str, name: &str, body: &str) -> String {
+    let open = format!("```{name}\n");
+    let body = if body.is_empty() || body.ends_with('\n') { body.into() } else { format!("{body}\n") };
+    match text.find(&open) {
+        Some(start) => {
+            let from = start + open.len();
+            let length = text[from..].find("```").unwrap_or(text.len() - from);
+            format!("{}{body}{}", &text[..from], &text[from + length..])
+        }
+        None => format!("{}\n\n{open}{body}```\n", text.trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_may_wait_for_a_fact() {
+        let act = act("cancels @ call.started#2").expect("an act");
+        assert_eq!(act, Act { when: When::After("call.started".into(), 2), deed: Deed::Cancels });
+    }
+
+    #[test]
+    fn a_block_is_replaced_in_place() {
+        let text = "# T\n\n```journal\nold\n```\nend\n";
+        assert_eq!(with_block(text, "journal", "new"), "# T\n\n```journal\nnew\n```\nend\n");
+    }
+}

@@ -1,0 +1,554 @@
+//! Plays a scenario through the real engine; over several lives of the program, when it crashes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail, ensure};
+use weir_core::event::{CancelCause, Decision, Event, NOBODY};
+use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::message::{Block, Media, Message};
+use weir_core::model::{ModelInfo, Price, Thinking};
+use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::prompt::Scene;
+use weir_core::session::SessionConfig;
+use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
+use weir_engine::hub::{Fact, Update};
+use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
+use weir_engine::scene::SceneOptions;
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::{Workspace, WorkspaceOptions};
+use weir_providers::script::{ModelOptions, ScriptedModel, Script};
+
+use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool};
+use crate::parse::{Act, Deed, Scenario, Setup, When};
+use crate::wire::Wire;
+use crate::world::{FakeCommand, FakeProcesses, FakeWeb, WorldClock};
+
+/// Updates after which a play counts as endless.
+const UPDATES_MAX: usize = 200_000;
+/// Wall time after which a life counts as hung; in the scenario's own time.
+const LIFE_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// Where facts and files are kept during a play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// In memory, in paused time.
+    Memory,
+    /// SQLite and git on the disk, in real time.
+    Disk,
+}
+
+/// What a play left.
+pub struct Played {
+    /// The journal.
+    pub facts: Vec<Fact>,
+    /// Every request's history, in order.
+    pub requests: Vec<Vec<Arc<Message>>>,
+    /// Every request as each dialect sends it.
+    pub wire: Arc<Wire>,
+    /// The files of the workspace: path and content.
+    pub files: BTreeMap<String, String>,
+    /// Commands that were started, by call.
+    pub commands: Vec<(weir_core::ids::CallId, String)>,
+    /// Crossings of ports in the first life.
+    pub crossings: usize,
+}
+
+/// What outlives a crash.
+struct World {
+    folder: tempfile::TempDir,
+    store: Arc<dyn Store>,
+    checkpoints: Arc<dyn Checkpoints>,
+    processes: Arc<FakeProcesses>,
+    web: Arc<FakeWeb>,
+    wire: Arc<Wire>,
+    requests: Arc<Mutex<Vec<Vec<Arc<Message>>>>>,
+    script: Script,
+    elapsed: Duration,
+    switches: Vec<(String, String)>,
+    skipped: usize,
+}
+
+/// Plays `scenario`; `crash_at` is the crossing at which the first life ends (0: it does not).
+///
+/// # Errors
+/// The scenario cannot be set up, or does not come to rest.
+pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Result<Played> {
+    let mut world = World::new(scenario, depth)?;
+    let mut crossings = 0;
+    for life in 0..2 {
+        let point = CrashPoint::new(if life == 0 { crash_at } else { 0 });
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().max_blocking_threads(4);
+        if depth == Depth::Memory {
+            builder.start_paused(true);
+        }
+        let runtime = builder.build()?;
+        let ended = runtime.block_on(async {
+            let clock = WorldClock::starting_at(world.elapsed);
+            let ended = tokio::select! {
+                biased;
+                () = point.crashed.notified() => Ok(false),
+                result = live(&mut world, scenario, life, &point, &clock) => result.map(|()| true),
+                () = tokio::time::sleep(LIFE_MAX) => Err(anyhow!("it does not come to rest")),
+            };
+            (ended, clock.elapsed())
+        });
+        world.elapsed = ended.1;
+        // Dropping the runtime drops every task where it stands, as a kill would.
+        drop(runtime);
+        if life == 0 {
+            crossings = point.crossed();
+        }
+        world.wire.forget();
+        if ended.0? {
+            break;
+        }
+    }
+    world.finish(crossings)
+}
+
+impl World {
+    fn new(scenario: &Scenario, depth: Depth) -> anyhow::Result<World> {
+        let folder = tempfile::tempdir()?;
+        let root = folder.path().join("workspace");
+        let state = folder.path().join("state");
+        std::fs::create_dir_all(&root)?;
+        std::fs::create_dir_all(&state)?;
+        for (path, text) in &scenario.setup.files {
+            write(&root, path, text)?;
+        }
+        let (store, checkpoints): (Arc<dyn Store>, Arc<dyn Checkpoints>) = match depth {
+            Depth::Memory => (
+                Arc::new(weir_store::MemoryStore::new()),
+                Arc::new(weir_store::MemoryCheckpoints::new()),
+            ),
+            Depth::Disk => (
+                weir_store::open(&format!("sqlite:{}", state.display()))?,
+                Arc::new(weir_store::GitCheckpoints::open(&state)),
+            ),
+        };
+        let setup = &scenario.setup;
+        let command = |(words, code, output): &(String, Option<i32>, String)| {
+            (words.clone(), FakeCommand { code: *code, output: output.clone() })
+        };
+        let script = Script::parse(&scenario.script).map_err(|error| anyhow!("script: {error}"))?;
+        Ok(World {
+            folder,
+            store,
+            checkpoints,
+            processes: Arc::new(FakeProcesses::new(setup.commands.iter().map(command).collect())),
+            web: Arc::new(FakeWeb::new(setup.pages.iter().cloned().collect())),
+            wire: Arc::default(),
+            requests: Arc::default(),
+            script,
+            elapsed: Duration::ZERO,
+            switches: Vec::new(),
+            skipped: 0,
+        })
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    fn engine(
+        &self,
+        setup: &Setup,
+        life: usize,
+        point: &Arc<CrashPoint>,
+        clock: Arc<WorldClock>,
+    ) -> anyhow::Result<Engine> {
+        let wrap = |inner: Arc<dyn Tool>| {
+            Arc::new(CrashTool { inner, point: point.clone() }) as Arc<dyn Tool>
+        };
+        let tools = weir_tools::tools().into_iter().map(wrap).collect();
+        Ok(Engine::new(Parts {
+            store: Arc::new(CrashStore { inner: self.store.clone(), point: point.clone() }),
+            checkpoints: Arc::new(CrashCheckpoints {
+                inner: self.checkpoints.clone(),
+                point: point.clone(),
+            }),
+            clock,
+            toolbox: Arc::new(Toolbox::new(tools)?),
+            processes: self.processes.clone(),
+            web: self.web.clone(),
+            owner: Owner {
+                // A process that does not exist: a lease of a life that is over is free.
+                pid: 4_000_000 + u32::try_from(life)?,
+                started: 1,
+                host: "scenario".into(),
+                label: "scenario".into(),
+            },
+            principal: "person".into(),
+            version: "test".into(),
+            secrets: setup.secrets.clone(),
+        }))
+    }
+
+    fn options(&self, setup: &Setup, point: &Arc<CrashPoint>) -> anyhow::Result<SessionOptions> {
+        let state = self.folder.path().join("state");
+        let workspace = Workspace::open(WorkspaceOptions {
+            root: self.root(),
+            extra_roots: Vec::new(),
+            own_folders: vec![state.clone()],
+        })
+        .map_err(|error| anyhow!(error))?
+        .with_trash(state.join("trash"));
+        let inner = ScriptedModel::new(self.script.clone(), ModelOptions::default())
+            .map_err(|error| anyhow!("script: {error}"))?;
+        let (wire, requests) = (self.wire.clone(), self.requests.clone());
+        let model = CrashModel {
+            inner: Arc::new(inner),
+            point: point.clone(),
+            heard: Arc::new(move |request, media| {
+                wire.hear(request, media);
+                let mut heard = requests.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.push(request.history.to_vec());
+            }),
+        };
+        let config = self.config(setup, &model.info())?;
+        let scene = SceneOptions {
+            base: Scene {
+                profile: Some(config.profile.clone()),
+                tools: config.tools.clone(),
+                ..Scene::default()
+            },
+            config_dir: None,
+            timezone: "UTC".into(),
+        };
+        Ok(SessionOptions { workspace: Arc::new(workspace), model: Arc::new(model), scene, config })
+    }
+
+    fn config(&self, setup: &Setup, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
+        let name = setup.profile.as_deref().unwrap_or("agent");
+        let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
+        let profile = profile.with_context(|| format!("there is no profile {name}"))?;
+        let mut mode = setup.permission.clone().unwrap_or_else(|| "ask".into());
+        let mut model = model.clone();
+        for (what, value) in &self.switches {
+            match what.as_str() {
+                "permission" => mode.clone_from(value),
+                "model" => model.model.name.clone_from(value),
+                _ => bail!("nothing is called {what}"),
+            }
+        }
+        if let Some((input, output)) = setup.price {
+            model.price = Some(Price { input, output, cache_read: 0.0, cache_write: 0.0 });
+        }
+        let permission: PermissionMode = mode.parse().map_err(|error: String| anyhow!(error))?;
+        let root = self.root();
+        let workspace = root.to_string_lossy().into_owned();
+        let mut rules = RuleSet::new(RuleContext {
+            workspace: workspace.clone(),
+            ..RuleContext::default()
+        });
+        for (action, text) in &setup.rules {
+            let action = match action.as_str() {
+                "allow" => RuleAction::Allow,
+                "ask" => RuleAction::Ask,
+                _ => RuleAction::Deny,
+            };
+            let rule = rules.parse(action, text, RuleOrigin::new("setup"))?;
+            rules.add(rule);
+        }
+        let all = Toolbox::new(weir_tools::tools())?;
+        let tools = all.visible(&profile, permission != PermissionMode::Plan);
+        let scene = Scene {
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            ..Scene::default()
+        };
+        Ok(SessionConfig {
+            workspace,
+            system: weir_core::prompt::system(&scene),
+            profile,
+            model,
+            thinking: Thinking::Off,
+            permission,
+            rules,
+            limits: limits(&setup.limits)?,
+            tools,
+            externalize_over: setup.externalize_over.unwrap_or(2_000),
+            output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
+            strict: setup.strict,
+            attended: setup.attended,
+        })
+    }
+
+    fn finish(self, crossings: usize) -> anyhow::Result<Played> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let id = SessionId::new("scenario");
+        let records = runtime.block_on(weir_engine::engine::read_verified(self.store.as_ref(), &id))?;
+        let facts: Result<Vec<Fact>, _> = records.iter().map(weir_engine::ledger::fact_of).collect();
+        let mut files = BTreeMap::new();
+        collect(&self.root(), &self.root(), &mut files)?;
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Played {
+            facts: facts?,
+            requests,
+            wire: self.wire.clone(),
+            files,
+            commands: self.processes.started(),
+            crossings,
+        })
+    }
+}
+
+fn limits(set: &[(String, String)]) -> anyhow::Result<Limits> {
+    let mut value = serde_json::to_value(Limits::default())?;
+    for (name, text) in set {
+        ensure!(value.get(name).is_some(), "there is no limit {name}");
+        value[name] = serde_json::from_str(text)?;
+    }
+    Ok(serde_json::from_value(value)?)
+}
+
+fn write(root: &Path, path: &str, text: &str) -> anyhow::Result<()> {
+    let path = root.join(path);
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    Ok(std::fs::write(path, text)?)
+}
+
+fn collect(root: &Path, folder: &Path, out: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.is_symlink() {
+            collect(root, &path, out)?;
+        } else {
+            let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            out.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// One life of the program.
+async fn live(
+    world: &mut World,
+    scenario: &Scenario,
+    life: usize,
+    point: &Arc<CrashPoint>,
+    clock: &Arc<WorldClock>,
+) -> anyhow::Result<()> {
+    let engine = world.engine(&scenario.setup, life, point, clock.clone())?;
+    let id = SessionId::new("scenario");
+    let mut known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
+    let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
+    loop {
+        match follow(world, scenario, &engine, &handle, clock, known).await? {
+            Rest::Over => return Ok(handle.close().await?),
+            Rest::Switch => {
+                handle.close().await?;
+                known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
+                handle = open(world, &engine, &scenario.setup, point, known).await?;
+            }
+        }
+    }
+}
+
+async fn open(
+    world: &World,
+    engine: &Engine,
+    setup: &Setup,
+    point: &Arc<CrashPoint>,
+    known: u64,
+) -> anyhow::Result<SessionHandle> {
+    let id = SessionId::new("scenario");
+    let options = world.options(setup, point)?;
+    let opened = if known == 0 {
+        engine.open(id, options).await
+    } else {
+        engine.resume(id, options).await
+    };
+    Ok(opened?)
+}
+
+enum Rest {
+    Over,
+    Switch,
+}
+
+/// What of the session people see.
+#[derive(Default)]
+struct Seen {
+    active: bool,
+    consumed: usize,
+    inputs: u32,
+    queued: Vec<InputId>,
+    approval: Option<ApprovalId>,
+    question: Option<QuestionId>,
+    kinds: BTreeMap<&'static str, usize>,
+}
+
+impl Seen {
+    fn fold(&mut self, event: &Event) {
+        *self.kinds.entry(event.kind()).or_default() += 1;
+        match event {
+            Event::InputAccepted(f) => {
+                self.consumed += 1;
+                self.inputs = f.input.0;
+                self.queued.push(f.input);
+                self.active = true;
+            }
+            Event::InputWithdrawn(f) => {
+                self.consumed += 1;
+                self.queued.retain(|input| *input != f.input);
+            }
+            Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
+            Event::ApprovalRequested(f) => self.approval = Some(f.approval.clone()),
+            Event::ApprovalResolved(f) => {
+                self.approval = None;
+                let person = f.by != NOBODY && f.decision != Decision::Cancelled;
+                self.consumed += usize::from(person);
+            }
+            Event::QuestionAsked(f) => self.question = Some(f.question.clone()),
+            Event::QuestionAnswered(f) => {
+                self.question = None;
+                let typed = f.input.is_none() && f.answer.is_some();
+                self.consumed += usize::from(typed);
+                if let Some(input) = f.input {
+                    self.queued.retain(|queued| *queued != input);
+                }
+            }
+            Event::CancelRequested(_) => self.consumed += 1,
+            Event::RunFinished(_) => self.active = !self.queued.is_empty(),
+            _ => (),
+        }
+    }
+
+    fn may(&self, when: &When) -> bool {
+        match when {
+            When::AtRest => !self.active,
+            When::AtApproval => self.approval.is_some(),
+            When::AtQuestion => self.question.is_some(),
+            When::After(kind, count) => self.kinds.get(kind.as_str()).copied().unwrap_or(0) >= *count,
+        }
+    }
+}
+
+async fn follow(
+    world: &mut World,
+    scenario: &Scenario,
+    engine: &Engine,
+    handle: &SessionHandle,
+    clock: &Arc<WorldClock>,
+    known: u64,
+) -> anyhow::Result<Rest> {
+    let mut updates = handle.updates(0);
+    let mut seen = Seen::default();
+    // What was done and is not seen yet as a fact: nothing else is done before.
+    let mut awaited = None;
+    for _ in 0..UPDATES_MAX {
+        let Some(update) = updates.next().await? else {
+            bail!("the session went down");
+        };
+        let Update::Fact(fact) = update else { continue };
+        seen.fold(&fact.event);
+        if fact.seq <= known {
+            continue;
+        }
+        loop {
+            if awaited == Some(seen.consumed) {
+                break;
+            }
+            let done = seen.consumed + world.skipped;
+            let Some(act) = scenario.acts.get(done) else {
+                if !seen.active {
+                    return Ok(Rest::Over);
+                }
+                break;
+            };
+            if !seen.may(&act.when) {
+                let never = !seen.active && act.when != When::AtRest;
+                if never {
+                    // Its moment is over (a crash came between): it does not happen any more.
+                    world.skipped += 1;
+                    continue;
+                }
+                break;
+            }
+            match perform(world, engine, handle, clock, &seen, act).await? {
+                Performed::AndIsAFact => awaited = Some(seen.consumed),
+                Performed::Unseen => world.skipped += 1,
+                Performed::Switch => {
+                    world.skipped += 1;
+                    return Ok(Rest::Switch);
+                }
+            }
+        }
+    }
+    bail!("the play is endless: {:?}", seen.kinds)
+}
+
+enum Performed {
+    /// A fact will show it.
+    AndIsAFact,
+    /// No fact shows it.
+    Unseen,
+    /// The session must be opened again.
+    Switch,
+}
+
+async fn perform(
+    world: &mut World,
+    engine: &Engine,
+    handle: &SessionHandle,
+    clock: &Arc<WorldClock>,
+    seen: &Seen,
+    act: &Act,
+) -> anyhow::Result<Performed> {
+    let result = match &act.deed {
+        Deed::Says(text) => handle.say(vec![Block::text(text)], "person").await,
+        Deed::Shows(text, bytes) => {
+            let data: Arc<[u8]> = vec![7; *bytes].into();
+            let blob = handle.blobs().put(handle.id(), data);
+            let media = Media {
+                media_type: "image/png".into(),
+                blob,
+                bytes: *bytes as u64,
+                name: Some("picture.png".into()),
+            };
+            handle.say(vec![Block::text(text), Block::Image { media }], "person").await
+        }
+        Deed::Decides(how, reason) => {
+            let decision: Decision = serde_json::from_value(serde_json::json!(how))?;
+            let approval = seen.approval.clone().context("no approval is open")?;
+            handle.decide(approval, decision, "person", reason.clone()).await
+        }
+        Deed::Answers(text) => {
+            let question = seen.question.clone().context("no question is open")?;
+            handle.reply(question, text.clone(), "person").await
+        }
+        Deed::Cancels => handle.cancel(CancelCause::Cancelled, "person").await,
+        Deed::Withdraws => match seen.queued.last() {
+            Some(input) => handle.withdraw(*input).await,
+            None => Ok(()),
+        },
+        Deed::Pauses => {
+            let pause = Pause { since: clock.now(), by: "person".into(), reason: String::new() };
+            engine.parts().store.set_paused(Some(pause)).await?;
+            Ok(())
+        }
+        Deed::Writes(path, text) => {
+            write(&world.root(), path, text)?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::Switches(what, value) => {
+            world.switches.push((what.clone(), value.clone()));
+            return Ok(Performed::Switch);
+        }
+    };
+    match result {
+        Ok(()) => Ok(Performed::AndIsAFact),
+        // Somebody or something was quicker.
+        Err(EngineError::Refused(_)) => Ok(Performed::Unseen),
+        Err(error) => Err(error.into()),
+    }
+}

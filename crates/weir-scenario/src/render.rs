@@ -1,0 +1,136 @@
+//! A journal as people read it in a scenario: one line a fact, what varies from run to run left
+//! out.
+
+use weir_core::event::Event;
+use weir_core::ids::CallId;
+use weir_core::message::{Block, plain_text};
+use weir_engine::hub::Fact;
+
+/// Characters of a text that are shown.
+const TEXT_MAX: usize = 72;
+
+/// The whole journal. Calls that ran beside each other are told one after the other, since the
+/// order in which they came back is chance.
+pub fn journal(facts: &[Fact]) -> String {
+    let mut ordered: Vec<&Fact> = facts.iter().collect();
+    for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some()) {
+        beside.sort_by_key(|fact| call(&fact.event));
+    }
+    ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
+}
+
+/// The call that a fact between proposal and result is about.
+fn call(event: &Event) -> Option<CallId> {
+    match event {
+        Event::CallJudged(f) => Some(f.call),
+        Event::ApprovalRequested(f) => Some(f.call),
+        Event::ApprovalResolved(f) => Some(f.call),
+        Event::CheckpointTaken(f) => Some(f.call),
+        Event::CallStarted(f) => Some(f.call),
+        Event::CallFinished(f) => Some(f.call),
+        _ => None,
+    }
+}
+
+fn short(text: &str) -> String {
+    let flat = text.replace('\n', " ⏎ ");
+    let cut: String = flat.chars().take(TEXT_MAX).collect();
+    if cut.len() < flat.len() { format!("{cut}…") } else { cut }
+}
+
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+fn calls(content: &[Block]) -> String {
+    let call = |block: &Block| match block {
+        Block::Call(call) => Some(format!("{} {}", call.call, call.tool)),
+        Block::Image { .. } => Some("image".into()),
+        _ => None,
+    };
+    content.iter().filter_map(call).collect::<Vec<_>>().join(", ")
+}
+
+/// One fact.
+pub fn line(event: &Event) -> String {
+    let rest = match event {
+        Event::SessionOpened(f) => {
+            format!("{} · {} · {} tools", f.profile, f.permission, f.tools.len())
+        }
+        Event::SessionConfigured(f) => f.reason.clone(),
+        Event::SessionResumed(_) => String::new(),
+        Event::InputAccepted(f) => format!("{} · {}", f.input, short(&plain_text(&f.content))),
+        Event::InputWithdrawn(f) => f.input.to_string(),
+        Event::RunStarted(f) => format!("{} · {}", f.run, word(&f.trigger)),
+        Event::SceneSeen(f) => {
+            f.notes.iter().map(|note| note.section.clone()).collect::<Vec<_>>().join(", ")
+        }
+        Event::TurnStarted(f) => {
+            let inputs: Vec<String> = f.inputs.iter().map(ToString::to_string).collect();
+            format!("{} · iteration {} · {}", f.turn, f.iteration, inputs.join(", "))
+        }
+        Event::ModelRequested(f) => match &f.prefix_lost {
+            Some(why) => format!("{} · prefix lost: {}", f.turn, short(why)),
+            None => f.turn.to_string(),
+        },
+        Event::ModelRetried(f) => {
+            format!("{} · attempt {} · {} · {}", f.turn, f.attempt, word(&f.class), short(&f.message))
+        }
+        Event::ModelFailed(f) => format!("{} · {} · {}", f.turn, word(&f.class), short(&f.message)),
+        Event::ModelReplied(f) => {
+            format!("{} · {} · {} · {}", f.turn, word(&f.stop), short(&plain_text(&f.content)), calls(&f.content))
+        }
+        Event::ImageProduced(f) => format!("{} · {}", f.turn, f.media_type),
+        Event::HistoryQuarantined(f) => format!("{} · {}", f.turn, short(&f.message)),
+        Event::CallProposed(f) => format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string())),
+        Event::CallJudged(f) => {
+            let gate = f.gate.as_deref().unwrap_or("");
+            let rule = f.rule.as_deref().unwrap_or("");
+            format!("{} · {} · {gate} · {}", f.call, word(&f.verdict), short(rule))
+        }
+        Event::ApprovalRequested(f) => format!("{} · {}", f.call, short(&f.summary)),
+        Event::ApprovalResolved(f) => {
+            let reason = f.reason.as_deref().unwrap_or("");
+            format!("{} · {} · by {} · {reason}", f.call, word(&f.decision), f.by)
+        }
+        Event::CheckpointTaken(f) => format!("{} · {}", f.call, f.paths.join(", ")),
+        Event::CheckpointRestored(f) => format!("{} · {}", f.paths.join(", "), f.conflicts.join(", ")),
+        Event::CallStarted(f) => f.call.to_string(),
+        Event::CallReconciled(f) => format!("{} · {}", f.call, f.evidence),
+        Event::CallFinished(f) => {
+            let how = if f.ok { "ok" } else { "error" };
+            let file = f.externalized.as_deref().map(|_| " · externalised").unwrap_or_default();
+            let by = if f.confirmed { " · confirmed" } else { "" };
+            format!("{} · {how}{by}{file} · {}", f.call, short(&f.summary))
+        }
+        Event::CallUnknown(f) => format!("{} · {}", f.call, short(&f.reason)),
+        Event::QuestionAsked(f) => format!("{} · {} · {}", f.call, short(&f.text), f.options.join(", ")),
+        Event::QuestionAnswered(f) => {
+            format!("{} · by {}", f.answer.as_deref().unwrap_or("nothing"), f.by)
+        }
+        Event::PlanUpdated(f) => {
+            f.items.iter().map(|i| format!("{} {}", word(&i.status), i.text)).collect::<Vec<_>>().join(", ")
+        }
+        Event::OutputChecked(f) => match (&f.output, &f.mismatch) {
+            (Some(output), _) => short(&output.to_string()),
+            (None, mismatch) => short(mismatch.as_deref().unwrap_or("")),
+        },
+        Event::LimitReached(f) => format!("{} · {} · {} of {}", f.limit, word(&f.level), f.value, f.max),
+        Event::AlertRaised(f) => format!("{} · {}", f.alert, short(&f.detail)),
+        Event::CancelRequested(f) => format!("{} · by {}", word(&f.cause), f.by),
+        Event::RunFinished(f) => {
+            let error = f.error.as_deref().map(|e| format!(" · error: {}", short(e))).unwrap_or_default();
+            let denials: Vec<String> =
+                f.denials.iter().map(|d| format!(" · denied {} by {}", d.call, d.by)).collect();
+            let changed = f.changed_files.join(", ");
+            let status = weir_engine::ledger::status_text(f.status);
+            format!("{} · {status} · {}{error}{} · {changed}", f.run, short(&f.text), denials.join(""))
+        }
+    };
+    let line = format!("{:<20} {rest}", event.kind());
+    line.trim_end().trim_end_matches('·').trim_end().to_string()
+}

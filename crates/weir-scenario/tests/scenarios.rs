@@ -1,0 +1,189 @@
+//! Every scenario of `scenarios/`, at every depth, with every law.
+//!
+//! `UPDATE=1` rewrites the expected blocks. `WEIR_SWEEP=full` crashes each scenario at every
+//! crossing of a port; otherwise every few are tried, shifted from scenario to scenario.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use weir_scenario::laws;
+use weir_scenario::parse::{self, Scenario};
+use weir_scenario::play::{Depth, Played, play};
+use weir_scenario::render;
+
+/// Of so many crossings one is crashed at when the sweep is not full.
+const SWEEP_STEP: usize = 5;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn scenarios() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder of scenarios is readable") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md")
+                && path.file_name().is_some_and(|n| n != "README.md")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Runs `check` on every scenario, on two threads; all failures are told at the end.
+fn each(check: impl Fn(usize, &Path, &str, &Scenario) -> anyhow::Result<()> + Sync) {
+    let only = std::env::var("WEIR_SCENARIO").unwrap_or_default();
+    let all: Vec<(usize, PathBuf)> = scenarios().into_iter().enumerate().collect();
+    assert!(all.len() >= 30, "the scenarios are there");
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let failures = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((at, path)) =
+                    all.get(next.fetch_add(1, std::sync::atomic::Ordering::SeqCst))
+                {
+                    let name = path.strip_prefix(folder()).unwrap_or(path).display().to_string();
+                    if !name.contains(&only) {
+                        continue;
+                    }
+                    let result = std::fs::read_to_string(path)
+                        .map_err(anyhow::Error::from)
+                        .and_then(|text| Ok((parse::parse(&text)?, text)))
+                        .and_then(|(scenario, text)| check(*at, path, &text, &scenario));
+                    if let Err(error) = result {
+                        failures.lock().expect("no panic holds it").push(format!("{name}: {error:#}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no panic holds it");
+    assert!(failures.is_empty(), "{} scenarios fail:\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+fn files_text(played: &Played) -> String {
+    let shown = |(path, text): (&String, &String)| {
+        let flat = text.replace('\n', "\\n").replace('\0', "\\0");
+        let flat: String = flat.chars().take(200).collect();
+        format!("{path}: {flat}\n")
+    };
+    played.files.iter().filter(|(path, _)| !path.starts_with(".weir/tmp")).map(shown).collect()
+}
+
+fn compare(what: &str, expected: &str, found: &str) -> anyhow::Result<()> {
+    if expected.trim_end() != found.trim_end() {
+        let diff = similar::TextDiff::from_lines(expected, found);
+        bail!("{what} differs (UPDATE=1 rewrites it):\n{}", diff.unified_diff());
+    }
+    Ok(())
+}
+
+fn prefix_law(played: &Played) -> anyhow::Result<()> {
+    let journaled = played.facts.iter().any(|fact| {
+        matches!(fact.event.kind(), "history.quarantined" | "session.configured")
+    });
+    let lost = played.wire.lost();
+    ensure!(lost.is_empty() || journaled, "Q8, P2: bytes of the request before were lost: {lost:?}");
+    Ok(())
+}
+
+fn once_each(played: &Played) -> anyhow::Result<()> {
+    let mut calls: Vec<_> = played.commands.iter().map(|(call, _)| call).collect();
+    let started = calls.len();
+    calls.dedup();
+    ensure!(calls.len() == started, "a command was started twice: {:?}", played.commands);
+    Ok(())
+}
+
+/// Journal, files, laws 1 to 5 and 8, on the engine with the store in memory.
+#[test]
+fn each_scenario_is_as_written_and_keeps_the_laws() {
+    let update = std::env::var("UPDATE").is_ok();
+    let lines = std::sync::Mutex::new(BTreeSet::new());
+    each(|_, path, text, scenario| {
+        let played = play(scenario, Depth::Memory, 0)?;
+        laws::check(&played.facts, &played.requests)?;
+        prefix_law(&played)?;
+        once_each(&played)?;
+        let requests = played.wire.lines();
+        lines.lock().expect("no panic holds it").extend(requests.iter().map(ToString::to_string));
+        let journal = render::journal(&played.facts);
+        let files = files_text(&played);
+        if update {
+            let text = parse::with_block(text, "journal", &journal);
+            std::fs::write(path, parse::with_block(&text, "files", &files))?;
+            return Ok(());
+        }
+        compare("the journal", scenario.journal.as_deref().context("no journal block")?, &journal)?;
+        compare("the files", scenario.files.as_deref().context("no files block")?, &files)
+    });
+    for_the_judges("scenario-requests.jsonl", lines.into_inner().expect("no panic holds it"));
+}
+
+/// Writes requests in every dialect for the judges from outside, one JSON object a line.
+fn for_the_judges(name: &str, lines: BTreeSet<String>) {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&out, text).expect("the target folder is writable");
+    println!("{} requests for the judges in {}", lines.len(), out.display());
+}
+
+/// The same journal with SQLite and git on the disk.
+#[test]
+fn d1_each_scenario_is_the_same_on_the_disk() {
+    each(|_, _, text, scenario| {
+        if text.contains("<!-- paused time only -->") || std::env::var("UPDATE").is_ok() {
+            return Ok(());
+        }
+        let played = play(scenario, Depth::Disk, 0)?;
+        laws::check(&played.facts, &played.requests)?;
+        let expected = scenario.journal.as_deref().context("no journal block")?;
+        compare("the journal", expected, &render::journal(&played.facts))
+    });
+}
+
+/// D7 (a): crashed at a crossing, taken up again, the session comes to the same files, no command
+/// starts twice, and the laws hold.
+#[test]
+fn d7_sweep_crashes_every_scenario() {
+    let full = std::env::var("WEIR_SWEEP").is_ok_and(|sweep| sweep == "full");
+    let crashes = std::sync::atomic::AtomicUsize::new(0);
+    let resumed = std::sync::Mutex::new(BTreeSet::new());
+    each(|index, _, text, scenario| {
+        if text.contains("<!-- no sweep -->") {
+            return Ok(());
+        }
+        let whole = play(scenario, Depth::Memory, 0)?;
+        let usual: BTreeSet<String> = whole.wire.lines().iter().map(ToString::to_string).collect();
+        let step = if full { 1 } else { SWEEP_STEP };
+        let first = if full { 1 } else { 1 + index % SWEEP_STEP };
+        for at in (first..=whole.crossings).step_by(step) {
+            crashes.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let played =
+                play(scenario, Depth::Memory, at).with_context(|| format!("crash at {at}"))?;
+            laws::check(&played.facts, &played.requests)
+                .with_context(|| format!("crash at {at}:\n{}", render::journal(&played.facts)))?;
+            once_each(&played).with_context(|| format!("crash at {at}"))?;
+            let requests = played.wire.lines().into_iter().map(|line| line.to_string());
+            let requests = requests.filter(|line| !usual.contains(line));
+            resumed.lock().expect("no panic holds it").extend(requests);
+            if !text.contains("<!-- files vary after a crash -->") {
+                compare("the files", &files_text(&whole), &files_text(&played)).with_context(
+                    || format!("crash at {at}:\n{}", render::journal(&played.facts)),
+                )?;
+            }
+        }
+        Ok(())
+    });
+    println!("{} crashes", crashes.into_inner());
+    for_the_judges("resumed-requests.jsonl", resumed.into_inner().expect("no panic holds it"));
+}

@@ -1,0 +1,237 @@
+//! What the store costs beside the disk: durable appends (Q11), opening (Q1), reading (Q10),
+//! checkpoints and undo (Q14).
+//!
+//! `disk_sync` is the yardstick of the same run: one 4 KiB append and `fdatasync`, which is the
+//! least that anything durable can cost. Set `WEIR_BENCH_DIR` to measure another disk than that of
+//! the temporary folder.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::record::{GENESIS, Record};
+use weir_engine::ports::{
+    Append, AuditEntry, Checkpoints, Content, Lease, SessionMeta, Snapshot, SnapshotEntry, Store,
+};
+use weir_store::{GitCheckpoints, SqliteStore, this_process};
+
+fn main() {
+    divan::main();
+}
+
+fn folder() -> TempDir {
+    let place = std::env::var_os("WEIR_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    TempDir::new_in(place).expect("a temporary folder")
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// A session that appends three facts of 300 bytes at a time, one with an audit line.
+struct Writer {
+    lease: Lease,
+    facts: u64,
+    last: String,
+    payload: String,
+}
+
+impl Writer {
+    async fn new(store: &SqliteStore, name: &str) -> Writer {
+        let session = SessionId::new(name);
+        let lease = store.acquire(&session, &this_process("bench")).await.expect("free");
+        let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(300));
+        Writer { lease, facts: 0, last: GENESIS.to_string(), payload }
+    }
+
+    fn next(&mut self, count: u64) -> Append {
+        let session = self.lease.session.clone();
+        let expected = self.facts;
+        let mut records = Vec::new();
+        for seq in expected + 1..=expected + count {
+            let mut record = Record {
+                session: session.clone(),
+                seq,
+                ts: Timestamp(1_767_367_800_000_000 + seq.cast_signed()),
+                kind: "call.finished".into(),
+                v: 1,
+                payload: self.payload.clone(),
+                hash: String::new(),
+            };
+            record.hash = record.hash_after(&self.last);
+            self.last.clone_from(&record.hash);
+            records.push(record);
+        }
+        self.facts += count;
+        let updated = Timestamp(1_767_367_800_000_000);
+        let fields = serde_json::json!({ "tool": "read_file", "verdict": "allow" });
+        Append {
+            lease: self.lease.clone(),
+            expected,
+            records,
+            texts: Vec::new(),
+            blobs: Vec::new(),
+            audit: vec![AuditEntry { ts: updated, session: session.clone(), seq: 1, fields }],
+            meta: SessionMeta {
+                id: session,
+                workspace: "/home/ada/loom".into(),
+                title: "Weave".into(),
+                model: "m".into(),
+                profile: "code".into(),
+                status: "running".into(),
+                created: updated,
+                updated,
+                facts: self.facts,
+                parent: None,
+            },
+        }
+    }
+}
+
+#[divan::bench(sample_count = 200)]
+fn disk_sync(bencher: Bencher<'_, '_>) {
+    let folder = folder();
+    let mut file = File::create(folder.path().join("file")).expect("writable");
+    bencher.bench_local(|| {
+        file.write_all(&[7; 4096]).expect("writable");
+        file.sync_data().expect("writable");
+    });
+}
+
+#[divan::bench(sample_count = 200)]
+fn q11_append_of_one_session(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let mut writer = runtime.block_on(Writer::new(&store, "one"));
+    bencher.bench_local(|| {
+        let append = writer.next(3);
+        runtime.block_on(store.append(append)).expect("it fits");
+    });
+}
+
+#[divan::bench(sample_count = 20)]
+fn q11_append_of_1000_sessions_at_once(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let mut writers = Vec::new();
+    for n in 0..1000 {
+        writers.push(runtime.block_on(Writer::new(&store, &format!("session-{n}"))));
+    }
+    bencher.counter(ItemsCount::new(1000_usize)).bench_local(|| {
+        let appends = writers.iter_mut().map(|writer| store.append(writer.next(3)));
+        for result in runtime.block_on(futures::future::join_all(appends)) {
+            result.expect("it fits");
+        }
+    });
+}
+
+#[divan::bench(sample_count = 50)]
+fn q1_open_acquire_and_close_an_existing_store(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    drop(SqliteStore::open(folder.path()).expect("a new store"));
+    let mut n = 0;
+    bencher.bench_local(|| {
+        n += 1;
+        let store = SqliteStore::open(folder.path()).expect("an existing store");
+        runtime.block_on(Writer::new(&store, &format!("session-{n}")));
+    });
+}
+
+#[divan::bench(sample_count = 10)]
+fn q10_read_100000_facts(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let mut writer = runtime.block_on(Writer::new(&store, "one"));
+    for _ in 0..100 {
+        let append = writer.next(1000);
+        runtime.block_on(store.append(append)).expect("it fits");
+    }
+    let session = writer.lease.session.clone();
+    bencher.counter(ItemsCount::new(100_000_usize)).bench_local(|| {
+        let facts = runtime.block_on(store.read(&session, 1, usize::MAX)).expect("readable");
+        assert_eq!(facts.len(), 100_000);
+    });
+}
+
+/// Source text of about `bytes` bytes that nothing else repeats.
+fn source(bytes: usize, seed: usize) -> Content {
+    let mut text = String::new();
+    let mut n = seed * 7919;
+    while text.len() < bytes {
+        n += 1;
+        text.push_str(&format!("    let value_{n} = compute({}, \"{}\");\n", n * 31, n % 97));
+    }
+    Content::File { bytes: Arc::from(text.as_bytes()), mode: 0o644 }
+}
+
+fn snapshot(entries: Vec<SnapshotEntry>) -> Snapshot {
+    Snapshot {
+        workspace: PathBuf::from("/home/ada/loom"),
+        session: SessionId::new("one"),
+        run: "r1".into(),
+        call: None,
+        ts: Timestamp(1_767_367_800_000_000),
+        label: "edit_file".into(),
+        entries,
+    }
+}
+
+/// Takes a checkpoint, then undoes it: loads it and takes the one of the restore.
+fn take_and_undo(runtime: &Runtime, checkpoints: &GitCheckpoints, entries: Vec<SnapshotEntry>) {
+    runtime.block_on(async {
+        let id = checkpoints.take(snapshot(entries)).await.expect("writable");
+        let here = Path::new("/home/ada/loom");
+        let (_, loaded) = checkpoints.load(here, id.as_str()).await.expect("taken");
+        let back = loaded.into_iter().map(|entry| SnapshotEntry {
+            path: entry.path,
+            before: entry.after,
+            after: entry.before,
+        });
+        checkpoints.take(snapshot(back.collect())).await.expect("writable");
+    });
+}
+
+#[divan::bench(sample_count = 50)]
+fn q14_checkpoint_and_undo_of_one_file(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    let checkpoints = GitCheckpoints::open(folder.path());
+    let mut n = 0;
+    bencher
+        .with_inputs(|| {
+            n += 2;
+            vec![SnapshotEntry {
+                path: "src/main.rs".into(),
+                before: source(100_000, n),
+                after: source(100_000, n + 1),
+            }]
+        })
+        .bench_local_values(|entries| take_and_undo(&runtime, &checkpoints, entries));
+}
+
+#[divan::bench(sample_count = 5)]
+fn q14_checkpoint_and_undo_of_1000_files(bencher: Bencher<'_, '_>) {
+    let (folder, runtime) = (folder(), runtime());
+    let checkpoints = GitCheckpoints::open(folder.path());
+    let mut n = 0;
+    bencher
+        .with_inputs(|| {
+            n += 2000;
+            let entry = |at: usize| SnapshotEntry {
+                path: format!("src/{}/{at}.rs", at % 20),
+                before: source(2000, n + at),
+                after: source(2000, n + 1000 + at),
+            };
+            (0..1000).map(entry).collect::<Vec<_>>()
+        })
+        .bench_local_values(|entries| take_and_undo(&runtime, &checkpoints, entries));
+}

@@ -1,0 +1,70 @@
+//! What a checkpoint's commit message says: a line for people, then one JSON object.
+
+use serde::{Deserialize, Serialize};
+use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
+use weir_core::tool::Change;
+use weir_engine::ports::{CheckpointInfo, Snapshot};
+
+/// Characters of the readable line.
+const TITLE_CHARS: usize = 100;
+
+/// The JSON object.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    session: SessionId,
+    run: String,
+    call: Option<CallId>,
+    ts: Timestamp,
+    label: String,
+    changes: Vec<Change>,
+}
+
+impl Note {
+    pub(super) fn of(snapshot: &Snapshot) -> Note {
+        let changes = snapshot.entries.iter().map(|entry| Change {
+            path: entry.path.clone(),
+            before: entry.before.image(),
+            after: entry.after.image(),
+        });
+        Note {
+            session: snapshot.session.clone(),
+            run: snapshot.run.clone(),
+            call: snapshot.call,
+            ts: snapshot.ts,
+            label: snapshot.label.clone(),
+            changes: changes.collect(),
+        }
+    }
+
+    /// The whole message.
+    pub(super) fn message(&self) -> Result<String, serde_json::Error> {
+        Ok(format!("{}\n\n{}\n", title(&self.label), serde_json::to_string(self)?))
+    }
+
+    /// Reads a message. `None`: it is not a checkpoint's.
+    pub(super) fn parse(message: &str) -> Option<Note> {
+        serde_json::from_str(message.split_once("\n\n")?.1).ok()
+    }
+
+    pub(super) fn into_info(self, id: CheckpointId) -> CheckpointInfo {
+        CheckpointInfo {
+            id,
+            session: self.session,
+            run: self.run,
+            call: self.call,
+            ts: self.ts,
+            label: self.label,
+            changes: self.changes,
+        }
+    }
+}
+
+/// The readable line.
+pub(super) fn title(label: &str) -> String {
+    let line: String =
+        label.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_CHARS).collect();
+    match line.trim() {
+        "" => "checkpoint".to_string(),
+        line => line.to_string(),
+    }
+}

@@ -1,0 +1,213 @@
+//! Git's objects, written and read as bytes: blobs, trees, commits.
+//!
+//! Only the object database of libgit2 is used, so neither the user's git configuration nor filters
+//! nor hooks can change what is stored.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Odb, Oid};
+use weir_core::ids::Timestamp;
+use weir_engine::ports::StoreError;
+
+/// Mode of a tree entry.
+const TREE: u32 = 0o040_000;
+pub(super) const FILE: u32 = 0o100_644;
+pub(super) const EXECUTABLE: u32 = 0o100_755;
+pub(super) const LINK: u32 = 0o120_000;
+
+/// An object database, with what was written through it.
+pub(super) struct Objects<'a> {
+    odb: Odb<'a>,
+    /// Everything that the checkpoint needs on disk.
+    pub(super) written: Vec<Oid>,
+}
+
+/// A wanted change of a tree, by name.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// Put this blob or link there.
+    Put(Oid, u32),
+    /// Nothing is there.
+    Gone,
+    /// A folder is there: what is known below it stays, a file in its place goes.
+    Folder,
+    /// Changes below.
+    Below(BTreeMap<String, Node>),
+}
+
+/// A commit as far as it matters here.
+#[derive(Debug, Clone)]
+pub(super) struct Commit {
+    pub(super) id: Oid,
+    pub(super) tree: Oid,
+    pub(super) parent: Option<Oid>,
+    pub(super) message: String,
+}
+
+pub(super) fn git_error(doing: &str, error: &git2::Error) -> StoreError {
+    StoreError::Io { doing: doing.to_string(), why: error.message().to_string() }
+}
+
+fn damaged(what: impl std::fmt::Display, why: &str) -> StoreError {
+    StoreError::Damaged { what: format!("checkpoint object {what}"), why: why.to_string() }
+}
+
+/// Adds one path's change to the changes of a tree. A path below a file that is put replaces the
+/// file; a file put where changes below stand replaces those.
+pub(super) fn plan(changes: &mut BTreeMap<String, Node>, path: &[String], node: Node) {
+    let Some((name, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        let below = changes.get(name).is_some_and(|known| matches!(known, Node::Below(_)));
+        if !(below && matches!(node, Node::Gone | Node::Folder)) {
+            changes.insert(name.clone(), node);
+        }
+        return;
+    }
+    let known = changes.entry(name.clone()).or_insert_with(|| Node::Below(BTreeMap::new()));
+    match known {
+        Node::Below(below) => plan(below, rest, node),
+        Node::Put(..) if matches!(node, Node::Gone) => {}
+        // Where nothing is, nothing is below.
+        Node::Gone if matches!(node, Node::Gone) => {}
+        Node::Put(..) | Node::Gone | Node::Folder => {
+            let mut below = BTreeMap::new();
+            plan(&mut below, rest, node);
+            *known = Node::Below(below);
+        }
+    }
+}
+
+impl<'a> Objects<'a> {
+    pub(super) fn new(odb: Odb<'a>) -> Objects<'a> {
+        Objects { odb, written: Vec::new() }
+    }
+
+    fn write(&mut self, kind: ObjectType, bytes: &[u8]) -> Result<Oid, StoreError> {
+        let id = self.odb.write(kind, bytes).map_err(|e| git_error("writing a checkpoint", &e))?;
+        self.written.push(id);
+        Ok(id)
+    }
+
+    pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, StoreError> {
+        let object = self.odb.read(id).map_err(|e| damaged(id, e.message()))?;
+        if object.kind() != kind {
+            return Err(damaged(id, "it is of another kind"));
+        }
+        Ok(object.data().to_vec())
+    }
+
+    pub(super) fn write_blob(&mut self, bytes: &[u8]) -> Result<Oid, StoreError> {
+        self.write(ObjectType::Blob, bytes)
+    }
+
+    /// Writes `tree` with `changes`. `None`: nothing is left in it.
+    pub(super) fn write_tree(
+        &mut self,
+        tree: Option<Oid>,
+        changes: &BTreeMap<String, Node>,
+    ) -> Result<Option<Oid>, StoreError> {
+        let mut entries = match tree {
+            Some(tree) => self.read_tree(tree)?,
+            None => BTreeMap::new(),
+        };
+        for (name, node) in changes {
+            let known = entries.get(name).copied();
+            let known_tree = known.filter(|(mode, _)| *mode == TREE).map(|(_, id)| id);
+            let now = match node {
+                Node::Put(id, mode) => Some((*mode, *id)),
+                Node::Gone => None,
+                Node::Folder => known_tree.map(|id| (TREE, id)),
+                Node::Below(below) => self.write_tree(known_tree, below)?.map(|id| (TREE, id)),
+            };
+            match now {
+                Some(entry) => entries.insert(name.clone(), entry),
+                None => entries.remove(name),
+            };
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        self.write(ObjectType::Tree, &tree_bytes(&entries)).map(Some)
+    }
+
+    /// The tree of nothing.
+    pub(super) fn write_empty_tree(&mut self) -> Result<Oid, StoreError> {
+        self.write(ObjectType::Tree, b"")
+    }
+
+    pub(super) fn read_tree(&self, id: Oid) -> Result<BTreeMap<String, (u32, Oid)>, StoreError> {
+        let bytes = self.read(id, ObjectType::Tree)?;
+        parse_tree(&bytes).ok_or_else(|| damaged(id, "it is no tree"))
+    }
+
+    /// What stands at `path` in `tree`.
+    pub(super) fn find(&self, tree: Oid, path: &[String]) -> Result<Option<Oid>, StoreError> {
+        let mut here = tree;
+        for name in path {
+            match self.read_tree(here)?.get(name) {
+                Some((_, id)) => here = *id,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(here))
+    }
+
+    pub(super) fn write_commit(
+        &mut self,
+        tree: Oid,
+        parent: Option<Oid>,
+        ts: Timestamp,
+        message: &str,
+    ) -> Result<Oid, StoreError> {
+        let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+        let seconds = (ts.micros() / 1_000_000).max(0);
+        let who = format!("Weir <weir@localhost> {seconds} +0000");
+        let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}");
+        self.write(ObjectType::Commit, text.as_bytes())
+    }
+
+    pub(super) fn read_commit(&self, id: Oid) -> Result<Commit, StoreError> {
+        let bytes = self.read(id, ObjectType::Commit)?;
+        let text = String::from_utf8(bytes).map_err(|_| damaged(id, "it is not text"))?;
+        let (head, message) = text.split_once("\n\n").ok_or_else(|| damaged(id, "no message"))?;
+        let field = |name: &str| {
+            head.lines().find_map(|line| line.strip_prefix(name)).and_then(|id| id.parse().ok())
+        };
+        let tree = field("tree ").ok_or_else(|| damaged(id, "it has no tree"))?;
+        Ok(Commit { id, tree, parent: field("parent "), message: message.to_string() })
+    }
+}
+
+fn tree_bytes(entries: &BTreeMap<String, (u32, Oid)>) -> Vec<u8> {
+    let mut sorted: Vec<(&String, &(u32, Oid))> = entries.iter().collect();
+    // Git sorts a folder as if its name ended with a slash.
+    sorted.sort_by_key(|(name, (mode, _))| {
+        let mut key = name.as_bytes().to_vec();
+        if *mode == TREE {
+            key.push(b'/');
+        }
+        key
+    });
+    let mut bytes = Vec::new();
+    for (name, (mode, id)) in sorted {
+        bytes.extend_from_slice(format!("{mode:o} {name}\0").as_bytes());
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    bytes
+}
+
+fn parse_tree(mut bytes: &[u8]) -> Option<BTreeMap<String, (u32, Oid)>> {
+    const ID_BYTES: usize = 20;
+    let mut entries = BTreeMap::new();
+    while !bytes.is_empty() {
+        let space = bytes.iter().position(|byte| *byte == b' ')?;
+        let mode = u32::from_str_radix(std::str::from_utf8(&bytes[..space]).ok()?, 8).ok()?;
+        let rest = &bytes[space + 1..];
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let name = std::str::from_utf8(&rest[..end]).ok()?;
+        let id = Oid::from_bytes(rest.get(end + 1..end + 1 + ID_BYTES)?).ok()?;
+        entries.insert(name.to_string(), (mode, id));
+        bytes = &rest[end + 1 + ID_BYTES..];
+    }
+    Some(entries)
+}

@@ -1,0 +1,302 @@
+//! One shadow repository on disk: made, locked, its refs read and written, its files made durable.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use git2::{Config, ErrorClass, Odb, Oid, Repository};
+use rustix::fs::FlockOperation;
+use weir_engine::ports::StoreError;
+
+use super::names::ref_name;
+use super::objects::{Objects, git_error};
+use crate::filesystem::{io_error, private_folder, sync_folder};
+
+/// Threads that wait for the disk together; the file system then syncs for all at once.
+const SYNC_THREADS: usize = 8;
+
+/// The whole configuration: nothing of the user's may change how objects are named or read.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n\
+    \tlogallrefupdates = false\n\tautocrlf = false\n\tprotectNTFS = false\n\tprotectHFS = false\n\
+    \thooksPath = /dev/null\n[gc]\n\tauto = 0\n";
+
+/// A shadow repository, opened when it is first used.
+pub(super) struct Shadow {
+    pub(super) path: PathBuf,
+    workspace: PathBuf,
+    repository: Option<Repository>,
+    /// Single objects can be written to it.
+    loose: bool,
+}
+
+impl Shadow {
+    pub(super) fn new(path: PathBuf, workspace: PathBuf) -> Shadow {
+        Shadow { path, workspace, repository: None, loose: true }
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.path.join("HEAD").exists()
+    }
+
+    /// Runs `work` while no other process works on this repository, which is made if it is missing.
+    pub(super) fn locked<T>(
+        &mut self,
+        work: impl FnOnce(&mut Shadow) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let doing = || format!("opening the checkpoints in {}", self.path.display());
+        private_folder(&self.path)?;
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.path.join("weir.lock"))
+            .map_err(|e| io_error(doing(), &e))?;
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)
+            .map_err(|e| io_error(doing(), &e.into()))?;
+        if !self.exists() {
+            self.repository = None;
+            make(&self.path, &self.workspace).map_err(|e| io_error(doing(), &e))?;
+        }
+        // The lock ends with its file.
+        work(self)
+    }
+
+    pub(super) fn repository(&mut self) -> Result<&Repository, StoreError> {
+        if self.repository.is_none() {
+            let (repository, loose) = self.open_anew()?;
+            self.repository = Some(repository);
+            self.loose = loose;
+        }
+        self.repository.as_ref().ok_or_else(|| StoreError::Io {
+            doing: "opening checkpoints".to_string(),
+            why: "no repository".to_string(),
+        })
+    }
+
+    /// A repository of its own, for work that must not stay in the shared one.
+    ///
+    /// Libgit2 reads the user's configuration when it opens a repository, and refuses to when that
+    /// is broken. Then the objects alone are opened (second value `false`): they can be read, and
+    /// packs can be added.
+    pub(super) fn open_anew(&self) -> Result<(Repository, bool), StoreError> {
+        let open = || match Repository::open_bare(&self.path) {
+            Ok(repository) => {
+                repository.set_config(&Config::open(&self.path.join("config"))?)?;
+                Ok((repository, true))
+            }
+            Err(e) if e.class() == ErrorClass::Config => {
+                let odb = Odb::new()?;
+                let objects = self.path.join("objects");
+                let objects = objects.to_str().ok_or_else(|| {
+                    git2::Error::from_str("the state folder's path is not valid UTF-8")
+                })?;
+                odb.add_disk_alternate(objects)?;
+                let repository = Repository::from_odb(odb)?;
+                repository.set_config(&Config::new()?)?;
+                Ok((repository, false))
+            }
+            Err(e) => Err(e),
+        };
+        open().map_err(|e: git2::Error| git_error("opening checkpoints", &e))
+    }
+
+    /// Whether single objects can be written.
+    pub(super) fn writes_loose(&mut self) -> Result<bool, StoreError> {
+        self.repository()?;
+        Ok(self.loose)
+    }
+
+    /// Forgets what is open: packs were replaced.
+    pub(super) fn close(&mut self) {
+        self.repository = None;
+    }
+
+    pub(super) fn objects(&mut self) -> Result<Objects<'_>, StoreError> {
+        let odb = self.repository()?.odb();
+        Ok(Objects::new(odb.map_err(|e| git_error("opening checkpoints", &e))?))
+    }
+
+    fn refs(&self) -> PathBuf {
+        self.path.join("refs/weir")
+    }
+
+    /// The newest commit of a session.
+    pub(super) fn tip(&self, session: &str) -> Result<Option<Oid>, StoreError> {
+        Ok(self.tips()?.remove(&ref_name(session)))
+    }
+
+    /// The newest commit of each session, by ref name.
+    pub(super) fn tips(&self) -> Result<BTreeMap<String, Oid>, StoreError> {
+        let failed = |e: &io::Error| io_error("reading the checkpoints' refs", e);
+        let mut tips = BTreeMap::new();
+        // A person's `git gc` may have moved refs into one file.
+        for line in read_if_there(&self.path.join("packed-refs")).map_err(|e| failed(&e))?.lines() {
+            if let Some((id, name)) = line.split_once(" refs/weir/")
+                && let Ok(id) = id.parse()
+            {
+                tips.insert(name.trim().to_string(), id);
+            }
+        }
+        let entries = match self.refs().read_dir() {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(tips),
+            Err(e) => return Err(failed(&e)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| failed(&e))?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let text = fs::read_to_string(entry.path()).map_err(|e| failed(&e))?;
+            if name.ends_with(".new") {
+                continue;
+            }
+            let id = text.trim().parse().map_err(|_| StoreError::Damaged {
+                what: format!("checkpoint ref {}", entry.path().display()),
+                why: "it names no commit".to_string(),
+            })?;
+            tips.insert(name, id);
+        }
+        Ok(tips)
+    }
+
+    /// Points a session at `id`, durably.
+    pub(super) fn set_tip(&self, session: &str, id: Oid) -> Result<(), StoreError> {
+        let name = ref_name(session);
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(self.refs())?;
+            replace(&self.refs().join(&name), &format!("{id}\n"))
+        };
+        write().map_err(|e| io_error("writing a checkpoint's ref", &e))
+    }
+
+    /// Takes away the refs of these names.
+    pub(super) fn remove_tips(&self, names: &BTreeSet<String>) -> Result<(), StoreError> {
+        let failed = |e: &io::Error| io_error("removing checkpoints", e);
+        let packed = self.path.join("packed-refs");
+        let text = read_if_there(&packed).map_err(|e| failed(&e))?;
+        if !text.is_empty() {
+            let kept: String = text
+                .lines()
+                .filter(|line| {
+                    line.split_once(" refs/weir/").is_none_or(|(_, n)| !names.contains(n.trim()))
+                })
+                .flat_map(|line| [line, "\n"])
+                .collect();
+            replace(&packed, &kept).map_err(|e| failed(&e))?;
+        }
+        for name in names {
+            match fs::remove_file(self.refs().join(name)) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(&e)),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        if self.refs().is_dir() {
+            sync_folder(&self.refs()).map_err(|e| failed(&e))?;
+        }
+        Ok(())
+    }
+
+    /// Commits whose parents were collected: git's own list of them.
+    pub(super) fn shallow(&self) -> Result<BTreeSet<Oid>, StoreError> {
+        let text = read_if_there(&self.path.join("shallow"));
+        let text = text.map_err(|e| io_error("reading checkpoints", &e))?;
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
+    }
+
+    pub(super) fn set_shallow(&self, ids: &BTreeSet<Oid>) -> Result<(), StoreError> {
+        let path = self.path.join("shallow");
+        let result = if ids.is_empty() {
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                Ok(()) | Err(_) => Ok(()),
+            }
+        } else {
+            replace(&path, &ids.iter().map(|id| format!("{id}\n")).collect::<String>())
+        };
+        result.map_err(|e| io_error("collecting checkpoints", &e))
+    }
+
+    /// Makes loose objects durable, with the names of their files.
+    pub(super) fn sync_objects(&self, ids: &[Oid]) -> Result<(), StoreError> {
+        let objects = self.path.join("objects");
+        let mut files = BTreeSet::new();
+        let mut folders = BTreeSet::from([objects.clone()]);
+        for id in ids {
+            let hex = id.to_string();
+            let folder = objects.join(&hex[..2]);
+            let file = folder.join(&hex[2..]);
+            // What is not there lies in a pack, and was made durable with it.
+            if file.exists() {
+                files.insert(file);
+                folders.insert(folder);
+            }
+        }
+        sync_all(&files.into_iter().collect::<Vec<_>>())
+            .and_then(|()| sync_all(&folders.into_iter().collect::<Vec<_>>()))
+            .map_err(|e| io_error("making a checkpoint durable", &e))
+    }
+
+    pub(super) fn pack_folder(&self) -> PathBuf {
+        self.path.join("objects/pack")
+    }
+}
+
+/// Syncs files or folders, several at a time.
+pub(super) fn sync_all(paths: &[PathBuf]) -> io::Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || -> io::Result<()> {
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            File::open(path)?.sync_all()?;
+        }
+        Ok(())
+    };
+    if paths.len() < 2 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..paths.len().min(SYNC_THREADS)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a syncing thread panicked")))
+        })
+    })
+}
+
+/// Replaces a small file, durably: the old text or the new, never half.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+fn read_if_there(path: &Path) -> io::Result<String> {
+    match fs::read_to_string(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        other => other,
+    }
+}
+
+/// Lays out an empty bare repository. `HEAD` comes last: with it the repository exists.
+fn make(path: &Path, workspace: &Path) -> io::Result<()> {
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/weir"] {
+        fs::create_dir_all(path.join(folder))?;
+    }
+    fs::write(path.join("config"), CONFIG)?;
+    fs::write(
+        path.join("description"),
+        format!("Weir's checkpoints of {}\n", workspace.display()),
+    )?;
+    sync_all(&[path.join("config"), path.join("description"), path.join("objects")])?;
+    replace(&path.join("HEAD"), "ref: refs/heads/none\n")?;
+    sync_folder(&path.join("refs"))?;
+    path.parent().map_or(Ok(()), sync_folder)
+}

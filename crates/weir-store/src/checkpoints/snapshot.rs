@@ -1,0 +1,234 @@
+//! Taking, listing and loading checkpoints.
+//!
+//! A session is a chain of commits. Each checkpoint is one commit: what the call will leave, over
+//! what was there before. Where that differs from what the checkpoint before left (someone else
+//! changed the file meanwhile), a commit without a note shows it first, so that a checkpoint's own
+//! diff is the agent's change and nothing else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+
+use git2::{Buf, Indexer, ObjectType, Oid};
+use weir_core::ids::CheckpointId;
+use weir_core::tool::Image;
+use weir_engine::ports::{
+    CheckpointFilter, CheckpointInfo, Content, Snapshot, SnapshotEntry, StoreError,
+};
+
+use super::names::{ref_name, tree_path};
+use super::note::{Note, title};
+use super::objects::{EXECUTABLE, FILE, LINK, Node, Objects, git_error, plan};
+use super::pick;
+use super::repository::{Shadow, sync_all};
+use crate::filesystem::{io_error, sync_folder};
+
+/// Most entries that are written as single files; more go into one pack.
+const LOOSE_ENTRIES: usize = 16;
+/// The mempack stands before the disk: what is written goes there.
+const MEMPACK_PRIORITY: i32 = 1000;
+
+const TAKING: &str = "taking a checkpoint";
+
+impl Shadow {
+    pub(super) fn take(&mut self, snapshot: &Snapshot) -> Result<CheckpointId, StoreError> {
+        let tip = self.tip(snapshot.session.as_str())?;
+        let id = if snapshot.entries.len() <= LOOSE_ENTRIES && self.writes_loose()? {
+            let mut objects = self.objects()?;
+            let id = write(&mut objects, snapshot, tip)?;
+            let written = std::mem::take(&mut objects.written);
+            drop(objects);
+            self.sync_objects(&written)?;
+            id
+        } else {
+            self.take_packed(snapshot, tip)?
+        };
+        self.set_tip(snapshot.session.as_str(), id)?;
+        Ok(CheckpointId::new(id.to_string()))
+    }
+
+    /// Writes all objects of a large checkpoint as one pack: few files, few syncs.
+    fn take_packed(&mut self, snapshot: &Snapshot, tip: Option<Oid>) -> Result<Oid, StoreError> {
+        let failed = |e: &git2::Error| git_error(TAKING, e);
+        let (repository, _) = self.open_anew()?;
+        let odb = repository.odb().map_err(|e| failed(&e))?;
+        let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
+        let own = repository.odb().map_err(|e| failed(&e))?;
+        let mut objects = Objects::new(own);
+        let id = write(&mut objects, snapshot, tip)?;
+        let mut pack = Buf::new();
+        mempack.dump(&repository, &mut pack).map_err(|e| failed(&e))?;
+        self.add_pack(&pack)?;
+        Ok(id)
+    }
+
+    /// Puts a pack into the repository, durably, and returns the start of its files' names.
+    pub(super) fn add_pack(&mut self, pack: &[u8]) -> Result<String, StoreError> {
+        let folder = self.pack_folder();
+        let write = || -> Result<String, git2::Error> {
+            // 0o444 as git has it: what is named by its content never changes.
+            let mut indexer = Indexer::new(None, &folder, 0o444, false)?;
+            indexer.write_all(pack).map_err(|e| git2::Error::from_str(&e.to_string()))?;
+            indexer.commit()
+        };
+        let name = format!("pack-{}", write().map_err(|e| git_error(TAKING, &e))?);
+        let files = ["pack", "idx"].map(|kind| folder.join(format!("{name}.{kind}")));
+        sync_all(&files).and_then(|()| sync_folder(&folder)).map_err(|e| io_error(TAKING, &e))?;
+        self.close();
+        Ok(name)
+    }
+
+    pub(super) fn pack_files(&self) -> Result<Vec<std::path::PathBuf>, StoreError> {
+        let failed = |e: &std::io::Error| io_error("reading checkpoints", e);
+        let mut files = Vec::new();
+        for entry in fs::read_dir(self.pack_folder()).map_err(|e| failed(&e))? {
+            files.push(entry.map_err(|e| failed(&e))?.path());
+        }
+        Ok(files)
+    }
+
+    /// Checkpoints of the sessions that `filter` names, newest first.
+    pub(super) fn list(
+        &mut self,
+        filter: &CheckpointFilter,
+    ) -> Result<Vec<CheckpointInfo>, StoreError> {
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        let only = filter.session.as_ref().map(|session| ref_name(session.as_str()));
+        let tips = self.tips()?;
+        let mut found = Vec::new();
+        for (name, tip) in tips {
+            if only.as_ref().is_none_or(|only| *only == name) {
+                found.extend(self.chain(tip, limit)?);
+            }
+        }
+        // Stable: checkpoints of the same moment stay in the order of their chain.
+        found.sort_by_key(|info| std::cmp::Reverse(info.ts));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// The checkpoints of one session, newest first.
+    pub(super) fn chain(
+        &mut self,
+        tip: Oid,
+        limit: usize,
+    ) -> Result<Vec<CheckpointInfo>, StoreError> {
+        let shallow = self.shallow()?;
+        let objects = self.objects()?;
+        let mut found = Vec::new();
+        let mut next = Some(tip);
+        while let Some(id) = next.filter(|id| !shallow.contains(id) && found.len() < limit) {
+            let commit = objects.read_commit(id)?;
+            next = commit.parent;
+            if let Some(note) = Note::parse(&commit.message) {
+                found.push(note.into_info(CheckpointId::new(id.to_string())));
+            }
+        }
+        Ok(found)
+    }
+
+    /// One checkpoint with all contents.
+    pub(super) fn load(
+        &mut self,
+        id: &str,
+    ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
+        let all = self.list(&CheckpointFilter::default())?;
+        let id = pick(id, all.iter().map(|info| &info.id))?;
+        let info = all.into_iter().find(|info| info.id == id);
+        let missing = || StoreError::Missing { what: format!("checkpoint {id}") };
+        let info = info.ok_or_else(missing)?;
+        let oid: Oid = id.as_str().parse().map_err(|_| missing())?;
+        let objects = self.objects()?;
+        let commit = objects.read_commit(oid)?;
+        let before = match commit.parent {
+            Some(parent) => Some(objects.read_commit(parent)?.tree),
+            None => None,
+        };
+        let mut entries = Vec::with_capacity(info.changes.len());
+        for change in &info.changes {
+            let path = tree_path(&change.path);
+            entries.push(SnapshotEntry {
+                path: change.path.clone(),
+                before: content(&objects, before, &path, &change.before)?,
+                after: content(&objects, Some(commit.tree), &path, &change.after)?,
+            });
+        }
+        Ok((info, entries))
+    }
+}
+
+/// Writes all objects of a checkpoint and returns its commit.
+fn write(
+    objects: &mut Objects<'_>,
+    snapshot: &Snapshot,
+    tip: Option<Oid>,
+) -> Result<Oid, StoreError> {
+    let known = match tip {
+        Some(tip) => Some(objects.read_commit(tip)?.tree),
+        None => None,
+    };
+    let before = overlay(objects, known, snapshot.entries.iter().map(|e| (&*e.path, &e.before)))?;
+    let parent = match tip {
+        Some(tip) if known == Some(before) => Some(tip),
+        _ => {
+            let message = format!("before: {}\n", title(&snapshot.label));
+            Some(objects.write_commit(before, tip, snapshot.ts, &message)?)
+        }
+    };
+    let after =
+        overlay(objects, Some(before), snapshot.entries.iter().map(|e| (&*e.path, &e.after)))?;
+    let message = Note::of(snapshot)
+        .message()
+        .map_err(|e| StoreError::Io { doing: TAKING.to_string(), why: e.to_string() })?;
+    objects.write_commit(after, parent, snapshot.ts, &message)
+}
+
+/// `tree` with these contents at these paths.
+fn overlay<'a>(
+    objects: &mut Objects<'_>,
+    tree: Option<Oid>,
+    contents: impl Iterator<Item = (&'a str, &'a Content)>,
+) -> Result<Oid, StoreError> {
+    let mut changes = BTreeMap::new();
+    for (path, content) in contents {
+        let node = match content {
+            Content::Absent => Node::Gone,
+            Content::Folder => Node::Folder,
+            Content::File { bytes, mode } => {
+                let kind = if mode & 0o100 == 0 { FILE } else { EXECUTABLE };
+                Node::Put(objects.write_blob(bytes)?, kind)
+            }
+            Content::Link { target } => Node::Put(objects.write_blob(target.as_bytes())?, LINK),
+        };
+        plan(&mut changes, &tree_path(path), node);
+    }
+    match objects.write_tree(tree, &changes)? {
+        Some(tree) => Ok(tree),
+        None => objects.write_empty_tree(),
+    }
+}
+
+/// What stood at `path`: the image says what it was, the tree has its bytes.
+fn content(
+    objects: &Objects<'_>,
+    tree: Option<Oid>,
+    path: &[String],
+    image: &Image,
+) -> Result<Content, StoreError> {
+    Ok(match image {
+        Image::Absent => Content::Absent,
+        Image::Folder => Content::Folder,
+        Image::Link { target } => Content::Link { target: target.clone() },
+        Image::File { mode, .. } => {
+            let found = match tree {
+                Some(tree) => objects.find(tree, path)?,
+                None => None,
+            };
+            let id = found.ok_or_else(|| StoreError::Damaged {
+                what: format!("checkpoint of {}", path.join("/")),
+                why: "its content is not there".to_string(),
+            })?;
+            Content::File { bytes: objects.read(id, ObjectType::Blob)?.into(), mode: *mode }
+        }
+    })
+}

@@ -1,0 +1,81 @@
+//! What every store checks before it appends: the lease, the length, the chain (D2).
+//!
+//! Pure, and shared by all stores so that they cannot differ. Nothing here stores anything.
+
+use weir_core::record::GENESIS;
+use weir_engine::ports::{Append, Owner, StoreError};
+
+use crate::owner::{NOBODY, describe};
+
+/// The end of a session's journal, and who may write after it.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    /// Grows with each writer.
+    pub(crate) epoch: u64,
+    /// Who holds the lease; nobody after it was given back.
+    pub(crate) owner: Option<Owner>,
+    /// How many facts there are.
+    pub(crate) facts: u64,
+    /// Hash of the last one.
+    pub(crate) last_hash: String,
+}
+
+impl Head {
+    /// A session that nobody wrote yet.
+    pub(crate) fn new() -> Head {
+        Head { epoch: 0, owner: None, facts: 0, last_hash: GENESIS.to_string() }
+    }
+
+    /// The head after `append`, which was checked.
+    pub(crate) fn advance(&mut self, append: &Append) {
+        self.facts = append.expected + append.records.len() as u64;
+        if let Some(last) = append.records.last() {
+            self.last_hash.clone_from(&last.hash);
+        }
+    }
+}
+
+/// Refuses an append that comes from a stale writer, starts at another place than the journal's
+/// end, or does not continue the chain.
+pub(crate) fn check(head: Option<&Head>, append: &Append) -> Result<(), StoreError> {
+    let session = &append.lease.session;
+    let held_by = |holder: String| StoreError::Held { session: session.clone(), holder };
+    let Some(head) = head else {
+        return Err(held_by(NOBODY.to_string()));
+    };
+    let Some(owner) = &head.owner else {
+        return Err(held_by(NOBODY.to_string()));
+    };
+    if head.epoch != append.lease.epoch {
+        return Err(held_by(describe(owner)));
+    }
+    if head.facts != append.expected {
+        return Err(StoreError::Conflict {
+            session: session.clone(),
+            expected: append.expected,
+            found: head.facts,
+        });
+    }
+    check_records(head, append).map_err(|why| StoreError::Damaged {
+        what: format!("an append to the journal of {session}"),
+        why,
+    })
+}
+
+fn check_records(head: &Head, append: &Append) -> Result<(), String> {
+    for (record, expected) in append.records.iter().zip(append.expected + 1..) {
+        if record.seq != expected {
+            return Err(format!("fact {} stands where fact {expected} should be", record.seq));
+        }
+        if record.session != append.lease.session {
+            return Err(format!("fact {expected} belongs to session {}", record.session));
+        }
+    }
+    match append.records.first() {
+        Some(first) if first.hash_after(&head.last_hash) != first.hash => Err(format!(
+            "the hash of fact {} does not follow from the journal's last fact",
+            first.seq
+        )),
+        _ => Ok(()),
+    }
+}

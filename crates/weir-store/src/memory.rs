@@ -1,0 +1,218 @@
+//! The store that forgets when it is dropped: for tests and `memory:`.
+//!
+//! It keeps the whole contract (leases, chain, audit chain, deduplicated blobs) but writes no audit
+//! files and survives nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use weir_core::ids::{BlobId, Seq, SessionId};
+use weir_core::record::Record;
+use weir_engine::ports::{
+    Append, AuditLine, Lease, Owner, Pause, SearchHit, SessionFilter, SessionMeta, Store,
+    StoreError,
+};
+
+use crate::audit::{ChainEnd, StoredLine};
+use crate::journal::{Head, check};
+use crate::owner::{describe, is_alive};
+
+/// Characters of a snippet.
+const SNIPPET_CHARS: usize = 160;
+
+/// A store in memory.
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+    pause: watch::Sender<Option<Pause>>,
+}
+
+struct Inner {
+    sessions: BTreeMap<SessionId, Session>,
+    blobs: HashMap<BlobId, Arc<[u8]>>,
+    audit: Vec<StoredLine>,
+    chain: ChainEnd,
+}
+
+struct Session {
+    head: Head,
+    meta: Option<SessionMeta>,
+    records: Vec<Record>,
+    texts: Vec<(Seq, String)>,
+    blobs: BTreeSet<BlobId>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> MemoryStore {
+        MemoryStore {
+            inner: Mutex::new(Inner {
+                sessions: BTreeMap::new(),
+                blobs: HashMap::new(),
+                audit: Vec::new(),
+                chain: ChainEnd::start(),
+            }),
+            pause: watch::Sender::new(None),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> MemoryStore {
+        MemoryStore::new()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        let mut inner = self.inner();
+        let entry = inner.sessions.entry(session.clone()).or_insert_with(|| Session {
+            head: Head::new(),
+            meta: None,
+            records: Vec::new(),
+            texts: Vec::new(),
+            blobs: BTreeSet::new(),
+        });
+        if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
+            return Err(StoreError::Held { session: session.clone(), holder: describe(holder) });
+        }
+        entry.head.epoch += 1;
+        entry.head.owner = Some(owner.clone());
+        Ok(Lease { session: session.clone(), epoch: entry.head.epoch })
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        if let Some(session) = self.inner().sessions.get_mut(&lease.session)
+            && session.head.epoch == lease.epoch
+        {
+            session.head.owner = None;
+        }
+        Ok(())
+    }
+
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        let Inner { sessions, blobs, audit, chain } = &mut *inner;
+        let session = sessions.get_mut(&append.lease.session);
+        check(session.as_ref().map(|session| &session.head), &append)?;
+        // `check` refuses a session that does not exist.
+        let Some(session) = session else { return Ok(()) };
+        chain.extend(&append.audit, audit)?;
+        session.head.advance(&append);
+        session.records.extend(append.records);
+        session.texts.extend(append.texts);
+        session.meta = Some(SessionMeta { facts: session.head.facts, ..append.meta });
+        for (id, bytes) in append.blobs {
+            session.blobs.insert(id.clone());
+            blobs.entry(id).or_insert(bytes);
+        }
+        Ok(())
+    }
+
+    async fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let inner = self.inner();
+        let Some(session) = inner.sessions.get(session) else { return Ok(Vec::new()) };
+        let skipped = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
+        Ok(session.records.iter().skip(skipped).take(limit).cloned().collect())
+    }
+
+    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        Ok(self.inner().sessions.get(session).and_then(|session| session.meta.clone()))
+    }
+
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        let inner = self.inner();
+        let mut found: Vec<SessionMeta> = inner
+            .sessions
+            .values()
+            .filter_map(|session| session.meta.clone())
+            .filter(|meta| filter.workspace.as_ref().is_none_or(|path| *path == meta.workspace))
+            .collect();
+        found.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
+        found.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+        let wanted = words_of(words);
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let inner = self.inner();
+        let texts = inner
+            .sessions
+            .iter()
+            .flat_map(|(id, session)| session.texts.iter().map(move |(seq, text)| (id, seq, text)));
+        Ok(texts
+            .filter(|(_, _, text)| wanted.is_subset(&words_of(text)))
+            .take(limit)
+            .map(|(id, seq, text)| SearchHit {
+                session: id.clone(),
+                seq: *seq,
+                snippet: text.chars().take(SNIPPET_CHARS).collect(),
+            })
+            .collect())
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        let missing = || StoreError::Missing { what: format!("session {session}") };
+        let Inner { sessions, blobs, .. } = &mut *inner;
+        let gone = sessions.get_mut(session).filter(|session| session.head.facts > 0);
+        let gone = gone.ok_or_else(missing)?;
+        let dropped = std::mem::take(&mut gone.blobs);
+        gone.head = Head { epoch: gone.head.epoch + 1, ..Head::new() };
+        gone.meta = None;
+        gone.records.clear();
+        gone.texts.clear();
+        let used: HashSet<&BlobId> = sessions.values().flat_map(|session| &session.blobs).collect();
+        for id in dropped.iter().filter(|id| !used.contains(id)) {
+            blobs.remove(id);
+        }
+        Ok(())
+    }
+
+    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        let inner = self.inner();
+        let lines = inner.audit.iter().filter(|line| line.n >= from).take(limit);
+        lines.map(StoredLine::to_line).collect()
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        let found = self.inner().blobs.get(id).cloned();
+        found.ok_or_else(|| StoreError::Missing { what: format!("blob {id}") })
+    }
+
+    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
+        Ok(self.pause.borrow().clone())
+    }
+
+    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+        self.pause.send_replace(pause);
+        Ok(())
+    }
+
+    async fn pause_changed(&self) {
+        // The sender lives as long as the store.
+        let _ = self.pause.subscribe().changed().await;
+    }
+}
+
+/// Lower-case words of a text.
+fn words_of(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! How processes learn that the kill switch was thrown (L14): whoever throws it touches the file
+//! `pause` in the state folder, and the kernel tells the others. Nobody polls.
+//!
+//! The file says nothing itself; the switch is in the store.
+
+use std::fs::{self, FileTimes, OpenOptions};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
+use weir_engine::ports::StoreError;
+
+use crate::filesystem::{io_error, private_file};
+
+/// How long `changed` waits at most where the kernel offers no notifications.
+const WITHOUT_NOTIFICATION: Duration = Duration::from_millis(500);
+
+/// Watches one marker file, for all sessions of this process at once.
+pub(crate) struct PauseWatch {
+    marker: PathBuf,
+    /// Made by the first who waits; void when its runtime ended.
+    events: Mutex<Option<Arc<Events>>>,
+}
+
+struct Events {
+    notifications: AsyncFd<OwnedFd>,
+    /// Counts changes, so that all who wait hear of what one of them read.
+    changes: watch::Sender<u64>,
+}
+
+impl PauseWatch {
+    pub(crate) fn new(state_dir: &Path) -> PauseWatch {
+        PauseWatch { marker: state_dir.join("pause"), events: Mutex::new(None) }
+    }
+
+    /// Tells everyone who watches.
+    pub(crate) fn touch(&self) -> Result<(), StoreError> {
+        let doing = "announcing the kill switch";
+        private_file(&self.marker)?;
+        let now = FileTimes::new().set_modified(SystemTime::now());
+        let file = OpenOptions::new().write(true).mode(0o600).open(&self.marker);
+        file.and_then(|file| file.set_times(now)).map_err(|e| io_error(doing, &e))
+    }
+
+    /// Resolves after the next touch by any process. May resolve without one.
+    pub(crate) async fn changed(&self) {
+        let Some(events) = self.events() else {
+            tokio::time::sleep(WITHOUT_NOTIFICATION).await;
+            return;
+        };
+        let mut changes = events.changes.subscribe();
+        tokio::select! {
+            // The sender lives in `events`, so this ends only with a change.
+            _ = changes.changed() => {}
+            ready = events.notifications.readable() => {
+                match ready {
+                    Ok(mut guard) => {
+                        drain(&events.notifications);
+                        guard.clear_ready();
+                        events.changes.send_modify(|count| *count += 1);
+                    }
+                    Err(_) => self.forget(&events),
+                }
+            }
+        }
+        // A marker that was deleted is not watched any more.
+        if fs::symlink_metadata(&self.marker).is_err() {
+            self.forget(&events);
+        }
+    }
+
+    fn events(&self) -> Option<Arc<Events>> {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.is_none() {
+            *events = start(&self.marker).map(Arc::new);
+        }
+        events.clone()
+    }
+
+    fn forget(&self, events: &Arc<Events>) {
+        let mut current = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, events)) {
+            *current = None;
+        }
+        events.changes.send_modify(|count| *count += 1);
+    }
+}
+
+fn start(marker: &Path) -> Option<Events> {
+    private_file(marker).ok()?;
+    let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+    // Setting only the time of change counts as a modification.
+    let what =
+        WatchFlags::MODIFY | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+    inotify::add_watch(&descriptor, marker, what).ok()?;
+    #[expect(
+        deprecated,
+        reason = "its successor is unsafe because a type may lie about its descriptor; an OwnedFd \
+                  never does, and keeps it open as long as it is registered"
+    )]
+    let notifications = AsyncFd::new(descriptor).ok()?;
+    Some(Events { notifications, changes: watch::Sender::new(0) })
+}
+
+fn drain(descriptor: &AsyncFd<OwnedFd>) {
+    let mut buffer = [MaybeUninit::uninit(); 1024];
+    let mut reader = inotify::Reader::new(descriptor.get_ref(), &mut buffer);
+    while reader.next().is_ok() {}
+}

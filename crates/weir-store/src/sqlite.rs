@@ -1,0 +1,285 @@
+//! The store in one SQLite file, `weir.db` (D1): write-ahead log, every commit synced, one thread
+//! that writes and a few connections that read.
+//!
+//! Nothing here decides what is stored. What every store checks is in `journal`; the audit files
+//! are in `audit`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::oneshot;
+use weir_core::ids::{BlobId, Seq, SessionId};
+use weir_core::record::Record;
+use weir_engine::ports::{
+    Append, AuditLine, Lease, Owner, Pause, SearchHit, SessionFilter, SessionMeta, Store,
+    StoreError,
+};
+
+mod append;
+mod connect;
+mod error;
+mod read;
+mod statements;
+mod writer;
+
+pub use connect::SqliteOptions;
+
+use crate::audit::StoredLine;
+use crate::filesystem::{io_error, private_file};
+use crate::pause::PauseWatch;
+use connect::Place;
+use error::failed;
+use read::Readers;
+use writer::{Answer, Command, Counters, Writer};
+
+/// A store in `weir.db` of a state folder. Several processes may use one folder at once.
+///
+/// Dropping it waits for what was sent to it and closes the file.
+pub struct SqliteStore {
+    /// `None` only while dropping.
+    commands: Option<Sender<Command>>,
+    thread: Option<JoinHandle<()>>,
+    readers: Readers,
+    place: Place,
+    pause: PauseWatch,
+    counters: Arc<Counters>,
+    state_dir: PathBuf,
+}
+
+/// What a store has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Appends that were asked for.
+    pub appends: u64,
+    /// Transactions that were committed for them.
+    pub transactions: u64,
+}
+
+impl SqliteStore {
+    /// Opens the store of `state_dir`, which is made (for the owner alone) if it does not exist.
+    /// Blocks for a few milliseconds at most.
+    ///
+    /// # Errors
+    /// When folder or file cannot be used, or were written by a newer Weir.
+    pub fn open(state_dir: &Path) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open_with(state_dir, &SqliteOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`].
+    pub fn open_with(state_dir: &Path, options: &SqliteOptions) -> Result<SqliteStore, StoreError> {
+        let place = Place::prepare(state_dir, options)?;
+        let counters = Arc::new(Counters::default());
+        let (commands, inbox) = channel();
+        let (ready, opened) = channel();
+        let thread = {
+            let (place, state_dir) = (place.clone(), state_dir.to_path_buf());
+            let counters = Arc::clone(&counters);
+            std::thread::Builder::new()
+                .name("weir-journal".to_string())
+                .spawn(move || match Writer::open(&state_dir, &place, counters) {
+                    Ok(writer) => {
+                        let _ = ready.send(Ok(()));
+                        writer.run(&inbox);
+                    }
+                    Err(error) => {
+                        let _ = ready.send(Err(error));
+                    }
+                })
+                .map_err(|e| io_error("starting the journal's thread", &e))?
+        };
+        match opened.recv() {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(thread_gone()),
+        }
+        Ok(SqliteStore {
+            commands: Some(commands),
+            thread: Some(thread),
+            readers: Readers::new(place.clone()),
+            pause: PauseWatch::new(state_dir),
+            state_dir: state_dir.to_path_buf(),
+            place,
+            counters,
+        })
+    }
+
+    /// The state folder.
+    pub fn state_dir(&self) -> &Path {
+        &self.state_dir
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> StoreStats {
+        StoreStats {
+            appends: self.counters.appends.load(Ordering::Relaxed),
+            transactions: self.counters.transactions.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes a complete, compact copy of the database to `path`, for the owner alone, while the
+    /// store goes on working (D9).
+    ///
+    /// # Errors
+    /// When `path` exists, or cannot be written.
+    pub async fn backup(&self, path: &Path) -> Result<(), StoreError> {
+        let doing = format!("writing the backup {}", path.display());
+        let refused = |why: &str| StoreError::Io { doing: doing.clone(), why: why.to_string() };
+        let Some(text) = path.to_str() else {
+            return Err(refused("the path is not valid UTF-8: choose another name"));
+        };
+        if path.exists() {
+            return Err(refused("it exists already: choose another name or remove it"));
+        }
+        private_file(path)?;
+        let mut connection = self.place.connect_plain().await?;
+        let query = sqlx::query("VACUUM INTO $1").bind(text.to_string());
+        let result = query.execute(&mut connection).await.map_err(|e| failed(&doing, &e));
+        if let Err(error) = result {
+            // Half a backup is worse than none; the error that counts is the first.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|e| io_error(doing, &e))
+    }
+
+    /// Reads the whole database and says whether it holds together.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first fault.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.readers
+            .with(async |connection| {
+                let query = sqlx::query("PRAGMA quick_check(1)");
+                let row = query.fetch_one(connection).await;
+                let row = row.map_err(|e| failed("checking the database", &e))?;
+                match read::text(&row, 0)?.as_str() {
+                    "ok" => Ok(()),
+                    fault => Err(StoreError::Damaged {
+                        what: "the store's database".to_string(),
+                        why: format!("{fault}: restore it from a backup"),
+                    }),
+                }
+            })
+            .await
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let Some(commands) = &self.commands else { return Err(thread_gone()) };
+        commands.send(command(answer)).map_err(|_| thread_gone())?;
+        answered.await.map_err(|_| thread_gone())?
+    }
+}
+
+fn thread_gone() -> StoreError {
+    StoreError::Io {
+        doing: "writing the journal".to_string(),
+        why: "its thread has ended: start again".to_string(),
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            // A writer that panicked has nothing more to say here.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        self.ask(|answer| Command::Acquire(session.clone(), owner.clone(), answer)).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.ask(|answer| Command::Release(lease.clone(), answer)).await
+    }
+
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.ask(|answer| Command::Append(Box::new(append), answer)).await
+    }
+
+    async fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.readers.with(async |c| read::facts(c, session, from, limit).await).await
+    }
+
+    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        self.readers.with(async |c| read::meta(c, session).await).await
+    }
+
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        self.readers.with(async |c| read::list(c, filter).await).await
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+        self.ask(Command::Index).await?;
+        self.readers.with(async |c| read::search(c, words, limit).await).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.ask(|answer| Command::Delete(session.clone(), answer)).await
+    }
+
+    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        self.readers.with(async |c| read::audit(c, from, limit).await).await
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        self.readers.with(async |c| read::blob(c, id).await).await
+    }
+
+    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
+        self.ask(Command::Paused).await
+    }
+
+    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+        self.ask(|answer| Command::SetPaused(pause, answer)).await?;
+        self.pause.touch()
+    }
+
+    async fn pause_changed(&self) {
+        self.pause.changed().await;
+    }
+}
+
+/// The audit table as `verify_audit` reads it: without a store that writes, and blocking.
+pub(crate) struct AuditReader {
+    connection: SqliteConnection,
+}
+
+impl AuditReader {
+    pub(crate) fn open(state_dir: &Path) -> Result<AuditReader, StoreError> {
+        let place = Place::existing(state_dir)?;
+        Ok(AuditReader { connection: block_on(place.connect_reader())? })
+    }
+
+    /// At most `limit` lines from number `from` on.
+    pub(crate) fn lines(&mut self, from: u64, limit: u64) -> Result<Vec<StoredLine>, StoreError> {
+        block_on(read::audit_lines(&mut self.connection, from, u64::MAX, limit))
+    }
+
+    pub(crate) fn count(&mut self) -> Result<u64, StoreError> {
+        block_on(read::audit_count(&mut self.connection))
+    }
+
+    pub(crate) fn exported(&mut self) -> Result<u64, StoreError> {
+        block_on(read::exported(&mut self.connection))
+    }
+}

@@ -1,0 +1,171 @@
+//! Opening the database: options, private files, migrations. Quick, because it stands before the
+//! first request of every run (Q1): one connection, one look at `user_version`, nothing else.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Row};
+use weir_engine::ports::StoreError;
+
+use super::error::failed;
+use crate::filesystem::{network_file_system, private_file, private_folder, sync_folder};
+
+/// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/sqlite/0001_journal.sql")];
+
+/// How long to wait for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Page cache of a connection, in kibibytes.
+const CACHE_KIB: u32 = 512;
+/// Pages of the write-ahead log after which a commit itself copies them back. The writer does that
+/// earlier, when it has nothing else to do.
+const AUTO_CHECKPOINT_PAGES: u32 = 4000;
+
+/// How a store is opened. Everything has a sensible default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// The database may grow to so many pages of 4 KiB; beyond that it counts as full.
+    pub max_pages: Option<u32>,
+    /// Use the slower journal that is safe on network file systems although the folder does not
+    /// look like one.
+    pub safe_journal: bool,
+}
+
+/// Where the database is and how it is spoken to.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) database: PathBuf,
+    /// Write-ahead log; a truncated rollback journal otherwise.
+    pub(crate) wal: bool,
+    max_pages: Option<u32>,
+}
+
+impl Place {
+    /// Makes folder and file, for the owner alone, where they do not exist.
+    pub(crate) fn prepare(state_dir: &Path, options: &SqliteOptions) -> Result<Place, StoreError> {
+        private_folder(state_dir)?;
+        let database = state_dir.join("weir.db");
+        private_file(&database)?;
+        let wal = !options.safe_journal && network_file_system(state_dir).is_none();
+        Ok(Place { database, wal, max_pages: options.max_pages })
+    }
+
+    /// An existing database, to read from.
+    pub(crate) fn existing(state_dir: &Path) -> Result<Place, StoreError> {
+        let database = state_dir.join("weir.db");
+        if !database.is_file() {
+            return Err(StoreError::Missing { what: database.display().to_string() });
+        }
+        let wal = network_file_system(state_dir).is_none();
+        Ok(Place { database, wal, max_pages: None })
+    }
+
+    fn options(&self) -> SqliteConnectOptions {
+        SqliteConnectOptions::new()
+            .filename(&self.database)
+            .create_if_missing(false)
+            .busy_timeout(BUSY_TIMEOUT)
+            .foreign_keys(false)
+            .pragma("cache_size", format!("-{CACHE_KIB}"))
+            .pragma("temp_store", "MEMORY")
+            .pragma("mmap_size", "0")
+            .statement_cache_capacity(48)
+            .disable_statement_logging()
+    }
+
+    /// A connection that only reads.
+    pub(crate) async fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
+        self.options()
+            .pragma("query_only", "ON")
+            .row_buffer_size(512)
+            .thread_name(|n| format!("weir-db-read-{n}"))
+            .connect()
+            .await
+            .map_err(|e| failed("opening the database", &e))
+    }
+
+    /// A connection for one long piece of work.
+    pub(crate) async fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
+        self.options().connect().await.map_err(|e| failed("opening the database", &e))
+    }
+
+    /// The one connection that writes, with the schema brought up to date.
+    pub(crate) async fn connect_writer(&self) -> Result<SqliteConnection, StoreError> {
+        let journal = if self.wal { "WAL" } else { "TRUNCATE" };
+        let mut options = self
+            .options()
+            .pragma("journal_mode", journal)
+            .pragma("synchronous", "FULL")
+            .pragma("wal_autocheckpoint", AUTO_CHECKPOINT_PAGES.to_string())
+            .thread_name(|n| format!("weir-db-write-{n}"));
+        if let Some(pages) = self.max_pages {
+            options = options.pragma("max_page_count", pages.to_string());
+        }
+        let mut connection =
+            options.connect().await.map_err(|e| failed("opening the database", &e))?;
+        self.migrate(&mut connection).await?;
+        Ok(connection)
+    }
+
+    async fn migrate(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        let doing = "bringing the database to this version";
+        let latest = MIGRATIONS.len();
+        if self.version(connection).await? == latest {
+            return Ok(());
+        }
+        // Another process may be doing the same: look again under the lock.
+        let begin = sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut *connection).await;
+        begin.map_err(|e| failed(doing, &e))?;
+        let result = self.migrate_locked(connection).await;
+        let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let ended = sqlx::raw_sql(end).execute(&mut *connection).await;
+        result?;
+        ended.map_err(|e| failed(doing, &e))?;
+        if let Some(folder) = self.database.parent() {
+            sync_folder(folder).map_err(|e| crate::filesystem::io_error(doing, &e))?;
+        }
+        Ok(())
+    }
+
+    async fn migrate_locked(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        let doing = "bringing the database to this version";
+        for step in &MIGRATIONS[self.version(connection).await?..] {
+            let done = sqlx::raw_sql(*step).execute(&mut *connection).await;
+            done.map_err(|e| failed(doing, &e))?;
+        }
+        let done = sqlx::raw_sql(VERSION_LATEST).execute(&mut *connection).await;
+        done.map(drop).map_err(|e| failed(doing, &e))
+    }
+
+    /// The schema's version, at most the newest that this program knows.
+    async fn version(&self, connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+        let row = sqlx::query("PRAGMA user_version").fetch_one(connection).await;
+        let row = row.map_err(|e| failed("opening the database", &e))?;
+        let found = usize::try_from(row.get::<i64, _>(0)).unwrap_or(usize::MAX);
+        if found > MIGRATIONS.len() {
+            return Err(StoreError::Io {
+                doing: format!("opening {}", self.database.display()),
+                why: format!(
+                    "it was written by a newer Weir (schema {found}, this one knows {}): update \
+                     Weir, or point WEIR_STATE_DIR at another folder",
+                    MIGRATIONS.len()
+                ),
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// Must name the number of [`MIGRATIONS`]; a test compares them.
+const VERSION_LATEST: &str = "PRAGMA user_version = 1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_the_schema_version_is_the_number_of_migrations() {
+        assert_eq!(VERSION_LATEST, format!("PRAGMA user_version = {}", MIGRATIONS.len()));
+    }
+}

@@ -1,0 +1,264 @@
+//! Everything that is read: rows into values, and the connections that only read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::TryStreamExt;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Decode, Row, Sqlite, Type};
+use tokio::sync::Semaphore;
+use weir_core::ids::{BlobId, SessionId, Timestamp};
+use weir_core::record::{GENESIS, Record};
+use weir_engine::ports::{
+    AuditLine, Owner, Pause, SearchHit, SessionFilter, SessionMeta, StoreError,
+};
+
+use super::connect::Place;
+use super::error::failed;
+use super::statements;
+use crate::audit::StoredLine;
+
+/// Most connections that read at once.
+const READERS: usize = 4;
+
+/// Connections that only read, opened when they are first needed and kept.
+pub(super) struct Readers {
+    place: Place,
+    idle: Mutex<Vec<SqliteConnection>>,
+    permits: Semaphore,
+}
+
+impl Readers {
+    pub(super) fn new(place: Place) -> Readers {
+        Readers { place, idle: Mutex::new(Vec::new()), permits: Semaphore::new(READERS) }
+    }
+
+    /// Gives `work` a connection. One whose work was dropped half-way is not used again.
+    pub(super) async fn with<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let permit = self.permits.acquire().await.map_err(|e| StoreError::Io {
+            doing: "waiting for a connection".to_string(),
+            why: e.to_string(),
+        })?;
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.place.connect_reader().await?,
+        };
+        let result = work(&mut connection).await;
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        drop(permit);
+        result
+    }
+}
+
+fn cell<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
+    row: &'r SqliteRow,
+    column: usize,
+) -> Result<T, StoreError> {
+    row.try_get(column).map_err(|e| failed("reading the database", &e))
+}
+
+pub(super) fn text(row: &SqliteRow, column: usize) -> Result<String, StoreError> {
+    cell(row, column)
+}
+
+pub(super) fn number(row: &SqliteRow, column: usize) -> Result<u64, StoreError> {
+    Ok(cell::<i64>(row, column)?.cast_unsigned())
+}
+
+/// The owner in the four columns from `first` on.
+pub(super) fn owner_of(row: &SqliteRow, first: usize) -> Result<Option<Owner>, StoreError> {
+    let Some(pid) = cell::<Option<i64>>(row, first)? else { return Ok(None) };
+    Ok(Some(Owner {
+        pid: u32::try_from(pid).unwrap_or(0),
+        started: number(row, first + 1)?,
+        host: text(row, first + 2)?,
+        label: text(row, first + 3)?,
+    }))
+}
+
+async fn all(
+    connection: &mut SqliteConnection,
+    query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    query.fetch_all(connection).await.map_err(|e| failed("reading the database", &e))
+}
+
+/// A length as a SQL limit.
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+pub(super) async fn facts(
+    connection: &mut SqliteConnection,
+    session: &SessionId,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Record>, StoreError> {
+    let doing = "reading a journal";
+    let mut rows = sqlx::query(
+        "SELECT seq, ts, kind, v, payload, hash FROM facts
+         WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3",
+    )
+    .bind(session.as_str())
+    .bind(i64::try_from(from).unwrap_or(i64::MAX))
+    .bind(limit_of(limit))
+    .fetch(connection);
+    let mut records = Vec::new();
+    while let Some(row) = rows.try_next().await.map_err(|e| failed(doing, &e))? {
+        records.push(Record {
+            session: session.clone(),
+            seq: number(&row, 0)?,
+            ts: Timestamp(cell(&row, 1)?),
+            kind: text(&row, 2)?,
+            v: u16::try_from(number(&row, 3)?).unwrap_or(u16::MAX),
+            payload: text(&row, 4)?,
+            hash: text(&row, 5)?,
+        });
+    }
+    Ok(records)
+}
+
+fn meta_of(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
+    Ok(SessionMeta {
+        id: SessionId::new(text(row, 0)?),
+        workspace: text(row, 1)?,
+        title: text(row, 2)?,
+        model: text(row, 3)?,
+        profile: text(row, 4)?,
+        status: text(row, 5)?,
+        created: Timestamp(cell(row, 6)?),
+        updated: Timestamp(cell(row, 7)?),
+        facts: number(row, 8)?,
+        parent: cell::<Option<String>>(row, 9)?.map(SessionId::new),
+    })
+}
+
+pub(super) async fn meta(
+    connection: &mut SqliteConnection,
+    session: &SessionId,
+) -> Result<Option<SessionMeta>, StoreError> {
+    let query = sqlx::query(
+        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
+         FROM sessions WHERE id = $1 AND created IS NOT NULL",
+    );
+    all(connection, query.bind(session.as_str())).await?.first().map(meta_of).transpose()
+}
+
+pub(super) async fn list(
+    connection: &mut SqliteConnection,
+    filter: &SessionFilter,
+) -> Result<Vec<SessionMeta>, StoreError> {
+    let query = sqlx::query(
+        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
+         FROM sessions WHERE created IS NOT NULL AND ($1 IS NULL OR workspace = $1)
+         ORDER BY updated DESC, id DESC LIMIT $2",
+    );
+    let query = query.bind(filter.workspace.clone());
+    let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
+    all(connection, query).await?.iter().map(meta_of).collect()
+}
+
+/// The words as a query of the index: every one must occur, none is an operator.
+fn match_of(words: &str) -> Option<String> {
+    let quoted: Vec<String> = words
+        .split_whitespace()
+        .filter(|word| word.chars().any(char::is_alphanumeric))
+        .map(|word| format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " ")))
+        .collect();
+    (!quoted.is_empty()).then(|| quoted.join(" "))
+}
+
+pub(super) async fn search(
+    connection: &mut SqliteConnection,
+    words: &str,
+    limit: usize,
+) -> Result<Vec<SearchHit>, StoreError> {
+    let Some(words) = match_of(words) else { return Ok(Vec::new()) };
+    let query = sqlx::query(
+        "SELECT p.session, p.seq, snippet(passages_words, 0, '', '', '…', 24)
+         FROM passages_words JOIN passages p ON p.id = passages_words.rowid
+         WHERE passages_words MATCH $1 ORDER BY rank, p.id DESC LIMIT $2",
+    );
+    let rows = all(connection, query.bind(words).bind(limit_of(limit))).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(SearchHit {
+                session: SessionId::new(text(row, 0)?),
+                seq: number(row, 1)?,
+                snippet: text(row, 2)?,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn blob(
+    connection: &mut SqliteConnection,
+    id: &BlobId,
+) -> Result<Arc<[u8]>, StoreError> {
+    let query = sqlx::query("SELECT bytes FROM blobs WHERE id = $1").bind(id.as_str());
+    match all(connection, query).await?.first() {
+        Some(row) => Ok(Arc::from(cell::<&[u8]>(row, 0)?)),
+        None => Err(StoreError::Missing { what: format!("blob {id}") }),
+    }
+}
+
+pub(super) async fn paused(connection: &mut SqliteConnection) -> Result<Option<Pause>, StoreError> {
+    let query = sqlx::query("SELECT value FROM settings WHERE key = 'paused'");
+    match all(connection, query).await?.first() {
+        Some(row) => serde_json::from_str(&text(row, 0)?).map(Some).map_err(|e| {
+            StoreError::Damaged { what: "the kill switch".to_string(), why: e.to_string() }
+        }),
+        None => Ok(None),
+    }
+}
+
+/// The last audit line known to stand in its file.
+pub(super) async fn exported(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let query = sqlx::query("SELECT value FROM settings WHERE key = 'audit_exported'");
+    match all(connection, query).await?.first() {
+        Some(row) => Ok(text(row, 0)?.parse().unwrap_or(0)),
+        None => Ok(0),
+    }
+}
+
+pub(super) async fn audit_count(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let rows = all(connection, sqlx::query("SELECT count(*) FROM audit")).await?;
+    rows.first().map_or(Ok(0), |row| number(row, 0))
+}
+
+/// Audit lines from number `from` to number `to`, at most `limit`.
+pub(super) async fn audit_lines(
+    connection: &mut SqliteConnection,
+    from: u64,
+    to: u64,
+    limit: u64,
+) -> Result<Vec<StoredLine>, StoreError> {
+    let bound = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let query = sqlx::query(statements::AUDIT_RANGE);
+    let query = query.bind(bound(from)).bind(bound(to)).bind(bound(limit));
+    let rows = all(connection, query).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(StoredLine {
+                n: number(row, 0)?,
+                ts: Timestamp(cell(row, 1)?),
+                session: text(row, 2)?,
+                entry: text(row, 3)?,
+                hash: text(row, 4)?,
+                prev: cell::<Option<String>>(row, 5)?.unwrap_or_else(|| GENESIS.to_string()),
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn audit(
+    connection: &mut SqliteConnection,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<AuditLine>, StoreError> {
+    let lines = audit_lines(connection, from, u64::MAX, limit as u64).await?;
+    lines.iter().map(StoredLine::to_line).collect()
+}

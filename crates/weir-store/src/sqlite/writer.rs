@@ -1,0 +1,344 @@
+//! The one thread that writes. Whatever waits when it is free goes into one transaction (group
+//! commit), so a thousand sessions cost one sync, not a thousand.
+//!
+//! A thread of its own rather than a task: commits, the audit file and the copying back of the
+//! write-ahead log block, and the store must work before any runtime does.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use futures::executor::block_on;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::oneshot;
+use weir_core::ids::SessionId;
+use weir_core::record::GENESIS;
+use weir_engine::ports::{Append, Lease, Owner, Pause, StoreError};
+
+use super::append::Pending;
+use super::connect::Place;
+use super::error::failed;
+use super::{read, statements};
+use crate::audit::AuditFolder;
+use crate::owner::{describe, is_alive};
+
+/// Most appends in one transaction.
+pub(super) const GROUP_APPENDS: usize = 1024;
+/// Most bytes of one transaction, the last append excepted.
+const GROUP_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes written since the last time after which an idle writer copies the write-ahead log back.
+const CHECKPOINT_BYTES: usize = 1024 * 1024;
+/// Quiet time after which passages are put into the index.
+const IDLE: Duration = Duration::from_millis(250);
+/// Passages put into the index by one transaction, so that an append never waits long.
+const INDEX_BATCH: i64 = 200;
+
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// What the thread is asked to do.
+pub(super) enum Command {
+    Append(Box<Append>, Answer<()>),
+    Acquire(SessionId, Owner, Answer<Lease>),
+    Release(Lease, Answer<()>),
+    Delete(SessionId, Answer<()>),
+    Paused(Answer<Option<Pause>>),
+    SetPaused(Option<Pause>, Answer<()>),
+    /// Puts every passage into the index.
+    Index(Answer<()>),
+}
+
+/// What the thread has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) appends: AtomicU64,
+    pub(super) transactions: AtomicU64,
+}
+
+pub(super) struct Writer {
+    pub(super) connection: SqliteConnection,
+    pub(super) wal: bool,
+    pub(super) audit: AuditFolder,
+    /// Last audit line that is known to stand in its file, and what the database says of it.
+    pub(super) exported: u64,
+    pub(super) exported_stored: u64,
+    pub(super) counters: Arc<Counters>,
+    /// Bytes written since the write-ahead log was last copied back.
+    pub(super) unchecked_bytes: usize,
+    /// There may be passages outside the index.
+    pub(super) unindexed: bool,
+}
+
+impl Writer {
+    pub(super) fn open(
+        state_dir: &Path,
+        place: &Place,
+        counters: Arc<Counters>,
+    ) -> Result<Writer, StoreError> {
+        Ok(Writer {
+            connection: block_on(place.connect_writer())?,
+            wal: place.wal,
+            audit: AuditFolder::new(state_dir),
+            exported: 0,
+            exported_stored: 0,
+            counters,
+            unchecked_bytes: 0,
+            unindexed: false,
+        })
+    }
+
+    /// Serves until every sender is gone.
+    pub(super) fn run(mut self, commands: &Receiver<Command>) {
+        let mut held: Option<Command> = None;
+        loop {
+            let command = match held.take() {
+                Some(command) => command,
+                None => match self.next(commands) {
+                    Some(command) => command,
+                    None => break,
+                },
+            };
+            if let Command::Append(append, answer) = command {
+                held = self.gather(Pending::new(*append, answer), commands);
+            } else {
+                self.serve(command);
+            }
+        }
+        self.finish();
+    }
+
+    /// The next command; meanwhile, when there is none, the work that can wait.
+    fn next(&mut self, commands: &Receiver<Command>) -> Option<Command> {
+        match commands.try_recv() {
+            Ok(command) => return Some(command),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        if self.wal && self.unchecked_bytes >= CHECKPOINT_BYTES {
+            self.unchecked_bytes = 0;
+            self.quietly("PRAGMA wal_checkpoint(PASSIVE)");
+        }
+        while self.unindexed {
+            match commands.recv_timeout(IDLE) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                // It will be tried again by the next search; appends matter more than the index.
+                Err(RecvTimeoutError::Timeout) => {
+                    self.unindexed = self.index_some().unwrap_or(false);
+                }
+            }
+        }
+        commands.recv().ok()
+    }
+
+    /// Takes what else waits to be appended and commits it together. Returns the command that came
+    /// after.
+    fn gather(&mut self, first: Pending, commands: &Receiver<Command>) -> Option<Command> {
+        let mut bytes = first.bytes;
+        let mut group = vec![first];
+        let mut next = None;
+        while group.len() < GROUP_APPENDS && bytes < GROUP_BYTES {
+            match commands.try_recv() {
+                Ok(Command::Append(append, answer)) => {
+                    let pending = Pending::new(*append, answer);
+                    bytes += pending.bytes;
+                    group.push(pending);
+                }
+                Ok(other) => {
+                    next = Some(other);
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        self.unchecked_bytes += bytes;
+        self.append_group(group);
+        next
+    }
+
+    /// Everything but appends. Nobody waiting for an answer is no error.
+    fn serve(&mut self, command: Command) {
+        match command {
+            Command::Append(append, answer) => {
+                self.append_group(vec![Pending::new(*append, answer)]);
+            }
+            Command::Acquire(session, owner, answer) => {
+                let _ = answer.send(self.unsynced(|me| me.acquire(&session, &owner)));
+            }
+            Command::Release(lease, answer) => {
+                let _ = answer.send(self.unsynced(|me| me.release(&lease)));
+            }
+            Command::Delete(session, answer) => {
+                let _ = answer.send(self.delete(&session));
+            }
+            Command::Paused(answer) => {
+                let _ = answer.send(block_on(read::paused(&mut self.connection)));
+            }
+            Command::SetPaused(pause, answer) => {
+                let _ = answer.send(self.set_paused(pause.as_ref()));
+            }
+            Command::Index(answer) => {
+                let _ = answer.send(self.index_all());
+            }
+        }
+    }
+
+    /// Runs a transaction that need not survive a power cut: leases end with the boot anyway. In a
+    /// rollback journal that would not be safe for the rest of the file, so there it is synced.
+    fn unsynced<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.wal {
+            self.quietly("PRAGMA synchronous = NORMAL");
+        }
+        let result = self.in_transaction("writing the lease", work);
+        if self.wal {
+            self.execute("going back to full syncs", "PRAGMA synchronous = FULL")?;
+        }
+        result
+    }
+
+    fn in_transaction<T>(
+        &mut self,
+        doing: &str,
+        work: impl FnOnce(&mut Writer) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.execute(doing, "BEGIN IMMEDIATE")?;
+        let result = work(self).and_then(|value| {
+            self.execute(doing, "COMMIT")?;
+            Ok(value)
+        });
+        if result.is_err() {
+            self.roll_back();
+        }
+        result
+    }
+
+    fn acquire(&mut self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        let doing = "taking the lease of a session";
+        let query = sqlx::query(statements::LEASE).bind(session.as_str());
+        let row = block_on(query.fetch_optional(&mut self.connection));
+        let holder = match row.map_err(|e| failed(doing, &e))? {
+            Some(row) => read::owner_of(&row, 1)?,
+            None => None,
+        };
+        if let Some(holder) = holder.filter(is_alive) {
+            return Err(StoreError::Held { session: session.clone(), holder: describe(&holder) });
+        }
+        let query = sqlx::query(statements::ACQUIRE)
+            .bind(session.as_str())
+            .bind(i64::from(owner.pid))
+            .bind(owner.started.cast_signed())
+            .bind(owner.host.as_str())
+            .bind(owner.label.as_str())
+            .bind(GENESIS);
+        let row = block_on(query.fetch_one(&mut self.connection)).map_err(|e| failed(doing, &e))?;
+        Ok(Lease { session: session.clone(), epoch: read::number(&row, 0)? })
+    }
+
+    fn release(&mut self, lease: &Lease) -> Result<(), StoreError> {
+        let query = sqlx::query(statements::RELEASE)
+            .bind(lease.session.as_str())
+            .bind(lease.epoch.cast_signed());
+        block_on(query.execute(&mut self.connection))
+            .map(drop)
+            .map_err(|e| failed("giving back the lease of a session", &e))
+    }
+
+    fn delete(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        let doing = "deleting a session";
+        // What was deleted shall not be readable in free pages or in the log either.
+        self.quietly("PRAGMA secure_delete = ON");
+        let result = self.in_transaction(doing, |me| {
+            let query = sqlx::query(statements::LEASE).bind(session.as_str());
+            let row = block_on(query.fetch_optional(&mut me.connection));
+            let facts = match row.map_err(|e| failed(doing, &e))? {
+                Some(row) => read::number(&row, 5)?,
+                None => 0,
+            };
+            if facts == 0 {
+                return Err(StoreError::Missing { what: format!("session {session}") });
+            }
+            let query = sqlx::query(statements::DELETE).bind(session.as_str()).bind(GENESIS);
+            block_on(query.execute(&mut me.connection)).map(drop).map_err(|e| failed(doing, &e))
+        });
+        self.quietly("PRAGMA secure_delete = OFF");
+        if result.is_ok() && self.wal {
+            self.quietly("PRAGMA wal_checkpoint(TRUNCATE)");
+        }
+        result
+    }
+
+    fn set_paused(&mut self, pause: Option<&Pause>) -> Result<(), StoreError> {
+        let doing = "setting the kill switch";
+        let text = pause
+            .map(serde_json::to_string)
+            .transpose()
+            .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })?;
+        let query = match &text {
+            Some(text) => sqlx::query(
+                "INSERT INTO settings (key, value) VALUES ('paused', $1)
+                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            )
+            .bind(text.as_str()),
+            None => sqlx::query("DELETE FROM settings WHERE key = 'paused'"),
+        };
+        block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(doing, &e))
+    }
+
+    fn index_all(&mut self) -> Result<(), StoreError> {
+        while self.index_some()? {}
+        self.unindexed = false;
+        Ok(())
+    }
+
+    /// Indexes some passages and says whether there are more.
+    fn index_some(&mut self) -> Result<bool, StoreError> {
+        let doing = "indexing passages";
+        self.in_transaction(doing, |me| {
+            let query = sqlx::query(statements::INDEX).bind(INDEX_BATCH);
+            let rows = block_on(query.fetch_all(&mut me.connection));
+            match rows.map_err(|e| failed(doing, &e))?.first() {
+                Some(row) => Ok(row.try_get::<i64, _>(0).map_err(|e| failed(doing, &e))? > 0),
+                None => Ok(false),
+            }
+        })
+    }
+
+    pub(super) fn execute(&mut self, doing: &str, sql: &'static str) -> Result<(), StoreError> {
+        // With arguments, even none, the statement is prepared once and kept.
+        let query = sqlx::query(sql);
+        block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(doing, &e))
+    }
+
+    /// Runs what may fail without harm; a real fault shows in the next transaction.
+    fn quietly(&mut self, sql: &'static str) {
+        if let Err(error) = self.execute("housekeeping", sql) {
+            tracing::debug!(%error, sql, "housekeeping of the database failed");
+        }
+    }
+
+    pub(super) fn roll_back(&mut self) {
+        // SQLite has already rolled back after some errors; then there is nothing to do.
+        let _ = block_on(sqlx::query("ROLLBACK").execute(&mut self.connection));
+    }
+
+    /// Notes how far the audit files are, so that nothing of them can vanish unnoticed, and closes.
+    fn finish(mut self) {
+        if self.exported > self.exported_stored {
+            let exported = self.exported.to_string();
+            let query = sqlx::query(*statements::EXPORTED_ONE)
+                .bind("audit_exported")
+                .bind(exported.as_str());
+            if let Err(error) = block_on(query.execute(&mut self.connection)) {
+                tracing::debug!(%error, "the audit mark was not written");
+            }
+        }
+        if let Err(error) = block_on(sqlx::Connection::close(self.connection)) {
+            tracing::debug!(%error, "the database did not close cleanly");
+        }
+    }
+}

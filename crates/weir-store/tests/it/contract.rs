@@ -1,0 +1,362 @@
+//! The contract of a store (D1), run against each of them. Another store is one line in
+//! `every_store!`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_core::ids::SessionId;
+use weir_core::record::{GENESIS, verify_chain};
+use weir_engine::ports::{Pause, SessionFilter, Store, StoreError};
+use weir_store::this_process;
+
+use crate::support::{NOON, Scribe, blob_id, dead_owner};
+
+/// A store with what must live as long as it.
+pub(crate) struct Place {
+    pub(crate) store: Arc<dyn Store>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+fn memory() -> Place {
+    Place { store: weir_store::open("memory:").expect("memory is there"), _folder: None }
+}
+
+fn sqlite() -> Place {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let location = format!("sqlite:{}", folder.path().join("state").display());
+    Place { store: weir_store::open(&location).expect("a new store"), _folder: Some(folder) }
+}
+
+fn sqlite_on_a_network_disk() -> Place {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = weir_store::SqliteOptions { safe_journal: true, ..Default::default() };
+    let store = weir_store::SqliteStore::open_with(folder.path(), &options).expect("a new store");
+    Place { store: Arc::new(store), _folder: Some(folder) }
+}
+
+macro_rules! every_store {
+    ($($name:ident)*) => {
+        mod memory { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name(&*super::memory().store).await; }
+        )* }
+        mod sqlite { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name(&*super::sqlite().store).await; }
+        )* }
+        mod sqlite_on_a_network_disk { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name(&*super::sqlite_on_a_network_disk().store).await; }
+        )* }
+    };
+}
+
+every_store! {
+    d2_facts_come_back_as_they_were_written
+    d2_an_empty_journal_reads_as_nothing
+    d2_a_living_owner_keeps_the_lease
+    d2_a_dead_owner_loses_the_lease_and_its_appends_fail
+    d2_a_lease_given_back_is_void
+    d2_an_append_at_another_place_is_a_conflict
+    d2_an_append_that_breaks_the_chain_is_refused_whole
+    d2_a_thousand_appends_at_once_all_count
+    d2_one_bad_append_does_not_fail_its_neighbours
+    d3_facts_blobs_texts_and_audit_are_one_transaction
+    d9_delete_removes_what_only_that_session_had
+    d9_a_deleted_session_begins_anew_and_its_old_writer_stops
+    g10_audit_lines_are_chained_over_all_sessions
+    l14_pause_holds_and_is_announced
+    lists_are_filtered_and_newest_first
+    search_finds_passages_with_all_words
+    large_and_odd_contents_survive
+}
+
+async fn d2_facts_come_back_as_they_were_written(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let mut written = Vec::new();
+    for count in [1, 3, 8, 9, 130, 0] {
+        written.extend(scribe.records(count));
+        scribe.write(store, count).await;
+    }
+    let session = &scribe.lease.session;
+    assert_eq!(store.read(session, 1, usize::MAX).await.expect("readable"), written);
+    assert_eq!(store.read(session, 5, 3).await.expect("readable"), written[4..7]);
+    assert_eq!(store.read(session, 152, 9).await.expect("readable"), []);
+    assert_eq!(verify_chain(GENESIS, 1, &written), Ok(scribe.last.clone()));
+    assert_eq!(store.meta(session).await.expect("readable"), Some(scribe.meta(151)));
+}
+
+async fn d2_an_empty_journal_reads_as_nothing(store: &dyn Store) {
+    let session = SessionId::new("nobody");
+    assert_eq!(store.read(&session, 1, 10).await.expect("readable"), []);
+    assert_eq!(store.meta(&session).await.expect("readable"), None);
+    store.acquire(&session, &this_process("test")).await.expect("free");
+    assert_eq!(store.meta(&session).await.expect("readable"), None);
+    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable"), []);
+    let missing = store.delete(&session).await.expect_err("nothing to delete");
+    assert_eq!(missing.to_string(), "session nobody does not exist in this store");
+    assert!(matches!(store.blob(&blob_id(b"x")).await, Err(StoreError::Missing { .. })));
+}
+
+async fn d2_a_living_owner_keeps_the_lease(store: &dyn Store) {
+    let scribe = Scribe::new(store, "one").await;
+    let session = scribe.lease.session.clone();
+    let held = store.acquire(&session, &this_process("other")).await.expect_err("held");
+    let holder = format!("process {} (test)", std::process::id());
+    assert_eq!(held.to_string(), format!("session one is being written by {holder}"));
+    store.release(&scribe.lease).await.expect("given back");
+    store.release(&scribe.lease).await.expect("twice is no error");
+    let lease = store.acquire(&session, &this_process("other")).await.expect("free again");
+    assert!(lease.epoch > scribe.lease.epoch);
+}
+
+async fn d2_a_dead_owner_loses_the_lease_and_its_appends_fail(store: &dyn Store) {
+    let session = SessionId::new("one");
+    let stale = store.acquire(&session, &dead_owner("gone")).await.expect("free");
+    let mut scribe = Scribe::new(store, "one").await;
+    scribe.write(store, 1).await;
+    let mut late = scribe.next(1);
+    late.lease = stale.clone();
+    let error = store.append(late).await.expect_err("stale");
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+    store.release(&stale).await.expect("giving back what was lost is no error");
+    scribe.write(store, 1).await;
+    assert_eq!(store.read(&session, 1, 9).await.expect("readable").len(), 2);
+}
+
+async fn d2_a_lease_given_back_is_void(store: &dyn Store) {
+    let scribe = Scribe::new(store, "one").await;
+    store.release(&scribe.lease).await.expect("given back");
+    let error = store.append(scribe.next(1)).await.expect_err("nobody holds the lease");
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable"), []);
+}
+
+async fn d2_an_append_at_another_place_is_a_conflict(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let again = scribe.next(2);
+    scribe.write(store, 2).await;
+    let error = store.append(again).await.expect_err("that place is taken");
+    assert_eq!(error.to_string(), "journal of one is at 2, not at 0");
+    scribe.facts = 5;
+    let error = store.append(scribe.next(1)).await.expect_err("a gap");
+    assert!(matches!(error, StoreError::Conflict { found: 2, .. }), "{error}");
+    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable").len(), 2);
+}
+
+async fn d2_an_append_that_breaks_the_chain_is_refused_whole(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    scribe.write(store, 1).await;
+    let mut changed = scribe.next(2);
+    changed.records[0].payload.push(' ');
+    let mut gap = scribe.next(3);
+    gap.records.remove(1);
+    let mut foreign = scribe.next(2);
+    foreign.records[1].session = SessionId::new("two");
+    for append in [changed, gap, foreign] {
+        let error = store.append(append).await.expect_err("broken");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    }
+    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable").len(), 1);
+    scribe.write(store, 1).await;
+}
+
+async fn d2_a_thousand_appends_at_once_all_count(store: &dyn Store) {
+    let mut scribes = Vec::new();
+    for n in 0..1000 {
+        scribes.push(Scribe::new(store, &format!("s{n}")).await);
+    }
+    let appends = scribes.iter().map(|scribe| store.append(scribe.next_audited("all")));
+    for result in futures::future::join_all(appends).await {
+        result.expect("each of them fits");
+    }
+    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 1000);
+    assert_eq!(store.audit(1, 2000).await.expect("readable").len(), 1000);
+}
+
+async fn d2_one_bad_append_does_not_fail_its_neighbours(store: &dyn Store) {
+    let mut scribes = Vec::new();
+    for n in 0..30 {
+        scribes.push(Scribe::new(store, &format!("s{n}")).await);
+    }
+    let appends = scribes.iter().enumerate().map(|(n, scribe)| {
+        let mut append = scribe.next(2);
+        match n % 3 {
+            1 => append.expected = 7,
+            2 => append.lease.epoch += 1,
+            _ => {}
+        }
+        store.append(append)
+    });
+    for (n, result) in futures::future::join_all(appends).await.into_iter().enumerate() {
+        match n % 3 {
+            0 => result.expect("this one fits"),
+            1 => assert!(matches!(result, Err(StoreError::Conflict { .. })), "{n}: {result:?}"),
+            _ => assert!(matches!(result, Err(StoreError::Held { .. })), "{n}: {result:?}"),
+        }
+    }
+    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 10);
+}
+
+async fn d3_facts_blobs_texts_and_audit_are_one_transaction(store: &dyn Store) {
+    let scribe = Scribe::new(store, "one").await;
+    let mut append = scribe.next(2);
+    append.blobs = vec![(blob_id(b"picture"), Arc::from(&b"picture"[..]))];
+    append.texts = vec![(1, "warp and weft".into())];
+    append.audit = vec![scribe.audit_entry(1, "never")];
+    append.expected = 1;
+    store.append(append).await.expect_err("wrong place");
+    assert!(store.blob(&blob_id(b"picture")).await.is_err());
+    assert_eq!(store.search("weft", 9).await.expect("readable"), []);
+    assert_eq!(store.audit(1, 9).await.expect("readable"), []);
+    assert_eq!(store.meta(&scribe.lease.session).await.expect("readable"), None);
+}
+
+async fn d9_delete_removes_what_only_that_session_had(store: &dyn Store) {
+    let mut one = Scribe::new(store, "one").await;
+    let mut two = Scribe::new(store, "two").await;
+    let shared = one.write_blob(store, b"both").await;
+    two.write_blob(store, b"both").await;
+    let own = one.write_blob(store, b"mine").await;
+    one.write_text(store, "heddle and shuttle").await;
+    two.write_text(store, "shuttle only").await;
+    one.write_audited(store, "stays").await;
+    assert_eq!(store.search("shuttle", 9).await.expect("readable").len(), 2);
+    one.write_text(store, "shuttle not yet indexed").await;
+
+    store.delete(&one.lease.session).await.expect("it exists");
+
+    assert_eq!(store.read(&one.lease.session, 1, 9).await.expect("readable"), []);
+    assert_eq!(store.meta(&one.lease.session).await.expect("readable"), None);
+    assert!(matches!(store.blob(&own).await, Err(StoreError::Missing { .. })));
+    assert_eq!(&*store.blob(&shared).await.expect("two still has it"), b"both");
+    let hits = store.search("shuttle", 9).await.expect("readable");
+    assert_eq!(hits.iter().map(|hit| hit.session.as_str()).collect::<Vec<_>>(), ["two"]);
+    assert_eq!(store.search("heddle", 9).await.expect("readable"), []);
+    assert_eq!(store.audit(1, 9).await.expect("readable").len(), 1, "audit lines stay");
+    store.delete(&two.lease.session).await.expect("it exists");
+    assert!(matches!(store.blob(&shared).await, Err(StoreError::Missing { .. })));
+}
+
+async fn d9_a_deleted_session_begins_anew_and_its_old_writer_stops(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    scribe.write(store, 3).await;
+    store.delete(&scribe.lease.session).await.expect("it exists");
+    let error = store.append(scribe.next(1)).await.expect_err("deleted meanwhile");
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+    let mut anew = Scribe::new(store, "one").await;
+    assert!(anew.lease.epoch > scribe.lease.epoch + 1);
+    anew.write(store, 2).await;
+    let error = store.append(scribe.next(1)).await.expect_err("still void");
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+}
+
+async fn g10_audit_lines_are_chained_over_all_sessions(store: &dyn Store) {
+    let mut one = Scribe::new(store, "one").await;
+    let mut two = Scribe::new(store, "two").await;
+    one.write_audited(store, "first").await;
+    two.write_audited(store, "second").await;
+    one.write(store, 2).await;
+    let mut append = one.next(6);
+    append.audit = (4..=9).map(|seq| one.audit_entry(seq, "many")).collect();
+    store.append(append).await.expect("fits");
+    let lines = store.audit(1, 100).await.expect("readable");
+    assert_eq!(lines.iter().map(|line| line.n).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(lines[1].entry, two.audit_entry(1, "second"));
+    assert_eq!(store.audit(7, 1).await.expect("readable"), lines[6..7]);
+    let mut before = GENESIS.to_string();
+    for line in lines {
+        let entry = serde_json::to_string(&line.entry).expect("it was text");
+        let expected =
+            weir_core::record::sha256_hex(format!("{before}\n{}\n{entry}", line.n).as_bytes());
+        assert_eq!(line.hash, expected, "line {}", line.n);
+        before = line.hash;
+    }
+}
+
+async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
+    assert_eq!(store.paused().await.expect("readable"), None);
+    let pause = Pause {
+        since: weir_core::ids::Timestamp(NOON),
+        by: "ada".into(),
+        reason: "\"stop\"".into(),
+    };
+    for wanted in [Some(pause), None] {
+        let told = async {
+            // Several sessions of one process wait; all hear of it.
+            tokio::join!(store.pause_changed(), store.pause_changed());
+        };
+        let change = async {
+            // The waiters come first in `join!`: they are watching now.
+            store.set_paused(wanted.clone()).await.expect("writable");
+        };
+        let both = async { tokio::join!(told, change) };
+        tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
+        assert_eq!(store.paused().await.expect("readable"), wanted);
+    }
+}
+
+async fn lists_are_filtered_and_newest_first(store: &dyn Store) {
+    for (n, workspace) in ["/a", "/b", "/a"].into_iter().enumerate() {
+        let scribe = Scribe::new(store, &format!("s{n}")).await;
+        let mut append = scribe.next(n as u64 + 1);
+        append.meta.workspace = workspace.into();
+        append.meta.parent = (n == 2).then(|| SessionId::new("s0"));
+        store.append(append).await.expect("fits");
+    }
+    let ids = async |filter: SessionFilter| -> Vec<String> {
+        let found = store.list(&filter).await.expect("readable");
+        found.into_iter().map(|meta| meta.id.to_string()).collect()
+    };
+    assert_eq!(ids(SessionFilter::default()).await, ["s2", "s1", "s0"]);
+    let here = SessionFilter { workspace: Some("/a".into()), limit: None };
+    assert_eq!(ids(here).await, ["s2", "s0"]);
+    assert_eq!(ids(SessionFilter { workspace: None, limit: Some(1) }).await, ["s2"]);
+    let third = store.meta(&SessionId::new("s2")).await.expect("readable").expect("written");
+    assert_eq!((third.parent, third.facts), (Some(SessionId::new("s0")), 3));
+}
+
+async fn search_finds_passages_with_all_words(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    scribe.write_text(store, "The quick brown fox").await;
+    scribe.write_text(store, "A lazy brown dog, ÜBER all").await;
+    for n in 0..450 {
+        scribe.write_text(store, &format!("filler{n}")).await;
+    }
+    let found = async |words: &str| -> Vec<u64> {
+        let hits = store.search(words, 9).await.expect("readable");
+        hits.iter().map(|hit| hit.seq).collect()
+    };
+    let mut brown = found("brown").await;
+    brown.sort_unstable();
+    assert_eq!(brown, [1, 2]);
+    assert_eq!(found("Brown FOX").await, [1]);
+    assert_eq!(found("über").await, [2]);
+    assert_eq!(found("filler449").await, [452], "indexed in batches");
+    for nothing in ["fox dog", "", "  ", "\"", "* -", "missing"] {
+        assert_eq!(found(nothing).await, [0; 0], "{nothing:?}");
+    }
+    assert_eq!(found("fox OR dog").await, [0; 0], "words are words, not operators");
+    let hits = store.search("lazy", 1).await.expect("readable");
+    assert!(hits[0].snippet.contains("lazy brown"), "{:?}", hits[0]);
+}
+
+async fn large_and_odd_contents_survive(store: &dyn Store) {
+    let scribe = Scribe::new(store, "sé ssion/'\"$1;--").await;
+    let mut append = scribe.next(2);
+    append.records = append.records[..1].to_vec();
+    append.records[0].payload = format!("{{\"text\":\"{}\"}}", "x".repeat(3_000_000));
+    append.records[0].hash = append.records[0].hash_after(GENESIS);
+    let bytes: Arc<[u8]> = (0..2_000_000_u32).map(|n| (n % 251) as u8).collect();
+    append.blobs = vec![(blob_id(&bytes), Arc::clone(&bytes)), (blob_id(b""), Arc::from([]))];
+    append.texts = vec![(1, "odd \u{0} text".into())];
+    append.meta.title = "a \u{0} b".into();
+    append.meta.facts = 1;
+    store.append(append.clone()).await.expect("fits");
+    let session = &scribe.lease.session;
+    assert_eq!(store.read(session, 1, 9).await.expect("readable"), append.records);
+    assert_eq!(store.blob(&blob_id(&bytes)).await.expect("there"), bytes);
+    assert_eq!(store.blob(&blob_id(b"")).await.expect("there").len(), 0);
+    let meta = store.meta(session).await.expect("readable").expect("written");
+    assert_eq!(meta.title, "a \u{0} b");
+}

@@ -1,0 +1,278 @@
+//! What only a file can get wrong: power, space, permissions, other processes, damage (D9).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use weir_engine::ports::{Store, StoreError};
+use weir_store::{SqliteOptions, SqliteStore, this_process};
+
+use crate::support::Scribe;
+
+fn store_in(folder: &Path) -> SqliteStore {
+    SqliteStore::open(folder).expect("the folder is ours")
+}
+
+#[tokio::test]
+async fn c5_database_and_folder_are_private() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let state = folder.path().join("deep/state");
+    let store = store_in(&state);
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write_audited(&store, "x").await;
+    let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+    assert_eq!(mode(&state), 0o700);
+    for file in ["weir.db", "weir.db-wal", "weir.db-shm", "audit/2026-01-02.jsonl"] {
+        assert_eq!(mode(&state.join(file)), 0o600, "{file}");
+    }
+    assert_eq!(mode(&state.join("audit")), 0o700);
+}
+
+#[tokio::test]
+async fn d1_facts_survive_closing_and_a_copy_taken_while_open() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let state = folder.path().join("state");
+    let store = store_in(&state);
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write(&store, 5).await;
+    // What a power cut leaves: the files as they are on the disk now.
+    let torn = folder.path().join("torn");
+    fs::create_dir(&torn).expect("a new folder");
+    for file in ["weir.db", "weir.db-wal"] {
+        fs::copy(state.join(file), torn.join(file)).expect("it can be read");
+    }
+    drop(store);
+    for place in [&state, &torn] {
+        let store = store_in(place);
+        let session = &scribe.lease.session;
+        assert_eq!(store.read(session, 1, 9).await.expect("readable").len(), 5);
+        let meta = store.meta(session).await.expect("readable");
+        assert_eq!(meta, Some(scribe.meta(5)));
+        store.check().await.expect("whole");
+    }
+}
+
+#[tokio::test]
+async fn d2_a_torn_log_keeps_whole_transactions_only() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let state = folder.path().join("state");
+    let store = store_in(&state);
+    let mut scribe = Scribe::new(&store, "one").await;
+    let mut acknowledged = Vec::new();
+    for facts in 1..=6 {
+        scribe.write(&store, 2).await;
+        let length = fs::metadata(state.join("weir.db-wal")).expect("it exists").len();
+        acknowledged.push((facts * 2, length));
+    }
+    let log = fs::read(state.join("weir.db-wal")).expect("readable");
+    let end = acknowledged.last().expect("six of them").1;
+    for cut in (0..end).step_by(1531).chain([end]) {
+        let torn = tempfile::tempdir().expect("a temporary folder");
+        fs::copy(state.join("weir.db"), torn.path().join("weir.db")).expect("readable");
+        let cut_log = &log[..usize::try_from(cut).expect("small")];
+        fs::write(torn.path().join("weir.db-wal"), cut_log).expect("writable");
+        let store = store_in(torn.path());
+        let found = store.read(&scribe.lease.session, 1, 99).await.expect("readable");
+        let least = acknowledged.iter().filter(|(_, length)| *length <= cut).map(|(n, _)| *n).max();
+        let found_count = found.len() as u64;
+        assert!(found_count >= least.unwrap_or(0), "{found_count} facts after {cut} bytes");
+        assert_eq!(found_count % 2, 0, "half an append after {cut} bytes");
+        let meta = store.meta(&scribe.lease.session).await.expect("readable");
+        assert_eq!(meta.map_or(0, |meta| meta.facts), found_count);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d2_group_commit_needs_far_fewer_transactions_than_appends() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribes = Vec::new();
+    for n in 0..1000 {
+        scribes.push(Scribe::new(&store, &format!("s{n}")).await);
+    }
+    let before = store.stats();
+    let appends = scribes.iter().map(|scribe| store.append(scribe.next(1)));
+    for result in futures::future::join_all(appends).await {
+        result.expect("each of them fits");
+    }
+    let after = store.stats();
+    assert_eq!(after.appends - before.appends, 1000);
+    let transactions = after.transactions - before.transactions;
+    assert!(transactions < 100, "{transactions} transactions for 1,000 appends");
+}
+
+#[tokio::test]
+async fn d2_two_stores_on_one_folder_share_leases_and_audit() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (left, right) = (store_in(folder.path()), store_in(folder.path()));
+    let mut one = Scribe::new(&left, "one").await;
+    let held = right.acquire(&one.lease.session, &this_process("test")).await;
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+    let mut two = Scribe::new(&right, "two").await;
+    for _ in 0..5 {
+        one.write_audited(&left, "left").await;
+        two.write_audited(&right, "right").await;
+    }
+    assert_eq!(left.read(&two.lease.session, 1, 99).await.expect("readable").len(), 5);
+    drop((left, right));
+    let report = weir_store::verify_audit(folder.path()).expect("readable");
+    assert_eq!((report.lines, report.file_lines, report.fault), (10, 10, None));
+}
+
+#[tokio::test]
+async fn l14_another_store_on_the_folder_hears_of_a_pause() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (left, right) = (store_in(folder.path()), store_in(folder.path()));
+    let pause = weir_engine::ports::Pause {
+        since: weir_core::ids::Timestamp(1),
+        by: "ada".into(),
+        reason: String::new(),
+    };
+    let change = async { left.set_paused(Some(pause.clone())).await.expect("writable") };
+    let both = async { tokio::join!(right.pause_changed(), change) };
+    tokio::time::timeout(std::time::Duration::from_secs(20), both).await.expect("announced");
+    assert_eq!(right.paused().await.expect("readable"), Some(pause.clone()));
+    drop((left, right));
+    let later = store_in(folder.path());
+    assert_eq!(later.paused().await.expect("readable"), Some(pause), "it holds across restarts");
+}
+
+#[tokio::test]
+async fn d9_a_full_disk_is_said_and_nothing_acknowledged_is_lost() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = SqliteOptions { max_pages: Some(60), ..Default::default() };
+    let store = SqliteStore::open_with(folder.path(), &options).expect("the folder is ours");
+    let mut scribe = Scribe::new(&store, "one").await;
+    let error = loop {
+        let append = scribe.next(50);
+        match store.append(append.clone()).await {
+            Ok(()) => scribe.wrote(&append),
+            Err(error) => break error,
+        }
+        assert!(scribe.facts < 100_000, "60 pages cannot hold that");
+    };
+    assert!(matches!(error, StoreError::Io { .. }), "{error}");
+    assert!(error.to_string().contains("free some space"), "{error}");
+    assert!(scribe.facts > 0);
+    let kept = store.read(&scribe.lease.session, 1, 100_000).await.expect("readable");
+    assert_eq!(kept.len() as u64, scribe.facts);
+    assert_eq!(kept.last().map(|record| record.hash.clone()), Some(scribe.last.clone()));
+}
+
+#[tokio::test]
+async fn d9_one_append_too_large_fails_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = SqliteOptions { max_pages: Some(200), ..Default::default() };
+    let store = SqliteStore::open_with(folder.path(), &options).expect("the folder is ours");
+    let (one, two) = (Scribe::new(&store, "one").await, Scribe::new(&store, "two").await);
+    let mut large = one.next(1);
+    large.texts = vec![(1, "x".repeat(3_000_000))];
+    let (large, small) = tokio::join!(store.append(large), store.append(two.next(1)));
+    assert!(matches!(large, Err(StoreError::Io { .. })), "{large:?}");
+    small.expect("it has nothing to do with the large one");
+}
+
+#[tokio::test]
+async fn d9_a_damaged_page_is_named_as_damage() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    for _ in 0..40 {
+        scribe.write(&store, 20).await;
+    }
+    drop(store);
+    let database = folder.path().join("weir.db");
+    let mut bytes = fs::read(&database).expect("readable");
+    // Everything but the first pages, where the schema stands.
+    for at in (40 * 4096..bytes.len()).step_by(7) {
+        bytes[at] ^= 0xff;
+    }
+    fs::write(&database, &bytes).expect("writable");
+    let store = store_in(folder.path());
+    let error = store.read(&scribe.lease.session, 1, 10_000).await.expect_err("damaged");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    let error = store.check().await.expect_err("damaged");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn d9_what_is_no_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let database = folder.path().join("weir.db");
+    let text = "my diary, not a database. ".repeat(200);
+    fs::write(&database, &text).expect("writable");
+    let error = SqliteStore::open(folder.path()).map(drop).expect_err("no database");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert_eq!(fs::read_to_string(&database).expect("readable"), text);
+}
+
+#[tokio::test]
+async fn d1_a_newer_schema_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    drop(store_in(folder.path()));
+    let database = folder.path().join("weir.db");
+    let mut bytes = fs::read(&database).expect("readable");
+    // The header keeps `user_version` at byte 60, big-endian.
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    fs::write(&database, bytes).expect("writable");
+    let error = SqliteStore::open(folder.path()).map(drop).expect_err("too new");
+    assert!(error.to_string().contains("newer Weir (schema 99"), "{error}");
+}
+
+#[tokio::test]
+async fn d9_a_place_that_cannot_be_written_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "x").expect("writable");
+    let error = SqliteStore::open(&file.join("state")).map(drop).expect_err("not a folder");
+    assert!(matches!(error, StoreError::Io { .. }), "{error}");
+    for (location, says) in [
+        ("postgres://db/weir", "comes with the server"),
+        ("sqlite:", "name the folder"),
+        ("redis://x", "unknown kind of store"),
+        ("", "unknown kind of store"),
+    ] {
+        let error = weir_store::open(location).map(drop).expect_err("no such store");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d9_backup_while_running_is_complete_and_private() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(&folder.path().join("state"));
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write(&store, 20).await;
+    let copy = folder.path().join("copy/weir.db");
+    fs::create_dir(folder.path().join("copy")).expect("a new folder");
+    let more = scribe.next(3);
+    let (backup, append) = tokio::join!(store.backup(&copy), store.append(more));
+    backup.expect("there is space");
+    append.expect("it fits");
+    assert_eq!(fs::metadata(&copy).expect("it exists").permissions().mode() & 0o777, 0o600);
+    let error = store.backup(&copy).await.expect_err("it exists");
+    assert!(error.to_string().contains("exists already"), "{error}");
+    let restored = store_in(&folder.path().join("copy"));
+    let facts = restored.read(&scribe.lease.session, 1, 99).await.expect("readable").len();
+    assert!(facts == 20 || facts == 23, "{facts} facts");
+}
+
+#[tokio::test]
+async fn d9_deleted_text_is_gone_from_the_files() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write_text(&store, "xyzzysecret in a passage").await;
+    scribe.write_blob(&store, b"xyzzysecret in a blob").await;
+    store.search("xyzzysecret", 1).await.expect("indexed");
+    store.delete(&scribe.lease.session).await.expect("it exists");
+    drop(store);
+    for entry in fs::read_dir(folder.path()).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_file() {
+            let bytes = fs::read(&path).expect("readable");
+            let found = bytes.windows(11).any(|window| window == b"xyzzysecret");
+            assert!(!found, "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `ask_followup_question`: puts a question to the person and waits for the answer.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{Control, EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::text;
+
+const OPTIONS_MAX: usize = 10;
+
+pub(crate) struct AskFollowupQuestion;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The question.
+    question: String,
+    /// Answers to choose from, at most 10; a free answer is always possible.
+    #[serde(default)]
+    options: Vec<String>,
+    /// Several options may be chosen.
+    #[serde(default)]
+    multiple: bool,
+}
+
+#[async_trait]
+impl Act for AskFollowupQuestion {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>(
+                "ask_followup_question",
+                Group::Agent,
+                "Asks the person a question and waits. Only for what you cannot find out and cannot \
+                 reasonably decide yourself.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, _: &ToolContext) -> Plan {
+        let summary = format!("Ask: {}", text::one_line(&input.question, 120));
+        if input.question.trim().is_empty() {
+            return nothing(summary).failing("question is empty; say what you want to know");
+        }
+        if input.options.len() > OPTIONS_MAX {
+            return nothing(summary).failing(format!(
+                "there are {} options; give at most {OPTIONS_MAX}",
+                input.options.len()
+            ));
+        }
+        let control = Some(Control::Ask {
+            text: input.question,
+            options: input.options,
+            multiple: input.multiple,
+        });
+        Plan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
+    }
+
+    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
+        Raw::ok("The question was put to the person")
+    }
+}

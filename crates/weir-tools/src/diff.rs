@@ -1,0 +1,124 @@
+//! Unified diffs for people and models, bounded in time and size.
+//!
+//! Applying diffs is not here: see `patch`.
+
+use std::fmt::Write as _;
+
+use similar::TextDiff;
+
+use crate::text;
+
+/// Most bytes of diff text per file.
+const DIFF_BYTES_MAX: usize = 100_000;
+/// Most differing lines for which the smallest difference is sought; beyond that, all old lines are
+/// shown as removed and all new ones as added.
+const DIFF_LINES_MAX: usize = 5_000;
+const CONTEXT_LINES: usize = 3;
+
+/// The difference of two files as a unified diff; `None` on a side: no such file. Empty when they
+/// are equal.
+pub(crate) fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    if old == new {
+        return String::new();
+    }
+    let from = old.map_or("/dev/null".into(), |_| format!("a/{path}"));
+    let to = new.map_or("/dev/null".into(), |_| format!("b/{path}"));
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let header = format!("--- {from}\n+++ {to}\n");
+    if is_binary(old) || is_binary(new) {
+        let sizes = [old, new].map(|side| text::size(side.len() as u64));
+        return format!("{header}Binary content, {} before, {} after\n", sizes[0], sizes[1]);
+    }
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let body = if differing_lines(&old, &new) <= DIFF_LINES_MAX {
+        TextDiff::from_lines(old.as_ref(), new.as_ref())
+            .unified_diff()
+            .context_radius(CONTEXT_LINES)
+            .to_string()
+    } else {
+        coarse(&old, &new)
+    };
+    header + &cut(body)
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(8_192).any(|byte| *byte == 0)
+}
+
+fn common_lines(old: &[&str], new: &[&str]) -> (usize, usize) {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = old.len().min(new.len()) - start;
+    let end = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    (start, end)
+}
+
+fn differing_lines(old: &str, new: &str) -> usize {
+    let (old, new) = (lines(old), lines(new));
+    let (start, end) = common_lines(&old, &new);
+    old.len() + new.len() - 2 * (start + end)
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// One hunk from the first to the last difference, without looking for what is equal between.
+fn coarse(old: &str, new: &str) -> String {
+    let (old, new) = (lines(old), lines(new));
+    let (start, end) = common_lines(&old, &new);
+    let before = start.min(CONTEXT_LINES);
+    let after = end.min(CONTEXT_LINES);
+    let first = start - before;
+    let counts = [old.len(), new.len()].map(|n| n - end - start + before + after);
+    let mut hunk = format!("@@ -{},{} +{},{} @@\n", first + 1, counts[0], first + 1, counts[1]);
+    let parts = [
+        (' ', &old[first..start]),
+        ('-', &old[start..old.len() - end]),
+        ('+', &new[start..new.len() - end]),
+        (' ', &new[new.len() - end..new.len() - end + after]),
+    ];
+    for (sign, line) in
+        parts.into_iter().flat_map(|(sign, part)| part.iter().map(move |l| (sign, l)))
+    {
+        if hunk.len() > DIFF_BYTES_MAX {
+            break;
+        }
+        let _ = writeln!(hunk, "{sign}{}", line.strip_suffix('\n').unwrap_or(line));
+    }
+    hunk
+}
+
+fn cut(body: String) -> String {
+    if body.len() <= DIFF_BYTES_MAX {
+        return body;
+    }
+    let end = (0..=DIFF_BYTES_MAX).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
+    let kept = body[..end].rfind('\n').map_or(&body[..end], |at| &body[..=at]);
+    format!("{kept}… (the diff goes on: {} in all)\n", text::size(body.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_line_is_one_hunk() {
+        let diff = unified("x", Some(b"a\nb\nc\n"), Some(b"a\nB\nc\n"));
+        assert_eq!(diff, "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+    }
+
+    #[test]
+    fn large_differences_stay_small_and_quick() {
+        let old: String = (0..60_000).map(|n| format!("old {n}\n")).collect();
+        let new: String = (0..60_000).map(|n| format!("new {n}\n")).collect();
+        let diff = unified("x", Some(old.as_bytes()), Some(new.as_bytes()));
+        assert!(diff.len() < DIFF_BYTES_MAX + 200, "{} bytes", diff.len());
+        assert!(diff.starts_with("--- a/x\n+++ b/x\n@@ -1,60000 +1,60000 @@\n-old 0\n"));
+    }
+
+    #[test]
+    fn binary_content_is_named_not_shown() {
+        let diff = unified("x", None, Some(b"\0\x01"));
+        assert!(diff.ends_with("Binary content, 0 bytes before, 2 bytes after\n"), "{diff}");
+    }
+}

@@ -1,0 +1,206 @@
+//! `edit_file`: exact replacement of text in a file.
+//!
+//! Never by likeness: on a miss the nearest text is shown, and nothing is changed.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{Effects, Group, ToolSpec};
+use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_engine::workspace::Workspace;
+
+use crate::built::{Contents, Edit, spec};
+use crate::draft::{self, Draft, planning};
+use crate::{nearest, text};
+
+/// Places that are named in a message.
+const PLACES_SHOWN: usize = 10;
+
+pub(crate) struct EditFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// File to change.
+    path: String,
+    /// Text to replace, exactly as it stands in the file: white space included, without the line
+    /// numbers of read_file.
+    old_text: String,
+    /// Text to put there; empty deletes.
+    new_text: String,
+    /// How often old_text must occur; all are replaced. Default 1.
+    #[serde(default)]
+    expected_replacements: Option<usize>,
+}
+
+#[async_trait]
+impl Edit for EditFile {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>(
+                "edit_file",
+                Group::Edit,
+                "Replaces text in a file. old_text must match exactly and occur exactly \
+                 expected_replacements times: include enough lines around it to be unique. A miss \
+                 changes nothing and shows the nearest text. The file's line ends are kept.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let workspace = cx.workspace.clone();
+        planning(move || plan(&input, &workspace)).await
+    }
+
+    fn report(input: &Input, effects: &Effects, contents: &Contents) -> String {
+        let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
+        let lines = contents
+            .get(path)
+            .map_or(0, |bytes| bytes.split_inclusive(|byte| *byte == b'\n').count());
+        format!(
+            "Replaced {} in {path}; it now has {}",
+            text::count(input.expected_replacements.unwrap_or(1), "occurrence"),
+            text::count(lines, "line")
+        )
+    }
+}
+
+fn plan(input: &Input, workspace: &Workspace) -> Plan {
+    let (at, content) = draft::at_for_writing(workspace, &input.path);
+    let path = at.path.clone();
+    let mut draft = Draft::default();
+    draft.touch(at.clone());
+    let summary = format!("Edit {path}");
+    let before = match content {
+        Ok(before) => before,
+        Err(why) => return draft.fail(summary, why.to_string()),
+    };
+    if before == Content::Absent {
+        let missing = draft::missing(workspace, &at);
+        return draft.fail(summary, format!("{missing}. To make a new file use write_file"));
+    }
+    let Content::File { bytes, .. } = &before else {
+        return draft.fail(summary, draft::not_a_file(&path, &before));
+    };
+    if draft::is_binary(bytes) {
+        let size = text::size(bytes.len() as u64);
+        return draft.fail(summary, format!("{path} is a binary file of {size}, not text"));
+    }
+    match replace(bytes, input, &path) {
+        Ok(new) => {
+            let after = draft::file(new, &before);
+            let n = input.expected_replacements.unwrap_or(1);
+            draft.change(at, &before, &after);
+            draft.plan(format!("Replace {} in {path}", text::count(n, "occurrence")))
+        }
+        Err(message) => draft.fail(summary, message),
+    }
+}
+
+/// The new bytes, or what is wrong.
+fn replace(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>, String> {
+    let expected = input.expected_replacements.unwrap_or(1).max(1);
+    if input.old_text.is_empty() {
+        return Err(
+            "old_text is empty; to add text use append_to_file, to fill or replace a whole \
+                    file write_file"
+                .into(),
+        );
+    }
+    if input.old_text == input.new_text {
+        return Err("old_text and new_text are equal: nothing to change".into());
+    }
+    // Bytes that are not UTF-8 are edited as Latin-1, where each byte is one character: what is
+    // not replaced stays as it is.
+    let utf8 = std::str::from_utf8(bytes).is_ok();
+    let wide = |bytes: &[u8]| -> String { bytes.iter().map(|byte| char::from(*byte)).collect() };
+    let decode = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) if utf8 => text.to_owned(),
+        Ok(_) | Err(_) => wide(bytes),
+    };
+    let file = decode(bytes);
+    let (old, new) = (decode(input.old_text.as_bytes()), decode(input.new_text.as_bytes()));
+    let (old, new) = with_line_ends(&file, old, new);
+    let places: Vec<usize> = file.match_indices(&old).map(|(place, _)| place).collect();
+    if places.is_empty() {
+        return Err(missed(&file, &old, path));
+    }
+    if places.len() != expected {
+        return Err(miscounted(&file, &places, expected, path));
+    }
+    let changed = file.replace(&old, &new);
+    Ok(if utf8 {
+        changed.into_bytes()
+    } else {
+        // Every character is one byte of the file or of the texts.
+        changed.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
+    })
+}
+
+/// In a file with CRLF, line feeds of both texts mean its own line ends.
+fn with_line_ends(file: &str, old: String, new: String) -> (String, String) {
+    let crlf = file.matches("\r\n").count();
+    if crlf == 0 || crlf * 2 < file.matches('\n').count() {
+        return (old, new);
+    }
+    let convert = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
+    let old = if file.contains(&old) { old } else { convert(&old) };
+    (old, convert(&new))
+}
+
+fn missed(file: &str, old: &str, path: &str) -> String {
+    let lines: Vec<&str> = file.lines().collect();
+    let wanted: Vec<&str> = old.lines().collect();
+    format!(
+        "old_text does not occur in {path}; nothing was changed. {}",
+        nearest::explain(&lines, &wanted)
+    )
+}
+
+fn miscounted(file: &str, places: &[usize], expected: usize, path: &str) -> String {
+    let mut numbers = Vec::new();
+    let (mut line, mut from) = (1, 0);
+    for place in places.iter().take(PLACES_SHOWN) {
+        line += file[from..*place].matches('\n').count();
+        from = *place;
+        numbers.push(line.to_string());
+    }
+    let more = if places.len() > PLACES_SHOWN { ", …" } else { "" };
+    format!(
+        "old_text occurs {} in {path} (lines {}{more}), expected {expected}; nothing was changed. \
+         Add lines around it until it is unique, or set expected_replacements: {} to replace all",
+        if places.len() == 1 { "once".into() } else { format!("{} times", places.len()) },
+        numbers.join(", "),
+        places.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>, String> {
+        let input = Input {
+            path: "x".into(),
+            old_text: old.into(),
+            new_text: new.into(),
+            expected_replacements: None,
+        };
+        replace(file, &input, "x")
+    }
+
+    #[test]
+    fn crlf_files_keep_their_line_ends() {
+        assert_eq!(edit(b"a\r\nb\r\n", "a\nb", "c\nd").as_deref(), Ok(&b"c\r\nd\r\n"[..]));
+        assert_eq!(edit(b"a\r\nb\r\n", "a", "c\nd").as_deref(), Ok(&b"c\r\nd\r\nb\r\n"[..]));
+    }
+
+    #[test]
+    fn latin_1_bytes_survive_an_edit_beside_them() {
+        assert_eq!(edit(b"caf\xe9 old", "old", "new").as_deref(), Ok(&b"caf\xe9 new"[..]));
+        assert_eq!(edit(b"\xe9 old", "old", "ä").as_deref(), Ok(&b"\xe9 \xc3\xa4"[..]));
+    }
+}

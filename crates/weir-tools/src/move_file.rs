@@ -1,0 +1,142 @@
+//! `move_file`: another path for a file or folder.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{Access, Effects, Group, Image, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+use weir_engine::workspace::Workspace;
+
+use crate::built::{Contents, Edit, spec};
+use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning};
+use crate::{delete_file, text};
+
+pub(crate) struct MoveFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// What to move: a file or folder.
+    from: String,
+    /// Its new path, the name included.
+    to: String,
+    /// Replace a file that is there.
+    #[serde(default)]
+    overwrite: bool,
+}
+
+#[async_trait]
+impl Edit for MoveFile {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>(
+                "move_file",
+                Group::Edit,
+                "Moves or renames a file or a folder with all that is in it. Refuses to replace an \
+                 existing file unless overwrite is true, and an existing folder always.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let workspace = cx.workspace.clone();
+        planning(move || plan(&input, &workspace)).await
+    }
+
+    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
+        let end = |access: Access| effects.paths.iter().find(|at| at.access == access);
+        let from = end(Access::MoveFrom).map_or(input.from.as_str(), |at| at.path.as_str());
+        let to = end(Access::MoveTo).map_or(input.to.as_str(), |at| at.path.as_str());
+        format!("Moved {from} to {to}")
+    }
+}
+
+fn plan(input: &Input, workspace: &Workspace) -> Plan {
+    let from = workspace.resolve(&input.from, Access::MoveFrom);
+    let to = workspace.resolve(&input.to, Access::MoveTo);
+    let mut draft = Draft::default();
+    let summary = format!("Move {} to {}", from.path, to.path);
+    let images = workspace.image(&from).and_then(|source| Ok((source, workspace.image(&to)?)));
+    let is_folder = matches!(&images, Ok((Image::Folder, _)));
+    for (end, path) in [(&from, &input.from), (&to, &input.to)] {
+        let whole = || workspace.resolve_tree(path, end.access);
+        draft.touch(if is_folder { whole() } else { end.clone() });
+    }
+    let (source, target) = match images {
+        Ok(images) => images,
+        Err(why) => return draft.fail(summary, why.to_string()),
+    };
+    if source == Image::Absent {
+        return draft.fail(summary, draft::missing(workspace, &from));
+    }
+    if let Some(why) = refused((&from.path, &source), (&to.path, &target), input.overwrite) {
+        return draft.fail(summary, why);
+    }
+    if source == Image::Folder {
+        return move_folder((input, workspace), (&from.path, &to.path), draft, summary);
+    }
+    draft.note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
+    if target == Image::Absent {
+        draft.change_image(to, target, source.clone());
+    } else {
+        // What is replaced is written over, so the new content must be known.
+        let contents = workspace.read(&from, EDIT_BYTES_MAX);
+        match contents.and_then(|new| Ok((new, workspace.read(&to, EDIT_BYTES_MAX)?))) {
+            Ok((new, old)) => draft.change(to, &old, &new),
+            Err(why) => return draft.fail(summary, why.to_string()),
+        }
+    }
+    draft.change_image(from, source, Image::Absent);
+    draft.plan(summary)
+}
+
+/// Why `from` cannot be moved to `to`.
+fn refused(
+    (from, source): (&str, &Image),
+    (to, target): (&str, &Image),
+    overwrite: bool,
+) -> Option<String> {
+    if from == to {
+        return Some(format!("{to} is there already: from and to are the same"));
+    }
+    if *source == Image::Folder && to.starts_with(&format!("{from}/")) {
+        return Some("a folder cannot be moved into itself".into());
+    }
+    match (source, target) {
+        (_, Image::Absent) => None,
+        (_, Image::Folder) => Some(format!(
+            "{to} is an existing folder; name the new path in full, such as {to}/name"
+        )),
+        (Image::Folder, _) => Some(format!("{to} is a file; a folder cannot replace it")),
+        (_, _) if overwrite => None,
+        (_, _) => Some(format!(
+            "{to} exists already; choose another path, or set overwrite: true to replace it"
+        )),
+    }
+}
+
+fn move_folder(
+    (input, workspace): (&Input, &Workspace),
+    (from, to): (&str, &str),
+    mut draft: Draft,
+    summary: String,
+) -> Plan {
+    let tree = match delete_file::tree(workspace, &input.from, Access::MoveFrom) {
+        Ok(tree) => tree,
+        Err(why) => return draft.fail(summary, why),
+    };
+    for (at, image) in &tree {
+        let path = format!("{to}{}", at.path.strip_prefix(from).unwrap_or_default());
+        let at = workspace.resolve(&path, Access::MoveTo);
+        draft.change_image(at, Image::Absent, image.clone());
+    }
+    let count = text::count(tree.len() - 1, "path");
+    for (at, image) in tree.into_iter().rev() {
+        draft.change_image(at, image, Image::Absent);
+    }
+    draft.note(&format!("rename from {from}/\nrename to {to}/\n({count} in it)\n"));
+    draft.plan(format!("{summary} with {count} in it"))
+}

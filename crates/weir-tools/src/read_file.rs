@@ -1,0 +1,169 @@
+//! `read_file`: pages of text with line numbers; images and PDFs as attachments.
+
+use std::io::{BufRead, BufReader, Read};
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::message::{Block, Media};
+use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+use weir_engine::workspace::{EntryKind, Workspace};
+
+use crate::built::{Act, spec};
+use crate::draft::{planning, reading};
+use crate::sniff::{Kind, SNIFF_BYTES};
+use crate::{blocking, pager, sniff, text};
+
+const IMAGE_BYTES_MAX: u64 = 5_000_000;
+const PDF_BYTES_MAX: u64 = 20_000_000;
+
+pub(crate) struct ReadFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Path in the workspace.
+    pub(crate) path: String,
+    /// First line, from 1.
+    #[serde(default)]
+    pub(crate) offset: Option<usize>,
+    /// Most lines; default 2000.
+    #[serde(default)]
+    pub(crate) limit: Option<usize>,
+}
+
+/// What was found in the file.
+enum Found {
+    Text(String),
+    Media { media_type: &'static str, bytes: Vec<u8> },
+}
+
+#[async_trait]
+impl Act for ReadFile {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            parallel_safe: true,
+            keeps_result: true,
+            ..spec::<Input>(
+                "read_file",
+                Group::Read,
+                "Reads a text file with line numbers (number, tab, line): at most 2000 lines or \
+                 50000 characters a page; the last line says how to go on. Attaches PNG, JPEG, \
+                 GIF, WebP (5 MB) and PDF (20 MB). Read a file before you edit it.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let lines = match (input.offset, input.limit) {
+            (None, None) => String::new(),
+            (offset, None) => format!(" from line {}", offset.unwrap_or(1)),
+            (offset, Some(limit)) => {
+                let first = offset.unwrap_or(1);
+                format!(" lines {first}-{}", first.saturating_add(limit - limit.min(1)))
+            }
+        };
+        let workspace = cx.workspace.clone();
+        planning(move || {
+            let at = workspace.resolve(&input.path, Access::Read);
+            let fails = unreadable(&workspace, &at);
+            let summary = format!("Read {}{lines}", at.path);
+            reading(at, summary, fails)
+        })
+        .await
+    }
+
+    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+        let Some(at) = effects.paths.first().cloned() else {
+            return Raw::error("the call has no path");
+        };
+        let (path, workspace, cancel) = (at.path.clone(), cx.workspace.clone(), cx.cancel.clone());
+        let found = blocking(move || {
+            let file = workspace.open_file(&at).map_err(|why| why.to_string())?;
+            let bytes = file.metadata().map_err(|why| format!("read {}: {why}", at.path))?.len();
+            let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
+            read(&mut reader, &input, (&at.path, bytes), &cancel)
+        })
+        .await;
+        match found {
+            Ok(Ok(Found::Text(text))) => {
+                let shown = text.lines().filter(|line| line.contains('\t')).count();
+                Raw::ok(text).with_summary(format!("{path}: {}", text::count(shown, "line")))
+            }
+            Ok(Ok(Found::Media { media_type, bytes })) => attach(cx, &path, media_type, bytes),
+            Ok(Err(message)) | Err(message) => Raw::error(message),
+        }
+    }
+}
+
+/// Why `at` cannot be read as a file; `None`: it can be tried.
+fn unreadable(workspace: &Workspace, at: &PathEffect) -> Option<String> {
+    let path = &at.path;
+    match workspace.entry(at) {
+        Ok(entry) => match entry.kind {
+            EntryKind::File | EntryKind::Link => None,
+            EntryKind::Folder => {
+                Some(format!("{path} is a folder; list_files shows what is in it"))
+            }
+            EntryKind::Other => Some(format!("{path} is a device, socket or pipe, not a file")),
+        },
+        Err(why) => Some(why.to_string()),
+    }
+}
+
+fn read(
+    reader: &mut dyn BufRead,
+    input: &Input,
+    (path, bytes): (&str, u64),
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Result<Found, String> {
+    let failed = |why: std::io::Error| format!("read {path}: {why}");
+    let kind = sniff::kind(reader.fill_buf().map_err(failed)?);
+    let (media_type, max) = match kind {
+        Kind::Text => {
+            let offset = input.offset.unwrap_or(1).max(1);
+            let limit = input.limit.unwrap_or(pager::PAGE_LINES).max(1);
+            let page = pager::page(reader, offset, limit, cancel).map_err(failed)?;
+            return pager::render(&page, path, bytes, offset).map(Found::Text);
+        }
+        Kind::Binary(name) => {
+            return Err(format!(
+                "{path} is {name} of {}, not text; look at it with a program through run_shell",
+                text::size(bytes)
+            ));
+        }
+        Kind::Image(media_type) => (media_type, IMAGE_BYTES_MAX),
+        Kind::Pdf => ("application/pdf", PDF_BYTES_MAX),
+    };
+    let mut content = Vec::new();
+    reader.take(max + 1).read_to_end(&mut content).map_err(failed)?;
+    if content.len() as u64 > max {
+        return Err(format!(
+            "{path} ({media_type}) has {}; at most {} can be attached. Make it smaller first",
+            text::size(bytes.max(max + 1)),
+            text::size(max)
+        ));
+    }
+    Ok(Found::Media { media_type, bytes: content })
+}
+
+fn attach(cx: &ToolContext, path: &str, media_type: &str, bytes: Vec<u8>) -> Raw {
+    let length = bytes.len() as u64;
+    let media = Media {
+        media_type: media_type.into(),
+        blob: cx.blobs.put(&cx.session, bytes.into()),
+        bytes: length,
+        name: path.rsplit('/').next().map(Into::into),
+    };
+    let line = format!("{path}: {media_type}, {}, attached", text::size(length));
+    let mut raw = Raw::ok(line.clone()).with_summary(line);
+    raw.blocks.push(if media_type == "application/pdf" {
+        Block::Document { media }
+    } else {
+        Block::Image { media }
+    });
+    raw
+}

@@ -1,0 +1,88 @@
+//! `read_shell_output`: what a background job has printed, and whether it still runs.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::job;
+
+/// Most bytes of output per call.
+const OUTPUT_BYTES_MAX: usize = 30_000;
+
+pub(crate) struct ReadShellOutput;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Name of the job, such as `j1`; without it the jobs are listed.
+    #[serde(default)]
+    job: Option<String>,
+    /// First byte of output; default 0. Each answer names the next.
+    #[serde(default)]
+    offset: Option<u64>,
+}
+
+#[async_trait]
+impl Act for ReadShellOutput {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            parallel_safe: true,
+            poll: true,
+            keeps_result: true,
+            ..spec::<Input>(
+                "read_shell_output",
+                Group::Skill,
+                "Reads output of a background job (up to 30 kB) and tells whether it runs; without \
+                 job it lists the jobs. Pass the offset of the last answer to read only what is \
+                 new.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, _: &ToolContext) -> Plan {
+        match input.job {
+            Some(job) => job::plan(EffectClass::Read, &job, format!("Read output of job {job}")),
+            None => nothing("List background jobs"),
+        }
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        let Some(job) = input.job else { return list(cx).await };
+        let offset = input.offset.unwrap_or(0);
+        let read = cx.processes.output(&cx.session, &job, offset, OUTPUT_BYTES_MAX).await;
+        let (info, output) = match read {
+            Ok(read) => read,
+            Err(why) => return Raw::error(why),
+        };
+        // A broken character is replaced by a longer one, so then only the request's own bound
+        // tells where the next read begins.
+        let bound = offset.saturating_add(OUTPUT_BYTES_MAX as u64).min(info.bytes);
+        let exact = offset.saturating_add(output.len() as u64);
+        let next = if output.contains('\u{fffd}') { bound } else { exact.min(bound) };
+        let state = job::describe(&info);
+        let body = match output.trim_end_matches('\n') {
+            "" => "(no new output)",
+            text => text,
+        };
+        let more = match (next < info.bytes, info.end.is_none()) {
+            (true, _) => format!("; more follows, go on with offset: {next}"),
+            (false, true) => format!("; next offset: {next}"),
+            (false, false) => String::new(),
+        };
+        Raw::ok(format!("{body}\n[{state}{more}]")).with_summary(state)
+    }
+}
+
+async fn list(cx: &ToolContext) -> Raw {
+    let jobs = cx.processes.jobs(&cx.session).await;
+    if jobs.is_empty() {
+        return Raw::ok("No background jobs.");
+    }
+    Raw::ok(jobs.iter().map(job::describe).collect::<Vec<_>>().join("\n"))
+        .with_summary(crate::text::count(jobs.len(), "job"))
+}

@@ -1,0 +1,340 @@
+//! `search_files`: lines that match a regular expression, with ripgrep's engine.
+//!
+//! Files are found and opened by the workspace, so what is ignored is not there, and files that
+//! ask a person before they are read are left out unless named.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+
+use async_trait::async_trait;
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+use weir_engine::workspace::{EntryKind, FileError, Workspace};
+
+use crate::built::{Act, spec};
+use crate::draft::{planning, reading};
+use crate::glob::{PathPattern, below, whole_tree};
+use crate::{blocking, text};
+
+const RESULTS_DEFAULT: usize = 100;
+const RESULTS_MAX: usize = 1_000;
+const CONTEXT_MAX: usize = 20;
+const LINE_CHARACTERS_MAX: usize = 300;
+/// Longest line that is searched; longer ones make their file be skipped and named.
+const LINE_BYTES_MAX: usize = 8_000_000;
+const PATTERN_CHARACTERS_MAX: usize = 2_000;
+const REGEX_BYTES_MAX: usize = 10_000_000;
+
+pub(crate) struct SearchFiles;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Regular expression (Rust syntax), matched line by line.
+    pattern: String,
+    /// Folder or file; default: the workspace.
+    #[serde(default)]
+    path: Option<String>,
+    /// Only files that match this glob, such as `*.rs` or `src/**`.
+    #[serde(default)]
+    glob: Option<String>,
+    /// Ignore case.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Lines shown around each match; default 0.
+    #[serde(default)]
+    context: Option<usize>,
+    /// Most matching lines; default 100, at most 1000.
+    #[serde(default)]
+    max_results: Option<usize>,
+}
+
+#[async_trait]
+impl Act for SearchFiles {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            parallel_safe: true,
+            ..spec::<Input>(
+                "search_files",
+                Group::Read,
+                "Searches file contents with a regular expression: matching lines with their \
+                 numbers, grouped by file. Leaves out binary files and what .gitignore names.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let workspace = cx.workspace.clone();
+        planning(move || {
+            let (at, fails) = target(&workspace, input.path.as_deref());
+            let pattern = text::one_line(&input.pattern, 80);
+            let summary = format!("Search for {pattern} in {}", at.path);
+            let fails = fails.or_else(|| Query::new(&input).err());
+            let mut plan = reading(at, summary, fails);
+            plan.effects.searches.push(input.pattern);
+            plan
+        })
+        .await
+    }
+
+    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+        let Some(at) = effects.paths.first().cloned() else {
+            return Raw::error("the call has no path");
+        };
+        let (workspace, cancel) = (cx.workspace.clone(), cx.cancel.clone());
+        let searched = blocking(move || {
+            let query = Query::new(&input)?;
+            search(&workspace, &at, &query, &cancel).map_err(|why| why.to_string())
+        });
+        match searched.await {
+            Ok(Ok(hits)) => hits.into_raw(),
+            Ok(Err(why)) | Err(why) => Raw::error(why),
+        }
+    }
+}
+
+/// A folder is searched (`List`, recursive); a single file is read.
+fn target(workspace: &Workspace, path: Option<&str>) -> (PathEffect, Option<String>) {
+    let path = path.unwrap_or(".");
+    let folder = workspace.resolve_tree(path, Access::List);
+    match workspace.entry(&folder) {
+        Ok(entry) if entry.kind == EntryKind::Folder => (folder, None),
+        Ok(_) => (workspace.resolve(path, Access::Read), None),
+        Err(why) => (folder, Some(why.to_string())),
+    }
+}
+
+struct Query {
+    matcher: RegexMatcher,
+    files: Option<PathPattern>,
+    context: usize,
+    max_results: usize,
+}
+
+impl Query {
+    fn new(input: &Input) -> Result<Query, String> {
+        let pattern = &input.pattern;
+        if pattern.is_empty() || pattern.chars().count() > PATTERN_CHARACTERS_MAX {
+            return Err(format!("the pattern must have 1 to {PATTERN_CHARACTERS_MAX} characters"));
+        }
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(input.ignore_case)
+            .crlf(true)
+            .size_limit(REGEX_BYTES_MAX)
+            .dfa_size_limit(REGEX_BYTES_MAX)
+            .build(pattern)
+            .map_err(|why| {
+                format!(
+                    "the pattern is not a valid regular expression: {why}. Escape literal \
+                     ( ) [ ] {{ }} . * + ? | ^ $ with a backslash; matches cannot span lines"
+                )
+            })?;
+        Ok(Query {
+            matcher,
+            files: input.glob.as_deref().map(PathPattern::new).transpose()?,
+            context: input.context.unwrap_or(0).min(CONTEXT_MAX),
+            max_results: input.max_results.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX),
+        })
+    }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Hits {
+    text: String,
+    lines: usize,
+    files: usize,
+    searched: usize,
+    skipped: Vec<String>,
+    full: bool,
+    tree_cut: bool,
+}
+
+fn search(
+    workspace: &Workspace,
+    at: &PathEffect,
+    query: &Query,
+    cancel: &CancellationToken,
+) -> Result<Hits, FileError> {
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .line_terminator(LineTerminator::crlf())
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(LINE_BYTES_MAX))
+        .before_context(query.context)
+        .after_context(query.context)
+        .build();
+    let mut hits = Hits::default();
+    if at.access == Access::Read {
+        let file = workspace.open_file(at)?;
+        hits.search_file(&mut searcher, query, (&at.path, &file), cancel);
+        return Ok(hits);
+    }
+    let walk = workspace.walk(at, whole_tree())?;
+    hits.tree_cut = walk.truncated;
+    for entry in &walk.entries {
+        let wanted = |files: &PathPattern| files.matches(below(&at.path, &entry.path));
+        if entry.kind != EntryKind::File || !query.files.as_ref().is_none_or(wanted) {
+            continue;
+        }
+        if hits.full || cancel.is_cancelled() {
+            break;
+        }
+        let file_at = workspace.found(entry);
+        if file_at.ignored.is_some() {
+            continue;
+        }
+        if file_at.sensitive.is_some() {
+            hits.skipped.push(format!("{} (may hold secrets: search it by its path)", entry.path));
+            continue;
+        }
+        match workspace.open_file(&file_at) {
+            Ok(file) => hits.search_file(&mut searcher, query, (&entry.path, &file), cancel),
+            Err(why) => hits.skipped.push(why.to_string()),
+        }
+    }
+    Ok(hits)
+}
+
+impl Hits {
+    fn search_file(
+        &mut self,
+        searcher: &mut Searcher,
+        query: &Query,
+        (path, file): (&str, &File),
+        cancel: &CancellationToken,
+    ) {
+        self.searched += 1;
+        let mut sink = FileSink {
+            text: String::new(),
+            lines: 0,
+            room: query.max_results - self.lines,
+            full: false,
+            matcher: &query.matcher,
+            cancel,
+        };
+        if let Err(why) = searcher.search_reader(&query.matcher, file, &mut sink) {
+            self.skipped.push(format!("{path} ({why})"));
+        }
+        if sink.lines > 0 {
+            self.files += 1;
+            self.lines += sink.lines;
+            let gap = if self.text.is_empty() { "" } else { "\n" };
+            let _ = write!(self.text, "{gap}{path}\n{}", sink.text);
+        }
+        self.full |= sink.full;
+    }
+
+    fn into_raw(self) -> Raw {
+        let found = format!("{} in {}", matches(self.lines), text::count(self.files, "file"));
+        let mut notes = Vec::new();
+        if self.lines == 0 {
+            notes.push(format!(
+                "No match in {}. Check the spelling, try ignore_case or a shorter pattern",
+                text::count(self.searched, "searched file")
+            ));
+        }
+        if self.full {
+            notes.push(format!(
+                "[stopped after {}; narrow pattern, path or glob, or raise max_results]",
+                matches(self.lines)
+            ));
+        }
+        if self.tree_cut {
+            notes.push("[the folder is too large to be searched whole; give a path]".into());
+        }
+        if !self.skipped.is_empty() {
+            notes.push(format!("[not searched:\n{}]", text::bullets(&self.skipped, 5)));
+        }
+        let header = if self.lines > 0 { format!("{found}\n\n") } else { String::new() };
+        let gap = if self.lines > 0 && !notes.is_empty() { "\n" } else { "" };
+        let body = format!("{header}{}{gap}{}", self.text, notes.join("\n"));
+        Raw::ok(body.trim_end()).with_summary(found)
+    }
+}
+
+fn matches(n: usize) -> String {
+    if n == 1 { "1 match".into() } else { format!("{n} matches") }
+}
+
+struct FileSink<'a> {
+    text: String,
+    lines: usize,
+    room: usize,
+    full: bool,
+    matcher: &'a RegexMatcher,
+    cancel: &'a CancellationToken,
+}
+
+impl FileSink<'_> {
+    fn line(&mut self, number: Option<u64>, sign: char, bytes: &[u8], around: usize) {
+        let line = String::from_utf8_lossy(bytes);
+        let line = line.trim_end_matches(['\n', '\r']);
+        let _ = writeln!(self.text, "{}{sign}{}", number.unwrap_or(0), window(line, around));
+    }
+}
+
+/// At most a line's worth of characters of `line`, those around byte `around` kept.
+fn window(line: &str, around: usize) -> String {
+    if line.len() <= LINE_CHARACTERS_MAX {
+        return line.to_owned();
+    }
+    let wish = around.saturating_sub(LINE_CHARACTERS_MAX / 3);
+    let start = (0..=wish.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    let before = if start > 0 { "…" } else { "" };
+    format!("{before}{}", text::clip(&line[start..], LINE_CHARACTERS_MAX))
+}
+
+impl Sink for FileSink<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if self.lines == self.room {
+            self.full = true;
+            return Ok(false);
+        }
+        let place = self.matcher.find(found.bytes()).ok().flatten();
+        let around = place.map_or(0, |place| place.start());
+        self.line(found.line_number(), ':', found.bytes(), around);
+        self.lines += 1;
+        Ok(!self.cancel.is_cancelled())
+    }
+
+    fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let after_the_last = self.lines == self.room && *near.kind() == SinkContextKind::Before;
+        if !after_the_last {
+            self.line(near.line_number(), '-', near.bytes(), 0);
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        if self.lines < self.room {
+            self.text.push_str("--\n");
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t7_long_lines_show_what_is_around_the_match() {
+        let line = format!("{}needle{}", "ä".repeat(5_000), "b".repeat(5_000));
+        let shown = window(&line, line.find("needle").expect("it is there"));
+        assert!(shown.contains("needle") && shown.chars().count() <= LINE_CHARACTERS_MAX + 2);
+    }
+}

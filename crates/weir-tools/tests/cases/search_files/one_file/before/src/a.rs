@@ -1,0 +1,4 @@
+fn alpha() {}
+fn beta() {}
+
+// calls alpha

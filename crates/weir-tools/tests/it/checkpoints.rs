@@ -1,0 +1,110 @@
+//! The checkpoint tools over a fake store of snapshots.
+
+use serde_json::json;
+use weir_core::tool::{Access, Image};
+use weir_engine::ports::{Content, SnapshotEntry};
+
+use super::world::{World, block_on, file, text};
+use crate::diff_checkpoint::DiffCheckpoint;
+use crate::list_checkpoints::ListCheckpoints;
+use crate::read_checkpoint::ReadCheckpoint;
+use crate::restore_checkpoint::RestoreCheckpoint;
+
+fn entry(path: &str, before: Content, after: Content) -> SnapshotEntry {
+    SnapshotEntry { path: path.into(), before, after }
+}
+
+/// A world after one call that changed, created and deleted a file.
+fn world() -> (World, String) {
+    let world = World::new();
+    world.write("changed.txt", b"new\n");
+    world.write("created.txt", b"made\n");
+    let id = world.checkpoints.add(
+        "Edit three files",
+        vec![
+            entry("changed.txt", file(b"old\n"), file(b"new\n")),
+            entry("created.txt", Content::Absent, file(b"made\n")),
+            entry("deleted.txt", file(b"gone\n"), Content::Absent),
+        ],
+    );
+    (world, id)
+}
+
+#[test]
+fn g7_checkpoints_are_listed_read_and_compared() {
+    let (world, id) = world();
+    let list = text(&block_on(world.act::<ListCheckpoints>(json!({}))));
+    assert!(list.starts_with(&id[..10]) && list.contains("- deleted deleted.txt"), "{list}");
+    let input = json!({"checkpoint": id[..10], "path": "changed.txt"});
+    assert_eq!(text(&block_on(world.act::<ReadCheckpoint>(input))), "1\told");
+    let input = json!({"checkpoint": id, "path": "changed.txt", "after": true});
+    assert_eq!(text(&block_on(world.act::<ReadCheckpoint>(input))), "1\tnew");
+    let input = json!({"checkpoint": id, "path": "changed.txt"});
+    let diff = text(&block_on(world.act::<DiffCheckpoint>(input)));
+    assert_eq!(diff, "--- a/changed.txt\n+++ b/changed.txt\n@@ -1 +1 @@\n-old\n+new\n");
+    world.write("changed.txt", b"newer\n");
+    let input = json!({"checkpoint": id, "path": "changed.txt", "current": true});
+    assert!(text(&block_on(world.act::<DiffCheckpoint>(input))).contains("-old\n+newer\n"));
+}
+
+#[test]
+fn g2_reading_a_checkpoint_is_judged_as_reading_its_paths() {
+    let (world, id) = world();
+    let plan = block_on(world.plan("diff_checkpoint", json!({"checkpoint": id})));
+    let paths: Vec<(&str, Access)> =
+        plan.effects.paths.iter().map(|at| (at.path.as_str(), at.access)).collect();
+    let read = Access::Read;
+    assert_eq!(paths, [("changed.txt", read), ("created.txt", read), ("deleted.txt", read)]);
+}
+
+#[test]
+fn g7_restore_puts_back_what_the_call_left() {
+    let (world, id) = world();
+    let raw = block_on(world.edit::<RestoreCheckpoint>(json!({"checkpoint": id})));
+    assert!(raw.ok, "{}", text(&raw));
+    assert_eq!(world.read("changed.txt").as_deref(), Some(&b"old\n"[..]));
+    assert_eq!(world.read("created.txt"), None);
+    assert_eq!(world.read("deleted.txt").as_deref(), Some(&b"gone\n"[..]));
+    assert!(text(&raw).starts_with("Restored 3 paths from checkpoint"), "{}", text(&raw));
+    let again = block_on(world.edit::<RestoreCheckpoint>(json!({"checkpoint": id})));
+    assert!(!again.ok && text(&again).contains("already"), "{}", text(&again));
+}
+
+#[test]
+fn g7_restore_leaves_what_the_person_changed_since() {
+    let (world, id) = world();
+    world.write("changed.txt", b"by hand\n");
+    let plan = block_on(world.plan("restore_checkpoint", json!({"checkpoint": id})));
+    assert!(plan.diff.as_deref().is_some_and(|d| d.contains("conflict: changed.txt")));
+    assert!(plan.effects.changes.iter().all(|change| change.path != "changed.txt"));
+    let raw = block_on(world.edit::<RestoreCheckpoint>(json!({"checkpoint": id})));
+    assert!(raw.ok && text(&raw).contains("left alone changed.txt"), "{}", text(&raw));
+    assert_eq!(world.read("changed.txt").as_deref(), Some(&b"by hand\n"[..]));
+    let only = json!({"checkpoint": id, "paths": ["changed.txt"]});
+    let refused = block_on(world.edit::<RestoreCheckpoint>(only));
+    assert!(!refused.ok && text(&refused).contains("conflict: changed.txt"), "{}", text(&refused));
+}
+
+#[test]
+fn g7_restore_of_one_path_touches_no_other() {
+    let (world, id) = world();
+    let only = json!({"checkpoint": id, "paths": ["deleted.txt"]});
+    let plan = block_on(world.plan("restore_checkpoint", only));
+    assert_eq!(plan.effects.changes.len(), 1);
+    assert_eq!(plan.effects.changes[0].before, Image::Absent);
+    assert_eq!(plan.effects.paths[0].access, Access::Create);
+}
+
+#[test]
+fn t6_unknown_checkpoints_and_paths_are_explained() {
+    let (world, id) = world();
+    for (tool, input, words) in [
+        ("diff_checkpoint", json!({"checkpoint": "ffff"}), "list_checkpoints"),
+        ("diff_checkpoint", json!({"checkpoint": "../../x"}), "not the name of a checkpoint"),
+        ("diff_checkpoint", json!({"checkpoint": id, "path": "no.txt"}), "it holds:\n- changed"),
+        ("restore_checkpoint", json!({"checkpoint": id, "paths": ["no.txt"]}), "does not hold"),
+    ] {
+        let plan = block_on(world.plan(tool, input));
+        assert!(plan.fails.as_deref().is_some_and(|m| m.contains(words)), "{:?}", plan.fails);
+    }
+}

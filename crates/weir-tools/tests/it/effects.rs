@@ -1,0 +1,141 @@
+//! Declared effects: equal calls declare equal effects, failing plans still declare their paths,
+//! reading declares no change.
+
+use serde_json::{Value, json};
+use weir_core::tool::{Access, EffectClass, Place};
+
+use super::world::{World, block_on, is_look, named};
+use crate::tools;
+
+#[test]
+fn g2_equal_effects() {
+    let world = World::new();
+    world.write("src/a.txt", b"one\n");
+    let both = |tool: &str, a: Value, b: Value| {
+        let a = block_on(world.plan(tool, a));
+        let b = block_on(world.plan(tool, b));
+        assert_eq!(a.effects, b.effects, "{tool}");
+        assert!(a.fails.is_none() && b.fails.is_none(), "{tool}: {:?}", a.fails);
+    };
+    let absolute = world.folder.path().join("src/a.txt").to_string_lossy().into_owned();
+    both("read_file", json!({"path": "src/a.txt"}), json!({"path": "./src/../src//a.txt"}));
+    both("read_file", json!({"path": "src/a.txt"}), json!({"path": absolute}));
+    both(
+        "edit_file",
+        json!({"path": "src/a.txt", "old_text": "one", "new_text": "two"}),
+        json!({"path": "src/./a.txt", "old_text": "one", "new_text": "two"}),
+    );
+    both(
+        "write_file",
+        json!({"path": "caf\u{e9}.txt", "content": "x"}),
+        json!({"path": "cafe\u{301}.txt", "content": "x"}),
+    );
+    both("list_files", json!({}), json!({"path": "./"}));
+    both("run_shell", json!({"command": "ls"}), json!({"command": "ls", "cwd": "src/.."}));
+    both(
+        "web_fetch",
+        json!({"url": "https://EXAMPLE.org/a"}),
+        json!({"url": "https://example.org:443/a"}),
+    );
+}
+
+#[test]
+fn g2_reads_declare_no_change() {
+    let world = World::new();
+    world.write("a.txt", b"one\n");
+    for (tool, input) in [
+        ("read_file", json!({"path": "a.txt"})),
+        ("list_files", json!({"recursive": true})),
+        ("glob", json!({"pattern": "*.txt"})),
+        ("search_files", json!({"pattern": "one"})),
+        ("list_checkpoints", json!({})),
+        ("web_fetch", json!({"url": "https://example.org/"})),
+        ("inspect_self", json!({})),
+        ("read_shell_output", json!({"job": "j1"})),
+    ] {
+        let plan = block_on(world.plan(tool, input));
+        assert!(is_look(&plan.effects), "{tool}");
+        assert_eq!(plan.class, EffectClass::Read, "{tool}");
+    }
+}
+
+#[test]
+fn g2_a_plan_that_fails_still_declares_its_paths() {
+    let world = World::new();
+    world.write("a.txt", b"one\n");
+    for (tool, input, access) in [
+        ("read_file", json!({"path": "no.txt"}), Access::Read),
+        ("edit_file", json!({"path": "a.txt", "old_text": "x", "new_text": "y"}), Access::Write),
+        ("delete_file", json!({"path": "no.txt"}), Access::Delete),
+        ("move_file", json!({"from": "no.txt", "to": "b.txt"}), Access::MoveFrom),
+        (
+            "apply_patch",
+            json!({"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y\n"}),
+            Access::Write,
+        ),
+    ] {
+        let plan = block_on(world.plan(tool, input));
+        assert!(plan.fails.is_some(), "{tool}");
+        assert!(plan.effects.paths.iter().any(|at| at.access == access), "{tool}");
+        assert!(plan.effects.changes.is_empty() && plan.contents.is_empty(), "{tool}");
+    }
+}
+
+#[test]
+fn g2_paths_outside_are_declared_as_such() {
+    let world = World::new();
+    for (tool, input) in [
+        ("read_file", json!({"path": "../outside.txt"})),
+        ("write_file", json!({"path": "../outside.txt", "content": "x"})),
+        ("run_shell", json!({"command": "ls", "cwd": ".."})),
+        ("list_files", json!({"path": "/"})),
+    ] {
+        let plan = block_on(world.plan(tool, input));
+        assert!(plan.effects.paths.iter().all(|at| at.place != Place::Inside), "{tool}");
+        assert!(!plan.effects.paths.is_empty(), "{tool}");
+    }
+}
+
+#[test]
+fn g7_changes_hold_images_and_new_contents() {
+    let world = World::new();
+    world.write("a/b.txt", b"one\n");
+    let input = json!({"path": "a/b.txt", "old_text": "one", "new_text": "two"});
+    let plan = block_on(world.plan("edit_file", input));
+    assert_eq!(plan.class, EffectClass::File);
+    assert_eq!(plan.effects.changes.len(), 1);
+    assert_eq!(plan.contents.get("a/b.txt").map(AsRef::as_ref), Some(&b"two\n"[..]));
+    let diff = plan.diff.expect("a diff");
+    assert_eq!(diff, "--- a/a/b.txt\n+++ b/a/b.txt\n@@ -1 +1 @@\n-one\n+two\n");
+    assert_eq!(world.read("a/b.txt").as_deref(), Some(&b"one\n"[..]), "planning changes nothing");
+}
+
+#[test]
+fn g7_deleting_a_folder_declares_every_path() {
+    let world = World::new();
+    world.write("d/x.txt", b"x");
+    world.write("d/e/y.txt", b"y");
+    let plan = block_on(world.plan("delete_file", json!({"path": "d", "recursive": true})));
+    let mut paths: Vec<&str> = plan.effects.changes.iter().map(|c| c.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["d", "d/e", "d/e/y.txt", "d/x.txt"]);
+    let top = plan.effects.paths.iter().find(|at| at.path == "d").expect("the folder");
+    assert!(top.recursive && top.access == Access::Delete);
+}
+
+#[test]
+fn l6_searches_name_their_words() {
+    let world = World::new();
+    let plan = block_on(world.plan("search_files", json!({"pattern": "foo bar"})));
+    assert_eq!(plan.effects.searches, ["foo bar"]);
+}
+
+#[test]
+fn t6_arguments_that_no_struct_has_are_named() {
+    let world = World::new();
+    for tool in tools() {
+        let plan = block_on(named(&tool.spec().name).plan(&json!({"no_such": 1}), &world.cx));
+        let message = plan.fails.unwrap_or_default();
+        assert!(message.contains("no_such") || message.contains("missing field"), "{message}");
+    }
+}

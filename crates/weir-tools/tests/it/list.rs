@@ -1,0 +1,133 @@
+//! The list as a whole: names, sizes, schemas, the generated page.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{tools, tools_markdown};
+
+#[test]
+fn t1_names_are_unique_and_callable() {
+    let mut names = BTreeSet::new();
+    for tool in tools() {
+        let name = tool.spec().name.clone();
+        let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        assert!(is_plain && name.len() <= 64, "{name}");
+        assert!(names.insert(name.clone()), "{name} is in the list twice");
+    }
+}
+
+#[test]
+fn t2_every_tool_of_the_list_is_there() {
+    let names: BTreeSet<String> = tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    for name in [
+        "read_file",
+        "list_files",
+        "glob",
+        "search_files",
+        "write_file",
+        "edit_file",
+        "apply_patch",
+        "append_to_file",
+        "create_folder",
+        "move_file",
+        "delete_file",
+        "list_checkpoints",
+        "read_checkpoint",
+        "diff_checkpoint",
+        "restore_checkpoint",
+        "run_shell",
+        "read_shell_output",
+        "write_shell_input",
+        "kill_shell",
+        "web_fetch",
+        "update_todo_list",
+        "ask_followup_question",
+        "attempt_completion",
+        "inspect_self",
+    ] {
+        assert!(names.contains(name), "{name} is missing");
+    }
+}
+
+#[test]
+fn t4_deferred_tools_are_the_rare_ones() {
+    let deferred: BTreeSet<String> = tools()
+        .iter()
+        .filter(|tool| tool.spec().deferred)
+        .map(|tool| tool.spec().name.clone())
+        .collect();
+    let expected = [
+        "diff_checkpoint",
+        "inspect_self",
+        "list_checkpoints",
+        "read_checkpoint",
+        "restore_checkpoint",
+    ];
+    assert_eq!(deferred, expected.map(String::from).into());
+}
+
+#[test]
+fn l7_parallel_safe_tools_only_look() {
+    let safe: Vec<String> = tools()
+        .iter()
+        .filter(|tool| tool.spec().parallel_safe)
+        .map(|tool| tool.spec().name.clone())
+        .collect();
+    let expected = [
+        "read_file",
+        "list_files",
+        "glob",
+        "search_files",
+        "list_checkpoints",
+        "read_checkpoint",
+        "diff_checkpoint",
+        "web_fetch",
+        "inspect_self",
+        "read_shell_output",
+    ];
+    assert_eq!(safe, expected);
+}
+
+#[test]
+fn q7_descriptions_and_schemas_fit_their_budget() {
+    let shown: Vec<Value> = tools()
+        .iter()
+        .map(|tool| {
+            let spec = tool.spec();
+            json!({
+                "name": spec.name,
+                "description": spec.description,
+                "input_schema": spec.input_schema,
+            })
+        })
+        .collect();
+    let bytes = shown.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+    assert!(bytes <= 11_000, "{bytes} bytes of names, descriptions and schemas");
+}
+
+#[test]
+fn t1_schemas_are_self_contained_objects() {
+    for tool in tools() {
+        let spec = tool.spec();
+        let schema = spec.input_schema.to_string();
+        assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
+        assert!(spec.input_schema["properties"].is_object(), "{}", spec.name);
+        for word in ["$ref", "$defs", "$schema", "\"null\"", "\"title\"", "\"format\""] {
+            assert!(!schema.contains(word), "{} has {word}: {schema}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn t1_tools_md_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/tools.md");
+    let page = tools_markdown();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder");
+        std::fs::write(&path, &page).expect("the page");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == page, "docs/generated/tools.md is not what the list prints; run with UPDATE=1");
+}

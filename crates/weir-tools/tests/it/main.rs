@@ -1,0 +1,13 @@
+//! Tests of the tools against a real workspace, with fakes of the ports that are not files.
+//!
+//! Compiled into the crate's unit tests (see `src/lib.rs`): bodies that in production only a call
+//! with a permit reaches can be called here.
+
+mod agent;
+mod cases;
+mod checkpoints;
+mod effects;
+mod list;
+mod shell;
+mod web;
+mod world;

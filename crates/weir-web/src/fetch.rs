@@ -1,0 +1,228 @@
+//! One fetch: look up once, judge every address, connect to exactly those, follow redirects by
+//! hand, read at most what was asked for.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::{Client, Response};
+use url::{Host, Url};
+use weir_engine::ports::{Address, Fetched};
+
+use crate::GuardedWeb;
+use crate::address::{check, judge_ip, refusal};
+use crate::lookup::ADDRESSES_MAX;
+
+/// Most redirects that are followed.
+const REDIRECTS_MAX: usize = 5;
+/// Most bytes that are reserved before they have come.
+const RESERVED_BYTES_MAX: usize = 64 * 1024;
+/// What a page is wanted as.
+const ACCEPTED: &str = concat!(
+    "text/html,application/xhtml+xml,text/markdown,",
+    "text/plain;q=0.9,application/json;q=0.9,*/*;q=0.5"
+);
+
+/// Fetches `address` with GET. Time is bounded by the caller.
+pub(crate) async fn fetch(
+    web: &GuardedWeb,
+    address: &Address,
+    max_bytes: usize,
+) -> Result<Fetched, String> {
+    let (first, mut url) = check(&address.url, &web.allowed)?;
+    let pinned = pin(web, &first.host, &url).await?;
+    for _ in 0..=REDIRECTS_MAX {
+        let client = client(web, &url, &first.host, &pinned).await?;
+        let request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
+        let response = request.send().await.map_err(|e| failure(&url, &e))?;
+        match redirect(&response, &url)? {
+            Some(next) => url = follow(web, &url, &next)?,
+            None => return read(response, &url, max_bytes).await,
+        }
+    }
+    Err(format!("{} redirects more than {REDIRECTS_MAX} times", address.url))
+}
+
+/// The addresses that a socket may go to.
+async fn pin(web: &GuardedWeb, host: &str, url: &Url) -> Result<Vec<IpAddr>, String> {
+    let is_listed = web.allowed.iter().any(|listed| listed == host);
+    let found = match url.host() {
+        // Judged by `check` already.
+        Some(Host::Ipv4(ip)) => return Ok(vec![IpAddr::V4(ip)]),
+        Some(Host::Ipv6(ip)) => return Ok(vec![IpAddr::V6(ip)]),
+        Some(Host::Domain(_)) | None => {
+            let asked = tokio::time::timeout(web.options.lookup_timeout, web.lookup.lookup(host));
+            asked
+                .await
+                .map_err(|_| format!("the name {host} could not be looked up in time"))?
+                .map_err(|why| format!("the name {host} could not be looked up: {why}"))?
+        }
+    };
+    if found.is_empty() {
+        return Err(format!("the name {host} has no address"));
+    }
+    if found.len() > ADDRESSES_MAX {
+        return Err(format!("the name {host} has more than {ADDRESSES_MAX} addresses"));
+    }
+    // One closed address closes the name: which of them a socket takes is not ours to say.
+    for ip in &found {
+        if let Err(closed) = judge_ip(*ip)
+            && !(is_listed && closed.opens_by_name())
+        {
+            return Err(refusal(&format!("{host} ({ip})"), closed));
+        }
+    }
+    Ok(found)
+}
+
+/// A client that can reach these addresses under this name and nothing else: no proxy, no other
+/// name, no redirect of its own, no cookies.
+async fn client(
+    web: &GuardedWeb,
+    url: &Url,
+    host: &str,
+    pinned: &[IpAddr],
+) -> Result<Client, String> {
+    let tls = if url.scheme() == "https" {
+        web.tls.get_or_try_init(load_tls).await?.clone()
+    } else {
+        tls_without_roots()?
+    };
+    let addresses: Vec<SocketAddr> = pinned.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .dns_resolver(Arc::new(Pinned { host: host.to_owned(), addresses }))
+        .pool_max_idle_per_host(0)
+        .connect_timeout(web.options.idle_timeout)
+        .read_timeout(web.options.idle_timeout)
+        .user_agent(&web.options.user_agent)
+        .build()
+        .map_err(|e| format!("the network client could not be made: {e}"))
+}
+
+/// Answers for one name from what was judged.
+struct Pinned {
+    host: String,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Resolve for Pinned {
+    fn resolve(&self, name: Name) -> Resolving {
+        let answer = if name.as_str().trim_end_matches('.').eq_ignore_ascii_case(&self.host) {
+            Ok(Box::new(self.addresses.clone().into_iter()) as Addrs)
+        } else {
+            Err(format!("{} was not looked up before", name.as_str()).into())
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+async fn load_tls() -> Result<rustls::ClientConfig, String> {
+    // Reads the system's certificates from disk.
+    let loading = tokio::task::spawn_blocking(|| {
+        use rustls_platform_verifier::BuilderVerifierExt as _;
+        let builder = tls_builder()?.with_platform_verifier();
+        let builder =
+            builder.map_err(|e| format!("the system's certificates cannot be used: {e}"))?;
+        Ok(builder.with_no_client_auth())
+    });
+    loading.await.map_err(|e| format!("the system's certificates could not be loaded: {e}"))?
+}
+
+/// For plain `http`: with no root, no certificate is ever trusted.
+fn tls_without_roots() -> Result<rustls::ClientConfig, String> {
+    let roots = rustls::RootCertStore::empty();
+    Ok(tls_builder()?.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn tls_builder()
+-> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| format!("TLS cannot be used: {e}"))
+}
+
+/// Where the answer sends us, if it does.
+fn redirect(response: &Response, url: &Url) -> Result<Option<Url>, String> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let location = location
+        .to_str()
+        .map_err(|_| format!("{url} redirects to an address that is not plain text"))?;
+    let next = url
+        .join(location)
+        .map_err(|e| format!("{url} redirects to an address that cannot be read ({e})"))?;
+    Ok(Some(next))
+}
+
+/// A redirect is followed on the same host only; others are reported, so that the new address is
+/// judged like any other.
+fn follow(web: &GuardedWeb, from: &Url, next: &Url) -> Result<Url, String> {
+    let (checked, next) = check(next.as_str(), &web.allowed)
+        .map_err(|why| format!("{from} redirects to an address that is refused: {why}"))?;
+    let same_place = from.scheme() == next.scheme()
+        && from.port_or_known_default() == next.port_or_known_default();
+    let made_secure = from.scheme() == "http" && next.scheme() == "https";
+    if from.host() == next.host() && (same_place || made_secure) {
+        return Ok(next);
+    }
+    Err(format!(
+        "{from} redirects to {}, which is not followed by itself; fetch that address if you \
+         want it",
+        checked.url
+    ))
+}
+
+async fn read(mut response: Response, url: &Url, max_bytes: usize) -> Result<Fetched, String> {
+    let status = response.status().as_u16();
+    let (media_type, charset) = content_type(&response);
+    let mut body = Vec::with_capacity(max_bytes.min(RESERVED_BYTES_MAX));
+    let mut truncated = false;
+    // The bound holds for what comes out of the decompressor.
+    while let Some(piece) = response.chunk().await.map_err(|e| failure(url, &e))? {
+        let room = max_bytes - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if piece.len() > room {
+            truncated = true;
+            break;
+        }
+    }
+    Ok(Fetched { url: url.to_string(), status, media_type, charset, body, truncated })
+}
+
+fn content_type(response: &Response) -> (String, Option<String>) {
+    let header = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let mut parts = header.unwrap_or_default().split(';').map(str::trim);
+    let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    });
+    (media_type, charset.filter(|charset| !charset.is_empty()))
+}
+
+/// The innermost cause says what happened; the outer ones only that something did.
+fn failure(url: &Url, error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let what = if error.is_timeout() {
+        "did not answer in time"
+    } else if error.is_connect() {
+        "could not be reached"
+    } else if error.is_decode() || error.is_body() {
+        "broke off or sent a damaged answer"
+    } else {
+        "could not be fetched"
+    };
+    format!("{url} {what}: {cause}")
+}

@@ -1,0 +1,68 @@
+//! The commands, one file each, and the one place that knows them all.
+
+use std::process::ExitCode;
+
+use crate::cx::Cx;
+use crate::environment::Environment;
+use crate::failure::usage;
+use crate::options::{Command, Options};
+
+mod audit;
+mod auth;
+mod checkpoints;
+mod config;
+mod demo;
+mod doctor;
+mod explain;
+mod manual;
+mod models;
+mod pause;
+mod permissions;
+mod profiles;
+mod replay;
+mod run;
+mod schema;
+mod script;
+mod sessions;
+mod tools;
+mod undo;
+
+#[cfg(test)]
+mod generated;
+
+/// Runs the command that was asked for.
+pub(crate) async fn dispatch(
+    options: Options,
+    environment: Environment,
+) -> anyhow::Result<ExitCode> {
+    let Some(command) = options.command else {
+        return Err(usage(
+            "the terminal interface is coming; until then use `weir run \"your task\"` \
+             (`weir demo` shows it at work, `weir --help` lists the commands)",
+        ));
+    };
+    // Made only by the commands that need it: the others work wherever they are called.
+    let cx = || Cx::new(&options.global, environment);
+    match command {
+        Command::Run(args) => run::run(&cx()?, *args).await,
+        Command::Demo(args) => demo::demo(&cx()?, args).await,
+        Command::Sessions(command) => sessions::sessions(&cx()?, command).await,
+        Command::Checkpoints(command) => checkpoints::checkpoints(&cx()?, command).await,
+        Command::Undo(args) => undo::undo(&cx()?, args).await,
+        Command::Replay(args) => replay::replay(&cx()?, args).await,
+        Command::Audit(command) => audit::audit(&cx()?, command).await,
+        Command::Permissions(command) => permissions::permissions(&cx()?, command).await,
+        Command::Models(args) => models::models(&cx()?, args).await,
+        Command::Config(command) => config::config(&cx()?, command),
+        Command::Auth(command) => auth::auth(&cx()?, command),
+        Command::Doctor(args) => doctor::doctor(&cx()?, args).await,
+        Command::Schema { kind } => schema::schema(kind),
+        Command::Tools(command) => tools::tools(command),
+        Command::Profiles(command) => profiles::profiles(&cx()?, command),
+        Command::Pause { reason } => pause::pause(&cx()?, reason).await,
+        Command::Release => pause::release(&cx()?).await,
+        Command::Script(command) => script::script(command).await,
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man(args) => manual::man(&args),
+    }
+}

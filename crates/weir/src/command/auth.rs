@@ -1,0 +1,88 @@
+//! `weir auth`: keys of providers. A key is read, kept, used and forgotten; it is never printed.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use weir_core::secret::Secret;
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::models;
+use crate::options::AuthCommand;
+use crate::terminal::{out, out_json, read_hidden, table};
+
+/// Sets, lists, removes.
+pub(crate) fn auth(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        AuthCommand::Set { provider } => set(cx, &provider)?,
+        AuthCommand::List(flag) => list(cx, flag.json)?,
+        AuthCommand::Remove { provider } => remove(cx, &provider)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
+    let catalogue = models::catalogue(cx)?;
+    let Some(vendor) = catalogue.vendor(provider) else {
+        let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
+        let known = known.join(", ");
+        return Err(usage(format!(
+            "there is no provider {provider:?}: known are {known}; others are defined in the \
+             config under [providers.NAME]"
+        )));
+    };
+    let key = Secret::new(read_hidden(&format!("Key for {provider}"))?);
+    let mut keys = cx.keys()?.clone();
+    keys.set(provider, key)?;
+    let place = keys.path().display().to_string();
+    out(&format!("The key for {provider} is kept in {place}, readable by you alone."))?;
+    if let Some(name) = vendor.key_env.iter().find(|name| cx.environment.text(name).is_some()) {
+        crate::terminal::err(&format!("warning: the variable {name} is set and beats it"));
+    }
+    Ok(())
+}
+
+fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let catalogue = models::catalogue(cx)?;
+    let keys = cx.keys()?;
+    let mut rows = Vec::new();
+    for vendor in catalogue.vendors() {
+        let found = keys.find(vendor, &catalogue, &cx.environment);
+        let source = found.map(|(_, source)| source.to_string());
+        rows.push((vendor, source));
+    }
+    if as_json {
+        let rows = rows.iter().map(|(vendor, source)| {
+            json!({
+                "provider": vendor.name,
+                "has_key": source.is_some(),
+                "source": source,
+                "needs_key": vendor.needs_key,
+                "variables": vendor.key_env,
+            })
+        });
+        return out_json(&rows.collect::<Vec<_>>());
+    }
+    let lines = rows.iter().map(|(vendor, source)| {
+        let how = match (source, vendor.key_env.first()) {
+            (Some(source), _) => format!("key from {source}"),
+            (None, _) if !vendor.needs_key => "needs no key".to_owned(),
+            (None, Some(variable)) => {
+                format!("no key: set {variable} or run `weir auth set {}`", vendor.name)
+            }
+            (None, None) => format!("no key: run `weir auth set {}`", vendor.name),
+        };
+        vec![vendor.name.clone(), how]
+    });
+    out(&table(&lines.collect::<Vec<_>>()))
+}
+
+fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {
+    let mut keys = cx.keys()?.clone();
+    if !keys.remove(provider)? {
+        let kept: Vec<&str> = keys.providers().collect();
+        let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
+        return Err(usage(format!("no key is kept for {provider:?} (kept: {kept})")));
+    }
+    out(&format!("The key for {provider} is forgotten."))
+}

@@ -1,0 +1,135 @@
+//! `weir config`: settings with the origin of each value.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::config::{self, Entry, entries};
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::{ConfigCommand, ConfigSetArgs};
+use crate::terminal::{out, out_json, table};
+
+/// Shows, gets, sets.
+pub(crate) fn config(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        ConfigCommand::Show(flag) => show(cx, flag.json)?,
+        ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
+        ConfigCommand::Set(args) => set(cx, &args)?,
+        ConfigCommand::Path(flag) => paths(cx, flag.json)?,
+        ConfigCommand::Schema => out_json(&config::schema())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let entries = entries(cx.config()?);
+    if as_json {
+        return out_json(&entries);
+    }
+    let mut text = String::new();
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            vec![format!("{} = {}", entry.key, written(&entry.value)), entry.origin.clone()]
+        })
+        .collect();
+    for (line, entry) in table(&rows).lines().zip(&entries) {
+        text.push_str(&format!("{line}\n    {}\n", entry.description));
+    }
+    out(&text)
+}
+
+/// A value as it would stand in the file.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => "(none)".to_owned(),
+        value => toml::Value::try_from(value).map_or_else(|_| value.to_string(), |v| v.to_string()),
+    }
+}
+
+fn get(cx: &Cx, key: &str, as_json: bool) -> anyhow::Result<()> {
+    let entries = entries(cx.config()?);
+    let exact = entries.iter().find(|entry| entry.key == key);
+    if let Some(entry) = exact {
+        if as_json {
+            return out_json(entry);
+        }
+        // A text alone, without quotation marks: for scripts.
+        return out(&match &entry.value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            value => written(value),
+        });
+    }
+    let table = format!("{key}.");
+    let below: Vec<&Entry> = entries.iter().filter(|e| e.key.starts_with(&table)).collect();
+    if below.is_empty() {
+        return Err(usage(unknown(key, &entries)));
+    }
+    if as_json {
+        return out_json(&below);
+    }
+    let line = |entry: &&Entry| format!("{} = {}\n", entry.key, written(&entry.value));
+    out(&below.iter().map(line).collect::<String>())
+}
+
+fn unknown(key: &str, entries: &[Entry]) -> String {
+    let likeness = |entry: &&Entry| {
+        (similar::TextDiff::from_chars(key, entry.key.as_str()).ratio() * 1000.0) as u32
+    };
+    let nearest = entries.iter().max_by_key(likeness).filter(|entry| likeness(entry) > 600);
+    let hint = nearest.map(|entry| format!("; did you mean {}?", entry.key)).unwrap_or_default();
+    format!("there is no setting {key:?}{hint} (`weir config show` lists them)")
+}
+
+fn set(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
+    if args.key == "permissions" || args.key.starts_with("permissions.") {
+        return Err(usage(
+            "rules are changed with `weir permissions add` and `weir permissions remove`, which \
+             check them first",
+        ));
+    }
+    let files = cx.files();
+    let path = if args.project { files.project_for_writing()? } else { &files.user };
+    config::set_value(path, &args.key, &args.value)?;
+    // Read as it will be, so that what has no effect here is said now and not later.
+    let config = cx.config()?;
+    let ours = path.display().to_string();
+    let origin = config.origin(&args.key);
+    if !origin.to_string().starts_with(&ours) {
+        crate::terminal::err(&format!(
+            "warning: {} is written to {ours}, but {origin} decides here",
+            args.key
+        ));
+    }
+    out(&format!("{} is set in {ours}", args.key))
+}
+
+fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let files = cx.files();
+    let rows = [
+        ("user", files.user),
+        ("project", files.project),
+        ("profiles", cx.dirs.config.join("profiles")),
+        ("soul", cx.dirs.config.join("SOUL.md")),
+        ("keys", cx.dirs.config.join("keys.toml")),
+        ("state", cx.dirs.state.clone()),
+        ("database", cx.dirs.state.join("weir.db")),
+        ("audit", cx.dirs.state.join("audit")),
+    ];
+    if as_json {
+        let object: serde_json::Map<String, Value> = rows
+            .iter()
+            .map(|(name, path)| {
+                ((*name).to_owned(), json!({ "path": path, "exists": path.exists() }))
+            })
+            .collect();
+        return out_json(&object);
+    }
+    let line = |(name, path): &(&str, std::path::PathBuf)| {
+        let missing = if path.exists() { "" } else { "(not there yet)" };
+        vec![(*name).to_owned(), path.display().to_string(), missing.to_owned()]
+    };
+    out(&table(&rows.iter().map(line).collect::<Vec<_>>()))
+}

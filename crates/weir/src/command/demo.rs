@@ -1,0 +1,97 @@
+//! `weir demo`: a complete run on a throwaway folder with the built-in scripted model, over the
+//! real engine, wire format, gate and store (C1, F7).
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use weir_core::message::Block;
+use weir_core::profile::PermissionMode;
+use weir_providers::script::ScriptedModel;
+
+use crate::command::run::{self, Shown};
+use crate::cx::Cx;
+use crate::options::{DemoArgs, GlobalOptions, OutputFormat};
+use crate::terminal;
+use crate::wiring::{self, Chosen, Wishes};
+
+/// What the scripted model says.
+const SCRIPT: &str = include_str!("demo/demo.script");
+/// The task.
+const PROMPT: &str = "The greeting in greet.py is wrong: it should say hello to the name that is \
+                      given. Fix it, check it, and note it in CHANGES.md.";
+/// The files of the throwaway folder.
+const FILES: [(&str, &str); 4] = [
+    ("greet.py", "import sys\n\n\ndef greet(name):\n    return \"Hello, world!\"\n\n\nprint(greet(sys.argv[1]))\n"),
+    ("CHANGES.md", "# Changes\n"),
+    (".env", "API_TOKEN=not-a-real-one\n"),
+    (".weirignore", "# What the agent never sees\n.env\n"),
+];
+
+pub(crate) async fn demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
+    let folder = std::env::temp_dir().join(format!("weir-demo-{}", uuid::Uuid::now_v7().simple()));
+    let (work, state) = (folder.join("workspace"), folder.join("state"));
+    std::fs::create_dir_all(&work)
+        .with_context(|| format!("the demo's folder {} cannot be made", folder.display()))?;
+    for (name, text) in FILES {
+        std::fs::write(work.join(name), text)?;
+    }
+    if !args.quiet {
+        terminal::err_line(
+            "This is a demonstration: the model is scripted and plays written replies. Engine, \
+             wire format, gate, tools, journal and undo are the real ones.",
+        );
+        terminal::err_line(&format!("task: {PROMPT}\n"));
+    }
+    let result = play(cx, &args, &work, &state).await;
+    if args.keep {
+        let (work, state) = (work.display(), state.display());
+        terminal::err_line(&format!(
+            "\nkept: {work}\nlook at it:  weir -C {work} --state-dir {state} sessions list\n\
+             undo it:     weir -C {work} --state-dir {state} undo\n\
+             audit it:    weir --state-dir {state} audit tail"
+        ));
+    } else {
+        std::fs::remove_dir_all(&folder)
+            .with_context(|| format!("{} cannot be removed", folder.display()))?;
+    }
+    result
+}
+
+async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Result<ExitCode> {
+    let global = GlobalOptions {
+        workspace: Some(work.to_path_buf()),
+        state_dir: Some(state.to_path_buf()),
+        ..GlobalOptions::default()
+    };
+    let there = Cx::new(&global, cx.environment.clone())?;
+    let wishes = Wishes {
+        profile: Some("code".into()),
+        permission: Some(PermissionMode::AutoEdit),
+        allow: vec!["Shell(python3 greet.py:*)".into()],
+        ..Wishes::default()
+    };
+    let chosen = Chosen {
+        workspace: there.workspace()?,
+        toolbox: wiring::toolbox()?,
+        profile: wiring::profile(&there, &wishes, None)?,
+        model: Arc::new(ScriptedModel::from_text(SCRIPT)?),
+    };
+    let options = wiring::session_options_with(&there, &wishes, None, chosen)?;
+    let shown = Shown { output: args.output, deltas: false, quiet: args.quiet };
+    let engine = wiring::engine(&there, "weir demo")?;
+    let play = run::open(engine, options, shown).await?;
+    let code = play.go(&there, Some(vec![Block::text(PROMPT)])).await?;
+    if args.output == OutputFormat::Text && !args.quiet {
+        for (name, before) in FILES {
+            let after = std::fs::read_to_string(work.join(name)).unwrap_or_default();
+            if after != before {
+                let diff = similar::TextDiff::from_lines(before, &after);
+                let shown = diff.unified_diff().header(name, name).to_string();
+                terminal::err_line(&format!("\n{}", shown.trim_end()));
+            }
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,277 @@
+//! `weir doctor`: what works here, what does not, and what to do about it. It looks; it changes
+//! nothing but opening the store.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde::Serialize;
+use weir_providers::http_model::Endpoint;
+use weir_providers::probe;
+use weir_store::{filesystem_warning, verify_audit};
+
+use crate::cx::Cx;
+use crate::failure::exit;
+use crate::models;
+use crate::options::DoctorArgs;
+use crate::terminal::{out, out_json};
+
+/// How long an endpoint is waited for.
+const ENDPOINT_WAIT: Duration = Duration::from_secs(5);
+
+/// How a thing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// It works.
+    Ok,
+    /// It works, but somebody should know something.
+    Note,
+    /// Something that is needed does not work.
+    Broken,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: String,
+    state: State,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+fn ok(what: &str, detail: impl Into<String>) -> Finding {
+    Finding { what: what.into(), state: State::Ok, detail: detail.into(), remedy: None }
+}
+
+fn note(what: &str, detail: impl Into<String>, remedy: &str) -> Finding {
+    let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
+    Finding { what: what.into(), state: State::Note, detail: detail.into(), remedy }
+}
+
+fn broken(what: &str, detail: impl Into<String>, remedy: &str) -> Finding {
+    Finding { state: State::Broken, ..note(what, detail, remedy) }
+}
+
+/// Looks at everything.
+pub(crate) async fn doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut findings = vec![configuration(cx)];
+    findings.extend(keys_and_endpoints(cx, args.offline).await);
+    findings.extend(commands());
+    findings.push(git());
+    findings.extend(store(cx).await);
+    findings.push(workspace(cx));
+    findings.push(terminal());
+    let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
+    if args.json.json {
+        out_json(&findings)?;
+    } else {
+        out(&text(&findings))?;
+    }
+    Ok(if is_broken { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+}
+
+fn text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let sign = match finding.state {
+            State::Ok => "ok    ",
+            State::Note => "note  ",
+            State::Broken => "BROKEN",
+        };
+        let detail = finding.detail.trim_end().replace('\n', "\n          ");
+        text.push_str(&format!("{sign}  {}: {detail}\n", finding.what));
+        if let Some(remedy) = &finding.remedy {
+            text.push_str(&format!("          -> {remedy}\n"));
+        }
+    }
+    text
+}
+
+fn configuration(cx: &Cx) -> Finding {
+    let files = cx.files();
+    match cx.config() {
+        Ok(_) => {
+            let there = [&files.user, &files.project].into_iter().filter(|path| path.exists());
+            let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
+            let detail =
+                if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
+            ok("settings", detail)
+        }
+        Err(error) => {
+            broken("settings", error.to_string(), "correct that line; `weir config path`")
+        }
+    }
+}
+
+/// Keys, and whether the endpoints that were configured answer.
+async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
+    let catalogue = match models::catalogue(cx) {
+        Ok(catalogue) => catalogue,
+        Err(error) => return vec![broken("providers", error.to_string(), "correct the settings")],
+    };
+    let mut findings = Vec::new();
+    let mut configured = Vec::new();
+    let mut local = Vec::new();
+    for vendor in catalogue.vendors() {
+        match models::endpoint(cx, &catalogue, vendor) {
+            Ok((endpoint, Some(source))) => {
+                findings.push(ok(&format!("key for {}", vendor.name), source.to_string()));
+                configured.push(endpoint);
+            }
+            Ok((endpoint, None)) if is_named(cx, &vendor.name) => configured.push(endpoint),
+            Ok((endpoint, None)) if vendor.local => local.push(endpoint),
+            Ok(_) => {}
+            Err(error) => {
+                return vec![broken("keys", error.to_string(), "see `weir auth list`")];
+            }
+        }
+    }
+    if offline {
+        if configured.is_empty() {
+            let remedy =
+                "`weir auth set anthropic`, or leave --offline out to look for local servers";
+            findings.push(note("model", "no provider has a key; no endpoint was asked", remedy));
+        }
+        return findings;
+    }
+    // Several rows of one vendor share an address (openai, openai-chat): asked once.
+    configured.dedup_by(|a, b| a.base_url == b.base_url);
+    let transport = models::transport(cx);
+    let asked = configured.iter().map(|endpoint| asked(endpoint, &transport));
+    findings.extend(join_all(asked).await);
+    let there = local.iter().map(async |endpoint| {
+        let models = probe::local_server(endpoint, &transport).await?;
+        let detail = format!("{} answers with {} models", endpoint.base_url, models.len());
+        Some(ok(&endpoint.vendor.name, detail))
+    });
+    let there: Vec<Finding> = join_all(there).await.into_iter().flatten().collect();
+    if configured.is_empty() && there.is_empty() {
+        findings.push(broken(
+            "model",
+            "no provider has a key, and no local server answers",
+            "`weir auth set anthropic`, or `ollama serve`; `weir demo` needs neither",
+        ));
+    }
+    findings.extend(there);
+    findings
+}
+
+/// Whether settings or a variable name this provider's address.
+fn is_named(cx: &Cx, provider: &str) -> bool {
+    cx.config().is_ok_and(|config| config.settings.providers.contains_key(provider))
+}
+
+async fn asked(endpoint: &Endpoint, transport: &weir_providers::transport::Transport) -> Finding {
+    let what = format!("endpoint of {}", endpoint.vendor.name);
+    let place = &endpoint.base_url;
+    let remedy = "check network, proxy and address; keys with `weir auth list`";
+    match tokio::time::timeout(ENDPOINT_WAIT, probe::list_models(endpoint, transport)).await {
+        Ok(Ok(models)) => ok(&what, format!("{place} answers with {} models", models.len())),
+        // It spoke: some servers list nothing.
+        Ok(Err(why)) if why.contains("HTTP 404") => ok(&what, format!("{place} answers")),
+        Ok(Err(why)) => broken(&what, format!("{place}: {why}"), remedy),
+        Err(_) => {
+            let seconds = ENDPOINT_WAIT.as_secs();
+            broken(&what, format!("{place}: no answer in {seconds} s"), remedy)
+        }
+    }
+}
+
+/// What holds for commands, said plainly.
+fn commands() -> Vec<Finding> {
+    let report = weir_sandbox::probe();
+    let tier = serde_json::to_value(report.tier).unwrap_or_default();
+    let tier = tier.as_str().unwrap_or_default();
+    let held = report.guarantees.iter().map(|line| format!("+ {line}\n")).collect::<String>();
+    let missing = report.missing.iter().map(|line| format!("- {line}\n")).collect::<String>();
+    let support: Vec<String> = report
+        .support
+        .iter()
+        .map(|support| {
+            let found = match support.found {
+                Some(true) => "there",
+                Some(false) => "not there",
+                None => "cannot be told",
+            };
+            format!("{}: {found} ({})", support.name, support.detail)
+        })
+        .collect();
+    let remedy = "commands ask first unless you allow them; `--permission full` on a machine you \
+                  care about is not advised";
+    vec![
+        note("commands", format!("confinement {tier}\n{held}{missing}"), remedy),
+        ok("kernel", support.join("\n")),
+    ]
+}
+
+fn git() -> Finding {
+    match std::process::Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            ok("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => {
+            note("git", "not found", "checkpoints work without it; agents in repositories miss it")
+        }
+    }
+}
+
+/// The store: does it open, does it hold together, where does it lie.
+async fn store(cx: &Cx) -> Vec<Finding> {
+    use weir_engine::ports::Store;
+    let place = cx.dirs.state.display().to_string();
+    let store = match cx.store() {
+        Ok(store) => store,
+        Err(error) => {
+            let remedy = "make the folder writable, or set WEIR_STATE_DIR to another one";
+            return vec![broken("database", format!("{place}: {error}"), remedy)];
+        }
+    };
+    let mut findings = vec![match store.check().await {
+        Ok(()) => ok("database", format!("{place}/weir.db opens and holds together")),
+        Err(error) => broken("database", error.to_string(), "restore it from a backup"),
+    }];
+    let dir = cx.dirs.state.clone();
+    let verified = tokio::task::spawn_blocking(move || verify_audit(&dir)).await;
+    findings.push(match verified {
+        Ok(Ok(report)) if report.fault.is_none() => {
+            ok("audit", format!("{} lines, the chain is whole", report.lines))
+        }
+        Ok(Ok(_)) => broken("audit", "the chain is broken", "`weir audit verify` names the line"),
+        Ok(Err(error)) => broken("audit", error.to_string(), "`weir audit verify`"),
+        Err(error) => broken("audit", error.to_string(), "`weir audit verify`"),
+    });
+    if let Some(warning) = filesystem_warning(&cx.dirs.state) {
+        findings.push(note("file system", warning, ""));
+    }
+    match store.paused().await {
+        Ok(None) => {}
+        Ok(Some(pause)) => {
+            let detail = format!("since {} by {}: {}", pause.since, pause.by, pause.reason);
+            findings.push(note("kill switch", detail, "`weir release`"));
+        }
+        Err(error) => findings.push(broken("kill switch", error.to_string(), "see database")),
+    }
+    findings
+}
+
+fn workspace(cx: &Cx) -> Finding {
+    let folder = cx.folder.display().to_string();
+    match cx.workspace() {
+        Ok(_) => ok("workspace", folder),
+        Err(error) => broken("workspace", error.to_string(), "name another folder with -C"),
+    }
+}
+
+fn terminal() -> Finding {
+    let is = |terminal: bool| if terminal { "a terminal" } else { "no terminal" };
+    let input = is(std::io::stdin().is_terminal());
+    let output = is(std::io::stdout().is_terminal());
+    let detail = format!("input is {input}, output is {output}");
+    if crate::terminal::is_attended() {
+        return ok("terminal", detail);
+    }
+    note("terminal", detail, "nobody can be asked here: what would ask is denied")
+}

@@ -1,0 +1,274 @@
+//! `weir run`: one headless run (C2). Opens or takes up a session, says the prompt, shows what
+//! happens, and ends with the run's status.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use weir_core::event::{CancelCause, RunFinished, RunStatus};
+use weir_core::ids::SessionId;
+use weir_core::message::Block;
+use weir_engine::engine::{Engine, SessionHandle, SessionOptions, load};
+use weir_engine::hub::Update;
+use weir_engine::ports::{SessionFilter, Store};
+use weir_store::SqliteStore;
+
+use crate::cx::Cx;
+use crate::failure::{engine_failure, exit, failure, usage};
+use crate::options::RunArgs;
+use crate::session_ids;
+use crate::terminal;
+use crate::wiring::{self, Wishes};
+
+mod ask;
+mod dry;
+mod face;
+mod input;
+mod tidy;
+
+pub(super) use face::{Face, Shown};
+
+/// What is run.
+enum Target {
+    /// A new session.
+    New,
+    /// One that exists, in its own folder.
+    Existing(SessionId),
+}
+
+pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
+    if args.dry_run {
+        return dry::dry_run(cx, &args).await;
+    }
+    let store = cx.store()?;
+    if let Some(pause) = store.paused().await? {
+        return Err(failure(
+            exit::PAUSED,
+            format!(
+                "Weir is paused since {} by {}; nothing was run. `weir release` lets runs start.",
+                pause.since, pause.by
+            ),
+        ));
+    }
+    let target = target(cx, &args, &store).await?;
+    let attended = terminal::is_attended();
+    let wishes = Wishes::of_run(&args, attended)?;
+    let shown = Shown { output: args.output, deltas: args.deltas, quiet: args.quiet };
+    match target {
+        Target::New => {
+            let prompt = input::required(&args)?;
+            let options = wiring::session_options(cx, &wishes, None).await?;
+            let attachments = input::attachments(&args, &prompt, &options.workspace)?;
+            let engine = wiring::engine(cx, "weir run")?;
+            tidy::orphans(cx);
+            let id = wiring::new_session_id();
+            let workspace = options.workspace.clone();
+            let handle = engine.open(id, options).await.map_err(engine_failure)?;
+            let content = input::content(&handle, prompt, attachments);
+            let play = Play { engine, handle, workspace, known: 0, shown, attended };
+            play.go(cx, Some(content)).await
+        }
+        Target::Existing(id) => resume(cx, &args, id, &wishes, shown).await,
+    }
+}
+
+async fn target(cx: &Cx, args: &RunArgs, store: &Arc<SqliteStore>) -> anyhow::Result<Target> {
+    if let Some(text) = &args.resume {
+        return Ok(Target::Existing(session_ids::find(store.as_ref(), text).await?));
+    }
+    if args.continue_last {
+        let filter = SessionFilter {
+            workspace: Some(cx.folder.display().to_string()),
+            limit: Some(1),
+        };
+        let newest = store.list(&filter).await?.into_iter().next();
+        let newest = newest.ok_or_else(|| {
+            usage("there is no session of this folder to go on with; leave out --continue")
+        })?;
+        return Ok(Target::Existing(newest.id));
+    }
+    if let Some(text) = &args.fork {
+        let source = session_ids::find(store.as_ref(), text).await?;
+        let engine = wiring::engine(cx, "weir run")?;
+        let fork = wiring::new_session_id();
+        engine.fork(&source, fork.clone(), None).await.map_err(engine_failure)?;
+        return Ok(Target::Existing(fork));
+    }
+    Ok(Target::New)
+}
+
+async fn resume(
+    cx: &Cx,
+    args: &RunArgs,
+    id: SessionId,
+    wishes: &Wishes,
+    shown: Shown,
+) -> anyhow::Result<ExitCode> {
+    let store = cx.store()?;
+    let loaded = load(store.as_ref(), &id).await.map_err(engine_failure)?;
+    let session = loaded.session;
+    let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
+    let prompt = input::optional(args)?;
+    let rests = session.run().is_none() && session.queued().is_empty();
+    if prompt.is_none() && rests {
+        let why = match session.open_question() {
+            Some((_, weir_core::tool::Control::Ask { text, .. })) => format!(
+                "a question is open: {text}\nAnswer it: weir run --resume {id} \"your answer\""
+            ),
+            _ => "its last run is finished; say what to do next: weir run --resume ID \"…\"".into(),
+        };
+        return Err(usage(why));
+    }
+    let there = cx.at(Path::new(&kept.workspace))?;
+    let options = wiring::session_options(&there, wishes, Some(&kept)).await?;
+    let text = prompt.unwrap_or_default();
+    let attachments = input::attachments(args, &text, &options.workspace)?;
+    let engine = wiring::engine(&there, "weir run")?;
+    tidy::orphans(&there);
+    let workspace = options.workspace.clone();
+    let known = session.facts();
+    drop(session);
+    let handle = engine.resume(id, options).await.map_err(engine_failure)?;
+    let said = !text.is_empty() || !attachments.is_empty();
+    let content = said.then(|| input::content(&handle, text, attachments));
+    let attended = wishes.attended;
+    Play { engine, handle, workspace, known, shown, attended }.go(&there, content).await
+}
+
+/// A run under way.
+pub(super) struct Play {
+    pub(super) engine: Engine,
+    pub(super) handle: SessionHandle,
+    pub(super) workspace: Arc<weir_engine::workspace::Workspace>,
+    /// Facts that were there before.
+    pub(super) known: u64,
+    pub(super) shown: Shown,
+    pub(super) attended: bool,
+}
+
+/// What woke the player.
+enum Woken {
+    Update(Option<Update>),
+    Signal(u8),
+    Answer(ask::Answered),
+}
+
+impl Play {
+    /// Says `content`, shows what happens, and returns the status of the run.
+    pub(super) async fn go(
+        self,
+        cx: &Cx,
+        content: Option<Vec<Block>>,
+    ) -> anyhow::Result<ExitCode> {
+        let mut face = Face::new(self.shown, self.handle.id().clone());
+        face.begin();
+        let mut signals = Signals::new()?;
+        let mut updates = self.handle.updates(self.known);
+        if let Some(content) = content {
+            self.handle.say(content, &wiring::principal(cx)).await.map_err(engine_failure)?;
+        }
+        let mut asking = ask::Asking::new(self.attended);
+        let mut by_signal = None;
+        let finished = loop {
+            let woken = tokio::select! {
+                biased;
+                code = signals.next() => Woken::Signal(code),
+                answer = asking.answered() => Woken::Answer(answer),
+                update = updates.next() => Woken::Update(update?),
+            };
+            match woken {
+                Woken::Signal(code) if by_signal.is_some() => return Ok(ExitCode::from(code)),
+                Woken::Signal(code) => {
+                    by_signal = Some(code);
+                    let name = if code == exit::TERMINATED { "SIGTERM" } else { "SIGINT" };
+                    let cancel = self.handle.cancel(CancelCause::Cancelled, name).await;
+                    if cancel.is_err() {
+                        return Ok(ExitCode::from(code));
+                    }
+                }
+                Woken::Answer(answer) => asking.settle(cx, &self.handle, answer).await?,
+                Woken::Update(None) => break None,
+                Woken::Update(Some(Update::Signal { kind, subject, text })) => {
+                    face.signal(kind, &subject, &text)?;
+                }
+                Woken::Update(Some(Update::Fact(fact))) => {
+                    face.fact(&fact)?;
+                    asking.fact(&fact.event);
+                    if let Some(finished) = face.at_rest() {
+                        break Some(finished);
+                    }
+                }
+            }
+        };
+        self.end(cx, finished, &mut face, by_signal).await
+    }
+
+    async fn end(
+        self,
+        cx: &Cx,
+        finished: Option<RunFinished>,
+        face: &mut Face,
+        by_signal: Option<u8>,
+    ) -> anyhow::Result<ExitCode> {
+        let session = self.handle.id().clone();
+        let closed = self.handle.close().await;
+        if finished.as_ref().is_some_and(|f| f.status == RunStatus::Completed) {
+            tidy::finished(&self.workspace, &session);
+        }
+        wiring::tidy(cx);
+        drop(self.engine);
+        closed.map_err(engine_failure)?;
+        let Some(finished) = finished else {
+            return Err(failure(exit::FAILED, "the session went down before the run was finished"));
+        };
+        face.end(&finished)?;
+        Ok(ExitCode::from(code(finished.status, by_signal)))
+    }
+}
+
+/// The exit status for a run's status (C2).
+fn code(status: RunStatus, by_signal: Option<u8>) -> u8 {
+    match status {
+        RunStatus::Completed => 0,
+        RunStatus::Failed | RunStatus::Interrupted => exit::FAILED,
+        RunStatus::Limit | RunStatus::Budget => exit::LIMIT,
+        RunStatus::NeedsInput | RunStatus::Denied => exit::PERSON,
+        RunStatus::Paused => exit::PAUSED,
+        RunStatus::Cancelled => by_signal.unwrap_or(exit::INTERRUPTED),
+    }
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Signals> {
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// The exit status of the signal that came.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => exit::INTERRUPTED,
+            _ = self.terminate.recv() => exit::TERMINATED,
+        }
+    }
+}
+
+/// The options of a session, for commands that bring their own model.
+pub(super) async fn open(
+    engine: Engine,
+    options: SessionOptions,
+    shown: Shown,
+) -> anyhow::Result<Play> {
+    let workspace = options.workspace.clone();
+    let id = wiring::new_session_id();
+    let handle = engine.open(id, options).await.map_err(engine_failure)?;
+    Ok(Play { engine, handle, workspace, known: 0, shown, attended: false })
+}

@@ -1,0 +1,186 @@
+//! What a headless run shows: progress on standard error, the answer or the events on standard
+//! output (C2, L17). Folds events and holds nothing else.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+use weir_core::event::{Event, RunFinished, RunStatus};
+use weir_core::governance::filter::one_line;
+use weir_core::ids::{InputId, SessionId, Timestamp};
+use weir_core::view::wire;
+use weir_engine::hub::{Fact, SignalKind};
+use weir_engine::ledger::status_text;
+
+use crate::options::OutputFormat;
+use crate::terminal;
+
+/// Signals carry no moment of their own: they are shown when they come.
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_microsecond())
+}
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::command) struct Shown {
+    /// What stands on standard output.
+    pub(in crate::command) output: OutputFormat,
+    /// Signals too.
+    pub(in crate::command) deltas: bool,
+    /// No progress.
+    pub(in crate::command) quiet: bool,
+}
+
+/// The face of one run.
+pub(in crate::command) struct Face {
+    shown: Shown,
+    session: SessionId,
+    queued: VecDeque<InputId>,
+    finished: Option<(Fact, RunFinished)>,
+}
+
+impl Face {
+    pub(in crate::command) fn new(shown: Shown, session: SessionId) -> Face {
+        Face { shown, session, queued: VecDeque::new(), finished: None }
+    }
+
+    fn progress(&self, text: &str) {
+        if !self.shown.quiet {
+            terminal::err_line(text);
+        }
+    }
+
+    /// Says which session it is.
+    pub(in crate::command) fn begin(&self) {
+        self.progress(&format!("session {}", self.session));
+    }
+
+    /// Shows a durable fact.
+    pub(in crate::command) fn fact(&mut self, fact: &Fact) -> anyhow::Result<()> {
+        match fact.event.as_ref() {
+            Event::InputAccepted(f) => self.queued.push_back(f.input),
+            Event::InputWithdrawn(f) => self.queued.retain(|input| *input != f.input),
+            Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
+            Event::QuestionAnswered(f) => self.queued.retain(|input| Some(*input) != f.input),
+            Event::RunStarted(_) => self.finished = None,
+            Event::RunFinished(f) => self.finished = Some((fact.clone(), f.clone())),
+            _ => (),
+        }
+        if self.shown.output == OutputFormat::Jsonl {
+            let line = wire::fact(&self.session, fact.seq, fact.ts, &fact.event);
+            return terminal::out(&line.to_string());
+        }
+        if let Some(line) = told(&fact.event) {
+            self.progress(&line);
+        }
+        Ok(())
+    }
+
+    /// Shows a signal, where signals are wanted.
+    pub(in crate::command) fn signal(
+        &self,
+        kind: SignalKind,
+        subject: &str,
+        text: &str,
+    ) -> anyhow::Result<()> {
+        if self.shown.output != OutputFormat::Jsonl || !self.shown.deltas {
+            return Ok(());
+        }
+        let (kind, about) = match kind {
+            SignalKind::Text => ("text.delta", "turn"),
+            SignalKind::Thinking => ("thinking.delta", "turn"),
+            SignalKind::Output => ("call.output", "call"),
+        };
+        let fields: Value = json!({ about: subject, "text": text });
+        terminal::out(&wire::signal(&self.session, now(), kind, fields).to_string())
+    }
+
+    /// The run's end, once nothing waits to be taken any more.
+    pub(in crate::command) fn at_rest(&self) -> Option<RunFinished> {
+        let (_, finished) = self.finished.as_ref()?;
+        self.queued.is_empty().then(|| finished.clone())
+    }
+
+    /// Shows how it ended.
+    pub(in crate::command) fn end(&mut self, finished: &RunFinished) -> anyhow::Result<()> {
+        if let Some(error) = &finished.error {
+            // A failure is told also when progress is not wanted.
+            terminal::err(error);
+        }
+        let cost = finished.cost_usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
+        self.progress(&format!(
+            "{}: {} model calls, {} tool calls, {} tokens{cost}",
+            status_text(finished.status),
+            finished.iterations,
+            finished.tool_calls,
+            finished.usage.total(),
+        ));
+        if !finished.changed_files.is_empty() {
+            let files = finished.changed_files.join(", ");
+            self.progress(&format!("changed: {files} (weir undo {} takes it back)", self.session));
+        }
+        for denial in &finished.denials {
+            let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
+            self.progress(&format!("denied: {what} (by {}: {})", denial.by, denial.reason));
+        }
+        let how = match finished.status {
+            RunStatus::NeedsInput => "answer or allow it, and go on",
+            _ => "go on",
+        };
+        self.progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
+        match self.shown.output {
+            OutputFormat::Text if finished.text.is_empty() => Ok(()),
+            OutputFormat::Text => terminal::out(&finished.text),
+            OutputFormat::Jsonl => Ok(()),
+            OutputFormat::Json => match &self.finished {
+                Some((fact, _)) => {
+                    let line = wire::fact(&self.session, fact.seq, fact.ts, &fact.event);
+                    terminal::out(&line.to_string())
+                }
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// One line of progress, where a fact deserves one. Everything that a model or file wrote is
+/// stripped of control characters.
+fn told(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ModelReplied(f) => {
+            let text = weir_core::message::plain_text(&f.content);
+            let calls = f.content.iter().any(|b| matches!(b, weir_core::message::Block::Call(_)));
+            if text.trim().is_empty() || !calls {
+                return None;
+            }
+            one_line(&text)
+        }
+        Event::ModelRetried(f) => {
+            format!("retry {} in {} ms: {}", f.attempt, f.wait_ms, one_line(&f.message))
+        }
+        Event::CallJudged(f) => match f.verdict {
+            weir_core::governance::Verdict::Allow => return None,
+            verdict => {
+                let verdict = if verdict == weir_core::governance::Verdict::Ask { "ask" } else { "deny" };
+                let gate = f.gate.as_deref().unwrap_or("");
+                let rule = f.rule.as_deref().unwrap_or("");
+                format!("  {} {verdict} by {gate} {}", f.call, one_line(rule))
+            }
+        },
+        Event::CallProposed(f) => format!("  {} {} {}", f.call, f.tool, one_line(&f.input.to_string())),
+        Event::CheckpointTaken(f) => format!("  {} saved first: {}", f.call, f.paths.join(", ")),
+        Event::CallFinished(f) => {
+            let mark = if f.ok { "ok" } else { "failed" };
+            format!("  {} {mark}: {}", f.call, one_line(&f.summary))
+        }
+        Event::CallUnknown(f) => format!("  {} outcome unknown: {}", f.call, one_line(&f.reason)),
+        Event::QuestionAsked(f) => format!("question: {}", one_line(&f.text)),
+        Event::LimitReached(f) => format!("limit {}: {} of {}", f.limit, f.value, f.max),
+        Event::HistoryQuarantined(f) => format!("an attachment is withheld: {}", one_line(&f.message)),
+        Event::PlanUpdated(f) => {
+            let done = f.items.iter().filter(|i| i.status == weir_core::tool::PlanStatus::Done);
+            format!("  tasks: {} of {} done", done.count(), f.items.len())
+        }
+        Event::SessionResumed(f) if f.run.is_some() => "going on where it stopped".into(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,30 @@
+//! Externalised results go when their task ends; what a crash left goes an hour later (X1).
+
+use std::time::Duration;
+
+use weir_core::ids::SessionId;
+use weir_engine::workspace::Workspace;
+
+use crate::cx::Cx;
+
+/// Age after which a folder of results belongs to nobody.
+const ORPHAN_AGE: Duration = Duration::from_secs(3600);
+
+/// The task of this session is done.
+pub(super) fn finished(workspace: &Workspace, session: &SessionId) {
+    // Nothing depends on it: what stays goes with the orphans.
+    let _ = workspace.remove_own(&format!(".weir/tmp/{session}"));
+}
+
+/// Folders of results that nobody touched for an hour.
+pub(super) fn orphans(cx: &Cx) {
+    let Ok(folders) = std::fs::read_dir(cx.folder.join(".weir/tmp")) else { return };
+    let Ok(workspace) = cx.workspace() else { return };
+    for folder in folders.flatten() {
+        let age = folder.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
+        if age.is_some_and(|age| age > ORPHAN_AGE) {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            let _ = workspace.remove_own(&format!(".weir/tmp/{name}"));
+        }
+    }
+}

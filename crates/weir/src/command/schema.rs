@@ -1,0 +1,31 @@
+//! `weir schema`: contracts generated from the types.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::failure::usage;
+use crate::options::SchemaKind;
+use crate::terminal::out_json;
+
+/// Prints one.
+pub(crate) fn schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
+    match kind {
+        SchemaKind::Events => out_json(&weir_core::view::wire::schema())?,
+        SchemaKind::Config => out_json(&crate::config::schema())?,
+        SchemaKind::Tools => out_json(&tools())?,
+        SchemaKind::Openapi => {
+            return Err(usage(
+                "the OpenAPI document comes with the server, which this version does not have; \
+                 there are `weir schema events`, `config` and `tools`",
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tools() -> Value {
+    let tools = weir_tools::tools();
+    let specs = tools.iter().map(|tool| json!(tool.spec()));
+    Value::Array(specs.collect())
+}

@@ -1,0 +1,83 @@
+//! `weir tools`: what a model can be given.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weir_core::tool::ToolSpec;
+
+use crate::failure::usage;
+use crate::options::ToolsCommand;
+use crate::terminal::{out, out_json, table};
+
+/// Lists or shows.
+pub(crate) fn tools(command: ToolsCommand) -> anyhow::Result<ExitCode> {
+    let tools = weir_tools::tools();
+    match command {
+        ToolsCommand::List(flag) if flag.json => {
+            let rows: Vec<Value> = tools.iter().map(|tool| row(tool.spec())).collect();
+            out_json(&rows)?;
+        }
+        ToolsCommand::List(_) => {
+            let line = |spec: &ToolSpec| {
+                let summary = spec.description.split(". ").next().unwrap_or_default();
+                let summary = summary.trim_end_matches('.').to_owned();
+                vec![spec.name.clone(), group(spec), summary]
+            };
+            let rows: Vec<Vec<String>> = tools.iter().map(|tool| line(tool.spec())).collect();
+            out(&table(&rows))?;
+        }
+        ToolsCommand::Show { name, json } => {
+            let tool = tools.iter().find(|tool| tool.spec().name == name).ok_or_else(|| {
+                usage(format!("there is no tool {name:?}; `weir tools list` shows them"))
+            })?;
+            if json.json {
+                out_json(tool.spec())?;
+            } else {
+                out(&described(tool.spec()))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn group(spec: &ToolSpec) -> String {
+    json!(spec.group).as_str().unwrap_or_default().to_owned()
+}
+
+fn row(spec: &ToolSpec) -> Value {
+    json!({
+        "name": spec.name,
+        "group": spec.group,
+        "description": spec.description,
+        "deferred": spec.deferred,
+        "parallel_safe": spec.parallel_safe,
+    })
+}
+
+fn described(spec: &ToolSpec) -> String {
+    let mut text = format!("{} (group {})\n\n{}\n", spec.name, group(spec), spec.description);
+    let schema = &spec.input_schema;
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some(fields) = schema["properties"].as_object() {
+        text.push_str("\nArguments:\n");
+        for (name, field) in fields {
+            let must = if required.iter().any(|r| r == name) { "required" } else { "optional" };
+            let kind = kind(field);
+            let description = field["description"].as_str().unwrap_or_default();
+            let _ = writeln!(text, "  {name} ({kind}, {must})  {description}");
+        }
+    }
+    text
+}
+
+fn kind(field: &Value) -> String {
+    match &field["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => {
+            let kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+            kinds.collect::<Vec<_>>().join(" or ")
+        }
+        _ => "value".to_owned(),
+    }
+}

@@ -1,0 +1,203 @@
+//! Settings: built in, user file, project file, environment, in rising order (C8). Flags come on
+//! top in `wiring`.
+//!
+//! Every value keeps its origin. Rules of all files add up. A project's file cannot widen what the
+//! person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or opens
+//! anything but the two files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weir_core::governance::rules::{RuleAction, RuleOrigin};
+use weir_core::profile::PermissionMode;
+
+use crate::environment::{Dirs, Environment};
+use crate::failure::usage;
+
+mod catalogue;
+mod check;
+mod edit;
+mod file;
+mod idle;
+mod narrow;
+#[cfg(test)]
+mod reference;
+mod settings;
+
+pub(crate) use catalogue::{Entry, entries, schema};
+pub(crate) use edit::{add_rule, remove_rule, set_value};
+#[cfg(test)]
+pub(crate) use reference::reference_toml;
+pub(crate) use settings::Settings;
+
+use file::Layer;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program.
+    BuiltIn,
+    /// The person's own file.
+    User(PathBuf, u32),
+    /// The workspace's file.
+    Project(PathBuf, u32),
+    /// A variable.
+    Environment(&'static str),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built in"),
+            Origin::User(path, line) | Origin::Project(path, line) => {
+                write!(f, "{}:{line}", path.display())
+            }
+            Origin::Environment(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A rule as it stands in a file, not yet understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RawRule {
+    /// Its set.
+    pub(crate) action: RuleAction,
+    /// Its text.
+    pub(crate) text: String,
+    /// Where it stands.
+    pub(crate) origin: RuleOrigin,
+}
+
+/// The two files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Files {
+    /// The person's own.
+    pub(crate) user: PathBuf,
+    /// The workspace's.
+    pub(crate) project: PathBuf,
+}
+
+impl Files {
+    /// Where they lie for a workspace.
+    pub(crate) fn of(dirs: &Dirs, workspace: &Path) -> Files {
+        Files {
+            user: dirs.config.join("config.toml"),
+            project: workspace.join(".weir").join("config.toml"),
+        }
+    }
+
+    /// The workspace's file, to be changed: only where it is what it looks like. A link in a
+    /// repository could lead to any file of the person's.
+    ///
+    /// # Errors
+    /// A usage error that names the link.
+    pub(crate) fn project_for_writing(&self) -> anyhow::Result<&Path> {
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let folder = self.project.parent().unwrap_or(&self.project);
+        match [folder, &self.project].into_iter().find(|path| is_link(path)) {
+            None => Ok(&self.project),
+            Some(link) => {
+                let link = link.display();
+                Err(usage(format!("{link} is a link; put a folder or file in its place first")))
+            }
+        }
+    }
+}
+
+/// All settings that hold in one workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// The values.
+    pub(crate) settings: Settings,
+    /// Rules of all files.
+    pub(crate) rules: Vec<RawRule>,
+    /// What was left out or has no effect, for the person: one line each.
+    pub(crate) warnings: Vec<String>,
+    /// The most that a workspace which is not trusted lets pass, when its file says so.
+    pub(crate) permission_ceiling: Option<PermissionMode>,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Config {
+    /// Reads and merges everything for a workspace.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has a mistake: file, line, what is wrong.
+    pub(crate) fn load(
+        files: &Files,
+        environment: &Environment,
+        trusted: bool,
+    ) -> anyhow::Result<Config> {
+        let user = Layer::read(&files.user, Origin::User)?;
+        let project = Layer::read(&files.project, Origin::Project)?;
+        let environment = Layer::of_environment(environment)?;
+        let mut config = Config {
+            settings: Settings::default(),
+            rules: Vec::new(),
+            warnings: Vec::new(),
+            permission_ceiling: None,
+            origins: BTreeMap::new(),
+        };
+        let project = match (project, trusted) {
+            (Some(project), false) => {
+                let narrowed = narrow::narrow(project, user.as_ref())?;
+                config.warnings.extend(narrowed.warnings);
+                config.permission_ceiling = narrowed.permission;
+                Some(narrowed.layer)
+            }
+            (project, _) => project,
+        };
+        let layers: Vec<Layer> = [user, project, environment].into_iter().flatten().collect();
+        if !layers.is_empty() {
+            config.merge(&layers)?;
+        }
+        check::check(&config).map_err(usage)?;
+        config.warnings.extend(idle::warnings(&config));
+        Ok(config)
+    }
+
+    /// Later layers win, key by key.
+    fn merge(&mut self, layers: &[Layer]) -> anyhow::Result<()> {
+        let mut merged = Value::Object(serde_json::Map::new());
+        for layer in layers {
+            for (key, value) in &layer.values {
+                file::insert(&mut merged, key, value.json.clone());
+                self.origins.insert(file::key_text(key), value.origin.clone());
+            }
+            self.rules.extend(layer.rules.iter().cloned());
+        }
+        self.settings = serde_json::from_value(merged)
+            .map_err(|error| usage(format!("the settings do not fit together: {error}")))?;
+        Ok(())
+    }
+
+    /// What one file alone would say: to check a change before it is written.
+    fn of_layer(layer: Layer) -> anyhow::Result<Config> {
+        let mut config = Config {
+            settings: Settings::default(),
+            rules: Vec::new(),
+            warnings: Vec::new(),
+            permission_ceiling: None,
+            origins: BTreeMap::new(),
+        };
+        config.merge(&[layer])?;
+        check::check(&config).map_err(usage)?;
+        Ok(config)
+    }
+
+    /// Where the value of `key` came from.
+    pub(crate) fn origin(&self, key: &str) -> Origin {
+        self.origins.get(key).cloned().unwrap_or(Origin::BuiltIn)
+    }
+
+    /// Whether any layer sets `key`.
+    pub(crate) fn is_set(&self, key: &str) -> bool {
+        self.origins.contains_key(key)
+    }
+
+    /// Keys that a layer sets, with their origins.
+    pub(crate) fn set_keys(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.origins.iter().map(|(key, origin)| (key.as_str(), origin))
+    }
+}

@@ -1,0 +1,123 @@
+//! What types cannot say: ranges, names, forms. Each complaint names the place where the value
+//! stands.
+
+use super::{Config, Origin, Settings};
+
+/// The first value that cannot be used.
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    let settings = &config.settings;
+    limits(settings)
+        .or_else(|| forms(settings))
+        .or_else(|| names(settings))
+        .or_else(|| providers(settings))
+        .map_or(Ok(()), |(key, problem)| Err(format!("{}: {key} {problem}", place(config, &key))))
+}
+
+/// Where the value of `key` stands; for a whole table, where its first value does.
+fn place(config: &Config, key: &str) -> Origin {
+    let below = format!("{key}.");
+    let mut set = config.set_keys();
+    let found = set.find(|(name, _)| *name == key || name.starts_with(&below));
+    found.map_or(Origin::BuiltIn, |(_, origin)| origin.clone())
+}
+
+/// Events that hooks can look at (G11).
+const HOOK_EVENTS: [&str; 9] = [
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "SessionStart",
+    "SessionEnd",
+    "PreCompact",
+    "SubagentStop",
+    "Stop",
+    "Notification",
+];
+
+/// Names that people choose in tables of their own.
+fn names(settings: &Settings) -> Complaint {
+    if let Some(name) = settings.hooks.keys().find(|name| !HOOK_EVENTS.contains(&name.as_str())) {
+        let key = super::file::key_text(&["hooks", name]);
+        return Some((key, format!("is no event; there are {}", HOOK_EVENTS.join(", "))));
+    }
+    let is_model = |name: &String| weir_providers::catalogue::parse_ref(name).is_ok();
+    let name = settings.models.keys().find(|name| !is_model(name))?;
+    let key = super::file::key_text(&["models", name]);
+    Some((key, "names no model; write [models.\"provider/name\"]".into()))
+}
+
+type Complaint = Option<(String, String)>;
+
+fn limits(settings: &Settings) -> Complaint {
+    let limits = &settings.limits;
+    let complaint = |key: &str, problem: &str| Some((format!("limits.{key}"), problem.to_owned()));
+    if limits.max_iterations == 0 {
+        return complaint("max_iterations", "is 0: no run could begin; set 1 or more");
+    }
+    if limits.parallel_calls == 0 {
+        return complaint("parallel_calls", "is 0: no call could run; set 1 or more");
+    }
+    if limits.budget_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+        return complaint("budget_usd", "must be an amount above 0; leave it out for no bound");
+    }
+    if limits.tool_timeout.ms == 0 {
+        return complaint("tool_timeout", "is 0: every call would end at once; set \"120s\"");
+    }
+    None
+}
+
+fn forms(settings: &Settings) -> Complaint {
+    if let Some(model) = &settings.model
+        && let Err(problem) = model_form(model)
+    {
+        return Some(("model".into(), problem));
+    }
+    let zone = &settings.prompt.timezone;
+    if zone != "UTC" && jiff::tz::TimeZone::get(zone).is_err() {
+        let problem = format!("is {zone:?}, which is no known time zone; write Europe/Zurich");
+        return Some(("prompt.timezone".into(), problem));
+    }
+    let threshold = settings.context.condensing_threshold;
+    if !(1..=100).contains(&threshold) {
+        let problem = format!("is {threshold}; it is a percentage from 1 to 100");
+        return Some(("context.condensing_threshold".into(), problem));
+    }
+    None
+}
+
+/// Whether `text` can name a model at all; whether there is one is asked when it is needed.
+fn model_form(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err(format!(
+            "is {text:?}; write PROVIDER/NAME (`weir models` lists them) or script:FILE"
+        ));
+    }
+    Ok(())
+}
+
+fn providers(settings: &Settings) -> Complaint {
+    for (name, provider) in &settings.providers {
+        let key = |field: &str| super::file::key_text(&["providers", name, field]);
+        if let Some(dialect) = &provider.dialect
+            && weir_providers::dialect(dialect).is_none()
+        {
+            let known: Vec<&str> = weir_providers::DIALECTS.iter().map(|d| d.name()).collect();
+            let problem = format!("is {dialect:?}; it is one of {}", known.join(", "));
+            return Some((key("dialect"), problem));
+        }
+        if let Some(address) = &provider.base_url {
+            let parsed = url::Url::parse(address);
+            let fits = parsed.is_ok_and(|url| {
+                matches!(url.scheme(), "http" | "https")
+                    && url.has_host()
+                    && url.username().is_empty()
+                    && url.password().is_none()
+            });
+            if !fits {
+                let problem = format!("is {address:?}; write https://HOST/PATH, without a key");
+                return Some((key("base_url"), problem));
+            }
+        }
+    }
+    None
+}

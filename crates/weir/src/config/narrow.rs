@@ -1,0 +1,142 @@
+//! What the file of a workspace that is not trusted may set: it can narrow, never widen (C5, C8).
+
+use weir_core::governance::rules::RuleAction;
+use weir_core::profile::PermissionMode;
+
+use super::Origin;
+use super::file::{Key, Layer, Placed, key_text};
+use super::settings::{LimitSettings, Settings};
+
+/// A project's layer without what it may not set.
+pub(super) struct Narrowed {
+    pub(super) layer: Layer,
+    pub(super) warnings: Vec<String>,
+    /// The mode that its file names: the most that passes here.
+    pub(super) permission: Option<PermissionMode>,
+}
+
+/// Whole tables that only a trusted workspace may set: endpoints, keys, prices, programs.
+const TABLES: &[&str] = &[
+    "providers",
+    "models",
+    "helpers",
+    "web",
+    "sandbox",
+    "hooks",
+    "mcp_servers",
+    "server",
+    "telemetry",
+];
+
+/// Limits, and whether a larger value is wider.
+const LIMITS: &[&str] = &[
+    "max_iterations",
+    "max_tool_calls",
+    "consecutive_mistake_limit",
+    "max_subtask_depth",
+    "budget_usd",
+    "budget_tokens",
+    "run_timeout",
+    "tool_timeout",
+];
+
+/// Leaves out of `project` what it may not set while it is not trusted.
+pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Narrowed> {
+    let below = settings_of(user)?;
+    let mut narrowed = Narrowed { layer: Layer::default(), warnings: Vec::new(), permission: None };
+    for (key, placed) in project.values {
+        let refusal = refusal(&key, &placed, user, &below);
+        if key == ["permission"] && refusal.is_none() {
+            narrowed.permission = placed.json.as_str().and_then(|word| word.parse().ok());
+        }
+        match refusal {
+            Some(why) => narrowed.warn(&placed.origin, &key_text(&key), &why),
+            None => {
+                narrowed.layer.values.insert(key, placed);
+            }
+        }
+    }
+    for rule in project.rules {
+        if rule.action == RuleAction::Allow {
+            let why = "a workspace that is not trusted cannot allow";
+            let text = format!("the allow rule {}", rule.text);
+            narrowed.warnings.push(format!("{}: {text} is ignored: {why}", rule.origin));
+        } else {
+            narrowed.layer.rules.push(rule);
+        }
+    }
+    Ok(narrowed)
+}
+
+impl Narrowed {
+    fn warn(&mut self, origin: &Origin, key: &str, why: &str) {
+        self.warnings.push(format!("{origin}: {key} is ignored: {why}"));
+    }
+}
+
+/// The settings that hold without the project.
+fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
+    let mut json = serde_json::Value::Object(serde_json::Map::new());
+    for (key, placed) in user.iter().flat_map(|layer| &layer.values) {
+        super::file::insert(&mut json, key, placed.json.clone());
+    }
+    Ok(serde_json::from_value(json)?)
+}
+
+/// Why the project may not set this; `None`: it may.
+fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -> Option<String> {
+    let first = key.first().map(String::as_str).unwrap_or_default();
+    let second = key.get(1).map(String::as_str).unwrap_or_default();
+    if TABLES.contains(&first) {
+        return Some("a workspace that is not trusted cannot set it".into());
+    }
+    match (first, second) {
+        ("permission", _) => {
+            let mode: PermissionMode = placed.json.as_str()?.parse().ok()?;
+            let widens = rank(mode) > rank(below.permission);
+            let ours = below.permission;
+            widens
+                .then(|| format!("{mode} is wider than {ours}, and this workspace is not trusted"))
+        }
+        ("profile", _) => user
+            .is_some_and(|user| user.get(&["profile"]).is_some())
+            .then(|| "you chose a profile yourself, and this workspace is not trusted".into()),
+        ("security", _) => (placed.json == false)
+            .then(|| "a workspace that is not trusted cannot switch a detector off".into()),
+        ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
+            .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
+        _ => None,
+    }
+}
+
+fn rank(mode: PermissionMode) -> usize {
+    PermissionMode::ALL.iter().position(|m| *m == mode).unwrap_or(0)
+}
+
+/// Whether the project's value of a limit lets more happen than the one below it.
+fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
+    let mut json = serde_json::Value::Object(serde_json::Map::new());
+    super::file::insert(&mut json, &[limit.to_owned()], placed.json.clone());
+    let Ok(new) = serde_json::from_value::<LimitSettings>(json) else { return true };
+    // "No bound" is the widest of all.
+    let optional =
+        |new: Option<u64>, old: Option<u64>| new.unwrap_or(u64::MAX) > old.unwrap_or(u64::MAX);
+    let or_off = |value: u32| if value == 0 { u32::MAX } else { value };
+    match limit {
+        "max_iterations" => new.max_iterations > below.max_iterations,
+        "max_tool_calls" => {
+            optional(new.max_tool_calls.map(u64::from), below.max_tool_calls.map(u64::from))
+        }
+        "consecutive_mistake_limit" => {
+            or_off(new.consecutive_mistake_limit) > or_off(below.consecutive_mistake_limit)
+        }
+        "max_subtask_depth" => new.max_subtask_depth > below.max_subtask_depth,
+        "budget_usd" => {
+            new.budget_usd.unwrap_or(f64::INFINITY) > below.budget_usd.unwrap_or(f64::INFINITY)
+        }
+        "budget_tokens" => optional(new.budget_tokens, below.budget_tokens),
+        "run_timeout" => optional(new.run_timeout.map(|s| s.ms), below.run_timeout.map(|s| s.ms)),
+        "tool_timeout" => new.tool_timeout > below.tool_timeout,
+        _ => true,
+    }
+}

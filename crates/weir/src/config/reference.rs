@@ -1,0 +1,96 @@
+//! The reference of all settings as a `config.toml`: `docs/generated/config.toml`. A test writes
+//! and compares it; the program itself prints values with `weir config show`.
+
+use super::catalogue::described;
+use super::file::key_text;
+
+/// Examples for what has no default, so that the reference shows the form of everything.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("model", "model = \"anthropic/claude-sonnet-4-5\""),
+    ("limits.max_tool_calls", "max_tool_calls = 20"),
+    ("limits.budget_usd", "budget_usd = 0.50"),
+    ("limits.budget_tokens", "budget_tokens = 200_000"),
+    ("limits.run_timeout", "run_timeout = \"10m\""),
+    (
+        "providers",
+        r#"[providers.acme]
+dialect = "openai-chat"
+base_url = "https://llm.example.org/v1"
+api_key_env = "ACME_API_KEY"
+headers = { "x-team" = "blue" }"#,
+    ),
+    (
+        "models",
+        r#"[models."acme/large"]
+window = 128000
+max_output = 8192
+price = { input = 1.0, output = 4.0, cache_read = 0.1, cache_write = 1.25 }
+abilities = ["tools", "images", "pdf", "thinking"]"#,
+    ),
+    (
+        "hooks",
+        r#"[[hooks.PreToolUse]]
+matcher = "run_shell"
+command = "/usr/local/bin/look-at-it"
+timeout = 30
+on_failure = "block""#,
+    ),
+    (
+        "mcp_servers",
+        r#"[mcp_servers.files]
+command = "mcp-files"
+args = ["--root", "."]
+env = { "LANG" = "C" }
+url = """#,
+    ),
+];
+
+/// A `config.toml` with every key, its description and its default: `docs/generated/config.toml`.
+/// What has no default stands as a comment.
+pub(crate) fn reference_toml() -> String {
+    let mut text = String::from(
+        "# Every setting of Weir with its default. Generated from the types; \
+         `weir config show` prints the values\n# that hold and where each came from. \
+         Order: flags, environment, project, user, built in.\n",
+    );
+    for described in described() {
+        let key = key_text(&described.key);
+        let example = EXAMPLES.iter().find(|(named, _)| *named == key).map(|(_, text)| *text);
+        text.push('\n');
+        for line in wrapped(&described.description) {
+            text.push_str(&format!("# {line}\n"));
+        }
+        match (described.is_table, example) {
+            (_, Some(example)) => {
+                for line in example.lines() {
+                    text.push_str(&format!("# {line}\n"));
+                }
+            }
+            (true, None) => text.push_str(&format!("[{key}]\n")),
+            (false, None) => {
+                let name = described.key.last().map(String::as_str).unwrap_or_default();
+                let value = toml::Value::try_from(&described.default);
+                let value = value.map(|value| value.to_string()).unwrap_or_default();
+                text.push_str(&format!("{name} = {value}\n"));
+            }
+        }
+    }
+    text
+}
+
+fn wrapped(text: &str) -> Vec<String> {
+    const COLUMNS: usize = 96;
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a last line");
+        if !last.is_empty() && last.chars().count() + word.chars().count() >= COLUMNS {
+            lines.push(word.to_owned());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}

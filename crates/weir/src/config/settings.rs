@@ -1,0 +1,353 @@
+//! What can be set (C8): one struct per table. Doc comments are the descriptions that
+//! `weir config show`, the JSON Schema and the generated reference print; `Default` is what holds
+//! when nobody says anything.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::model::Price;
+use weir_core::profile::PermissionMode;
+
+use crate::options::Span;
+
+/// Settings of Weir: `config.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    /// The model, as provider/name. Without it: the first provider with a key, then a local server.
+    pub(crate) model: Option<String>,
+    /// Which tools, instructions and limits the agent has (`weir profiles list`).
+    pub(crate) profile: String,
+    /// How much passes without asking: plan, ask, auto-edit or full.
+    #[schemars(with = "PermissionMode")]
+    pub(crate) permission: PermissionMode,
+    /// Bounds of every run.
+    pub(crate) limits: LimitSettings,
+    /// Rules. Those of all files add up; deny beats ask beats allow.
+    pub(crate) permissions: RuleSettings,
+    /// Endpoints beside the built-in ones, or other addresses and keys for those: one table each.
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// What is known of models, where the built-in list is wrong or silent: one table each.
+    pub(crate) models: BTreeMap<String, ModelSettings>,
+    /// Which model does side work; empty: the session's own.
+    pub(crate) helpers: HelperSettings,
+    /// How the model's window is used.
+    pub(crate) context: ContextSettings,
+    /// What stands in the prompt.
+    pub(crate) prompt: PromptSettings,
+    /// The network.
+    pub(crate) web: WebSettings,
+    /// Detectors beside the rules.
+    pub(crate) security: SecuritySettings,
+    /// Confinement of commands.
+    pub(crate) sandbox: SandboxSettings,
+    /// Commands that look at calls and events: one list per event.
+    pub(crate) hooks: BTreeMap<String, Vec<HookSettings>>,
+    /// Servers whose tools the agent may use: one table each.
+    pub(crate) mcp_servers: BTreeMap<String, McpServerSettings>,
+    /// The server (`weir serve`).
+    pub(crate) server: ServerSettings,
+    /// Measurements for others.
+    pub(crate) telemetry: TelemetrySettings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            model: None,
+            profile: "agent".into(),
+            permission: PermissionMode::default(),
+            limits: LimitSettings::default(),
+            permissions: RuleSettings::default(),
+            providers: BTreeMap::new(),
+            models: BTreeMap::new(),
+            helpers: HelperSettings::default(),
+            context: ContextSettings::default(),
+            prompt: PromptSettings::default(),
+            web: WebSettings::default(),
+            security: SecuritySettings::default(),
+            sandbox: SandboxSettings::default(),
+            hooks: BTreeMap::new(),
+            mcp_servers: BTreeMap::new(),
+            server: ServerSettings::default(),
+            telemetry: TelemetrySettings::default(),
+        }
+    }
+}
+
+/// Bounds of a run (L4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LimitSettings {
+    /// Model calls per run; at 60 % of it the agent is asked to wrap up. A profile may set its own
+    /// (`code`: 200).
+    pub(crate) max_iterations: u32,
+    /// Calls of tools per run; none: no bound. WEIR_MAX_TOOL_CALLS sets it too.
+    pub(crate) max_tool_calls: Option<u32>,
+    /// Errors of tools in a row that end a run; 0: off.
+    pub(crate) consecutive_mistake_limit: u32,
+    /// Least milliseconds between two model calls; 0: off.
+    pub(crate) rate_limit_ms: u64,
+    /// After so many model calls the agent is reminded of its task; 0: off.
+    pub(crate) power_steering_frequency: u32,
+    /// How deep agents may start agents.
+    pub(crate) max_subtask_depth: u32,
+    /// Reads in flight at once.
+    pub(crate) parallel_calls: u32,
+    /// Most USD a run may cost; none: no bound. A model without a known price is held by
+    /// budget_tokens alone.
+    pub(crate) budget_usd: Option<f64>,
+    /// Most tokens a run may use; none: no bound.
+    pub(crate) budget_tokens: Option<u64>,
+    /// Most time a run may take, such as "10m"; none: no bound.
+    pub(crate) run_timeout: Option<Span>,
+    /// Most time a call of a tool may take, where the tool sets none; then its processes end.
+    pub(crate) tool_timeout: Span,
+}
+
+impl Default for LimitSettings {
+    fn default() -> LimitSettings {
+        LimitSettings {
+            max_iterations: 25,
+            max_tool_calls: None,
+            consecutive_mistake_limit: 3,
+            rate_limit_ms: 0,
+            power_steering_frequency: 0,
+            max_subtask_depth: 2,
+            parallel_calls: 8,
+            budget_usd: None,
+            budget_tokens: None,
+            run_timeout: None,
+            tool_timeout: Span { ms: 120_000 },
+        }
+    }
+}
+
+/// Rules (C3).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RuleSettings {
+    /// What is refused: ["Read(**/.env)"].
+    pub(crate) deny: Vec<String>,
+    /// What asks a person: ["Web(*)"].
+    pub(crate) ask: Vec<String>,
+    /// What passes: ["Shell(cargo test:*)"].
+    pub(crate) allow: Vec<String>,
+}
+
+/// A provider of models.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ProviderSettings {
+    /// How it is spoken to: anthropic, openai-responses, openai-chat or gemini.
+    pub(crate) dialect: Option<String>,
+    /// Its address: <https://llm.example.org/v1>.
+    pub(crate) base_url: Option<String>,
+    /// The variable that holds its key.
+    pub(crate) api_key_env: Option<String>,
+    /// Headers that are sent along.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelSettings {
+    /// Its context window in tokens.
+    pub(crate) window: Option<u64>,
+    /// Most tokens it writes in one reply.
+    pub(crate) max_output: Option<u64>,
+    /// What it costs in USD per million tokens.
+    pub(crate) price: Option<Price>,
+    /// What it can: tools, images, pdf, thinking, structured.
+    pub(crate) abilities: Option<Vec<String>>,
+}
+
+/// Models for side work.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HelperSettings {
+    /// Summarises old turns.
+    pub(crate) condense: String,
+    /// Judges calls and results.
+    pub(crate) judge: String,
+    /// Plans known tasks.
+    pub(crate) plan: String,
+    /// Names sessions.
+    pub(crate) titles: String,
+    /// Makes vectors of texts.
+    pub(crate) embed: String,
+}
+
+/// The model's window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContextSettings {
+    /// Old turns are summarised when the window fills.
+    pub(crate) condensing_enabled: bool,
+    /// How full, in per cent.
+    pub(crate) condensing_threshold: u32,
+    /// Results with more characters go to a file below .weir/tmp/ and are given by their beginning;
+    /// 0: never.
+    pub(crate) externalize_over: usize,
+}
+
+impl Default for ContextSettings {
+    fn default() -> ContextSettings {
+        ContextSettings {
+            condensing_enabled: true,
+            condensing_threshold: 70,
+            externalize_over: 2000,
+        }
+    }
+}
+
+/// The prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PromptSettings {
+    /// Time zone of the date and time that the model is told: Europe/Zurich.
+    pub(crate) timezone: String,
+}
+
+impl Default for PromptSettings {
+    fn default() -> PromptSettings {
+        PromptSettings { timezone: "UTC".into() }
+    }
+}
+
+/// The network.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WebSettings {
+    /// Hosts that need no asking, private ones too, named one by one: ["docs.rs"].
+    pub(crate) allow_hosts: Vec<String>,
+    /// How the web is searched.
+    pub(crate) search: SearchSettings,
+}
+
+/// A search engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SearchSettings {
+    /// Its kind: searxng.
+    pub(crate) kind: String,
+    /// Its address; empty: no search.
+    pub(crate) url: String,
+}
+
+impl Default for SearchSettings {
+    fn default() -> SearchSettings {
+        SearchSettings { kind: "searxng".into(), url: String::new() }
+    }
+}
+
+/// Detectors.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SecuritySettings {
+    /// A secret word in the prompt that must never leave.
+    pub(crate) canary: bool,
+    /// A judge model compares each action with what was asked for.
+    pub(crate) validate_output: bool,
+    /// A judge model looks for instructions in what comes from outside.
+    pub(crate) screen_results: bool,
+}
+
+/// Confinement of commands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SandboxSettings {
+    /// Which: auto, bubblewrap, landlock or none.
+    pub(crate) tier: SandboxTier,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> SandboxSettings {
+        SandboxSettings { tier: SandboxTier::Auto }
+    }
+}
+
+/// A level of confinement, as people name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SandboxTier {
+    /// The strongest that works here.
+    Auto,
+    /// The program bubblewrap.
+    Bubblewrap,
+    /// The kernel's Landlock.
+    Landlock,
+    /// None.
+    None,
+}
+
+/// A hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HookSettings {
+    /// Regular expression over names of tools; empty: all.
+    #[serde(default)]
+    pub(crate) matcher: String,
+    /// The command.
+    pub(crate) command: String,
+    /// Seconds it may take.
+    #[serde(default = "hook_timeout")]
+    pub(crate) timeout: u32,
+    /// What its failure means: block or continue.
+    #[serde(default)]
+    pub(crate) on_failure: Option<OnFailure>,
+}
+
+fn hook_timeout() -> u32 {
+    30
+}
+
+/// What the failure of a hook means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnFailure {
+    /// The call is blocked.
+    Block,
+    /// It goes on.
+    Continue,
+}
+
+/// An MCP server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct McpServerSettings {
+    /// The program that is started.
+    pub(crate) command: String,
+    /// Its arguments.
+    pub(crate) args: Vec<String>,
+    /// Its environment.
+    pub(crate) env: BTreeMap<String, String>,
+    /// Its address, instead of a program.
+    pub(crate) url: String,
+}
+
+/// The server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ServerSettings {
+    /// Where it listens.
+    pub(crate) bind: String,
+    /// Where it keeps its data: sqlite:PATH or postgres://…; empty: the state folder.
+    pub(crate) database: String,
+}
+
+impl Default for ServerSettings {
+    fn default() -> ServerSettings {
+        ServerSettings { bind: "127.0.0.1:7717".into(), database: String::new() }
+    }
+}
+
+/// Measurements.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TelemetrySettings {
+    /// Where OpenTelemetry data goes; empty: nowhere.
+    pub(crate) otlp_endpoint: String,
+}

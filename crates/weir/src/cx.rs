@@ -1,0 +1,150 @@
+//! What every command is given: folders, settings, store. Opened when first asked for, so that a
+//! command pays only for what it uses.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use weir_engine::workspace::{Workspace, WorkspaceOptions};
+use weir_store::SqliteStore;
+
+use crate::config::{Config, Files};
+use crate::environment::{Dirs, Environment};
+use crate::failure::usage;
+use crate::keys::Keys;
+use crate::options::GlobalOptions;
+use crate::terminal;
+
+/// The surroundings of a command.
+pub(crate) struct Cx {
+    /// Variables at the start.
+    pub(crate) environment: Environment,
+    /// Weir's own folders.
+    pub(crate) dirs: Dirs,
+    /// The folder that is worked in: absolute, existing, without links.
+    pub(crate) folder: PathBuf,
+    config: OnceLock<Config>,
+    keys: OnceLock<Keys>,
+    store: OnceLock<Arc<SqliteStore>>,
+}
+
+impl Cx {
+    /// The surroundings that flags and environment describe.
+    ///
+    /// # Errors
+    /// The workspace does not exist, or no home folder is known.
+    pub(crate) fn new(global: &GlobalOptions, environment: Environment) -> anyhow::Result<Cx> {
+        let dirs = Dirs::find(&environment, global.state_dir.as_deref())?;
+        let folder = existing(global.workspace.as_deref().unwrap_or(Path::new(".")))?;
+        Ok(Cx {
+            environment,
+            dirs,
+            folder,
+            config: OnceLock::new(),
+            keys: OnceLock::new(),
+            store: OnceLock::new(),
+        })
+    }
+
+    /// The same program in another folder: the workspace of a session that is taken up again.
+    ///
+    /// # Errors
+    /// The folder does not exist.
+    pub(crate) fn at(&self, folder: &Path) -> anyhow::Result<Cx> {
+        let folder = existing(folder)?;
+        let same = folder == self.folder;
+        let kept = |lock: &OnceLock<Config>| match lock.get() {
+            Some(config) if same => OnceLock::from(config.clone()),
+            _ => OnceLock::new(),
+        };
+        Ok(Cx {
+            environment: self.environment.clone(),
+            dirs: self.dirs.clone(),
+            folder,
+            config: kept(&self.config),
+            keys: self.keys.clone(),
+            store: self.store.clone(),
+        })
+    }
+
+    /// Whether the workspace's own files may widen what the person allowed (C5). Nothing trusts a
+    /// workspace yet, so the answer is always no; the list of trusted folders will be read here.
+    pub(crate) fn is_trusted(&self) -> bool {
+        false
+    }
+
+    /// Where the two files of settings lie.
+    pub(crate) fn files(&self) -> Files {
+        Files::of(&self.dirs, &self.folder)
+    }
+
+    /// The settings. Read once; what was left out is said on standard error then.
+    ///
+    /// # Errors
+    /// A usage error that names file and line.
+    pub(crate) fn config(&self) -> anyhow::Result<&Config> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let config = Config::load(&self.files(), &self.environment, self.is_trusted())?;
+        for warning in &config.warnings {
+            terminal::err(&format!("warning: {warning}"));
+        }
+        Ok(self.config.get_or_init(|| config))
+    }
+
+    /// Keys of providers that are kept in the file.
+    ///
+    /// # Errors
+    /// A usage error that names the file.
+    pub(crate) fn keys(&self) -> anyhow::Result<&Keys> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(keys);
+        }
+        let keys = Keys::read(&self.dirs)?;
+        Ok(self.keys.get_or_init(|| keys))
+    }
+
+    /// The store of the state folder.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(crate) fn store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+        if let Some(store) = self.store.get() {
+            return Ok(store.clone());
+        }
+        let store = Arc::new(SqliteStore::open(&self.dirs.state)?);
+        Ok(self.store.get_or_init(|| store).clone())
+    }
+
+    /// The guarded folder that is worked in.
+    ///
+    /// # Errors
+    /// A usage error that says why it cannot be used.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Arc<Workspace>> {
+        let options = WorkspaceOptions {
+            root: self.folder.clone(),
+            extra_roots: Vec::new(),
+            own_folders: self.dirs.own(),
+        };
+        let workspace = Workspace::open(options).map_err(usage)?;
+        let workspace = workspace.with_trash(self.dirs.state.join("trash"));
+        Ok(Arc::new(match &self.dirs.home {
+            Some(home) => workspace.with_home(home.clone()),
+            None => workspace,
+        }))
+    }
+}
+
+fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
+    let wrong = |why: &str| {
+        let folder = folder.display();
+        usage(format!(
+            "the workspace {folder} cannot be used: {why}; name an existing folder with -C"
+        ))
+    };
+    let real = std::fs::canonicalize(folder).map_err(|error| wrong(&error.to_string()))?;
+    if !real.is_dir() {
+        return Err(wrong("it is not a folder"));
+    }
+    Ok(real)
+}

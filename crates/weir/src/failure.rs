@@ -1,0 +1,85 @@
+//! Errors for people: one clear message, what to do, and the exit status (C2).
+
+use std::fmt;
+
+use weir_engine::engine::EngineError;
+use weir_engine::ports::StoreError;
+
+/// Exit statuses (C2).
+pub(crate) mod exit {
+    /// It failed: provider or engine error.
+    pub(crate) const FAILED: u8 = 1;
+    /// Usage or configuration error, nothing was run.
+    pub(crate) const USAGE: u8 = 2;
+    /// Stopped by a limit.
+    pub(crate) const LIMIT: u8 = 3;
+    /// Needs a person.
+    pub(crate) const PERSON: u8 = 4;
+    /// Refused because Weir is paused.
+    pub(crate) const PAUSED: u8 = 5;
+    /// Cancelled by SIGINT; SIGTERM is 143.
+    pub(crate) const INTERRUPTED: u8 = 130;
+    /// Cancelled by SIGTERM.
+    pub(crate) const TERMINATED: u8 = 143;
+}
+
+/// An error with its own exit status. Any other error that reaches `main` is status 1.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What failed, why, what to do.
+    message: String,
+    /// The exit status.
+    status: u8,
+}
+
+impl Failure {
+    /// The exit status.
+    pub(crate) fn status(&self) -> u8 {
+        self.status
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An error with this exit status.
+pub(crate) fn failure(status: u8, message: impl Into<String>) -> anyhow::Error {
+    Failure { message: message.into(), status }.into()
+}
+
+/// A usage or configuration error: nothing was run.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    failure(exit::USAGE, message)
+}
+
+/// An engine's error: a session that somebody else runs is a usage error that names them (C2).
+pub(crate) fn engine_failure(error: EngineError) -> anyhow::Error {
+    match &error {
+        EngineError::Store(StoreError::Held { .. }) => {
+            usage(format!("{error}; wait until it ends, or end it, and try again"))
+        }
+        EngineError::Store(_)
+        | EngineError::Session(_)
+        | EngineError::Stopped
+        | EngineError::Refused(_) => error.into(),
+    }
+}
+
+/// The status with which the program ends for `error`; `None`: whoever read standard output has
+/// gone, so there is nobody to tell and nothing went wrong.
+pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
+    let is_closed_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_closed_pipe) {
+        return None;
+    }
+    Some(error.downcast_ref::<Failure>().map_or(exit::FAILED, Failure::status))
+}

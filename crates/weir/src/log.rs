@@ -1,0 +1,35 @@
+//! The log of Weir's own workings: off unless a file is named or WEIR_LOG is set, and then it costs
+//! nothing. Not the journal and not the audit log.
+
+use std::path::Path;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::environment::Environment;
+use crate::failure::usage;
+
+/// What is logged when only the file is named.
+const DEFAULT_FILTER: &str = "info";
+
+/// Starts it, to the file or, with WEIR_LOG alone, to standard error.
+///
+/// # Errors
+/// The filter cannot be understood or the file cannot be opened.
+pub(crate) fn start(file: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
+    let wanted = environment.text("WEIR_LOG");
+    if file.is_none() && wanted.is_none() {
+        return Ok(());
+    }
+    let filter = EnvFilter::try_new(wanted.unwrap_or(DEFAULT_FILTER))
+        .map_err(|error| usage(format!("WEIR_LOG: {error}; write debug or weir_engine=trace")))?;
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    match file {
+        Some(path) => {
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            let file = file.map_err(|e| usage(format!("--log-file {}: {e}", path.display())))?;
+            subscriber.with_writer(std::sync::Mutex::new(file)).init();
+        }
+        None => subscriber.with_writer(std::io::stderr).init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Which model is meant, and the parts that speak with it (C4).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_engine::ports::Model;
+use weir_providers::catalogue::{Catalogue, Overrides, Resolved, Vendor};
+use weir_providers::http_model::{Endpoint, http_model};
+use weir_providers::probe;
+use weir_providers::script::ScriptedModel;
+use weir_providers::transport::{Transport, TransportOptions};
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::keys::KeySource;
+
+/// What is said when no model is named and none can be found.
+const NO_MODEL: &str = "no model: none is named, no provider has a key, and no local server \
+     (Ollama, LM Studio, llama.cpp, vLLM) answers. Three ways to go on:\n  \
+     1. set a key: `weir auth set anthropic`, or a variable such as ANTHROPIC_API_KEY\n  \
+     2. start a local server: `ollama serve`, then `weir run -m ollama/NAME …`\n  \
+     3. look around without a model: `weir demo`";
+
+/// Vendors and models as the settings say.
+///
+/// # Errors
+/// A provider of the settings is not complete.
+pub(crate) fn catalogue(cx: &Cx) -> anyhow::Result<Catalogue> {
+    let settings = &cx.config()?.settings;
+    if settings.providers.is_empty() && settings.models.is_empty() {
+        return Ok(Catalogue::built_in().clone());
+    }
+    let overrides: Overrides = serde_json::from_value(serde_json::json!({
+        "providers": settings.providers,
+        "models": settings.models,
+    }))?;
+    Catalogue::new(&overrides).map_err(|error| {
+        let place = cx.config().map(|config| {
+            let first = config.set_keys().find(|(key, _)| key.starts_with("providers."));
+            first.map(|(_, origin)| format!("{origin}: ")).unwrap_or_default()
+        });
+        usage(format!("{}{error}", place.unwrap_or_default()))
+    })
+}
+
+/// A transport for this process.
+pub(crate) fn transport(cx: &Cx) -> Arc<Transport> {
+    // The variable that other programs read for the same purpose.
+    let extra_ca = cx.environment.text("SSL_CERT_FILE").map(PathBuf::from);
+    Transport::new(TransportOptions { extra_ca, ..TransportOptions::default() })
+}
+
+/// Where a vendor is reached, with its key from variable or file.
+pub(crate) fn endpoint(
+    cx: &Cx,
+    catalogue: &Catalogue,
+    vendor: &Vendor,
+) -> anyhow::Result<(Endpoint, Option<KeySource>)> {
+    let found = cx.keys()?.find(vendor, catalogue, &cx.environment);
+    let (key, source) = found.unzip();
+    let variable = |name: &str| cx.environment.text(name).map(String::from);
+    let base_url = vendor.endpoint(&variable);
+    Ok((Endpoint { vendor: vendor.clone(), base_url, key }, source))
+}
+
+/// A model that can be asked.
+pub(crate) async fn model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
+    let named = match wish {
+        Some(text) => Some((text.to_owned(), None)),
+        None => {
+            let config = cx.config()?;
+            config.settings.model.clone().map(|text| (text, Some(config.origin("model"))))
+        }
+    };
+    let Some((text, origin)) = named else { return found(cx).await };
+    if let Some(file) = text.strip_prefix("script:") {
+        return scripted(cx, Path::new(file));
+    }
+    let catalogue = catalogue(cx)?;
+    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let resolved = catalogue.resolve(&text).map_err(|error| usage(format!("{place}{error}")))?;
+    speak(cx, &catalogue, resolved)
+}
+
+/// The scripted model that plays `file`.
+fn scripted(cx: &Cx, file: &Path) -> anyhow::Result<Arc<dyn Model>> {
+    // Relative to where the person stands; the workspace's own is the second guess.
+    let in_folder = cx.folder.join(file);
+    let file = if file.exists() || !in_folder.exists() { file } else { &in_folder };
+    let model = ScriptedModel::from_file(file).map_err(|error| usage(error.to_string()))?;
+    Ok(Arc::new(model))
+}
+
+/// The model when none is named: a key, then a local server, then an error that helps.
+async fn found(cx: &Cx) -> anyhow::Result<Arc<dyn Model>> {
+    let catalogue = catalogue(cx)?;
+    for vendor in catalogue.vendors() {
+        let (_, source) = endpoint(cx, &catalogue, vendor)?;
+        if let (Some(_), Some(name)) = (source, &vendor.default_model) {
+            let resolved = catalogue.resolve(&format!("{}/{name}", vendor.name));
+            return speak(cx, &catalogue, resolved.map_err(|error| usage(error.to_string()))?);
+        }
+    }
+    let variable = |name: &str| cx.environment.text(name).map(String::from);
+    match probe::first_local(&catalogue, &variable, &transport(cx)).await {
+        Some(resolved) => speak(cx, &catalogue, resolved),
+        None => Err(usage(NO_MODEL)),
+    }
+}
+
+fn speak(cx: &Cx, catalogue: &Catalogue, resolved: Resolved) -> anyhow::Result<Arc<dyn Model>> {
+    let (endpoint, source) = endpoint(cx, catalogue, &resolved.vendor)?;
+    let vendor = &resolved.vendor;
+    if vendor.needs_key && source.is_none() {
+        let name = &vendor.name;
+        let variable = vendor.key_env.first().map(|variable| format!("set {variable}, or "));
+        return Err(usage(format!(
+            "there is no key for {name}: {}run `weir auth set {name}` (`weir demo` needs none)",
+            variable.unwrap_or_default()
+        )));
+    }
+    let info = Arc::new(resolved.info);
+    http_model(endpoint, info, transport(cx)).map_err(|error| usage(error.to_string()))
+}

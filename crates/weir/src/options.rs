@@ -1,0 +1,187 @@
+//! Every word of the command line: commands, flags, help and examples.
+//!
+//! Only words. What a command does is in `command/`, one file each; which value wins between flag,
+//! environment and files is decided in `wiring`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+mod duration;
+mod journal;
+mod permissions;
+mod run;
+mod settings;
+
+pub(crate) use duration::{Span, span};
+pub(crate) use journal::{
+    AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
+    CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionFormat,
+    SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
+    SessionsSearchArgs, SessionsShowArgs, UndoArgs,
+};
+pub(crate) use permissions::{ExplainArgs, PermissionsCommand, RuleAddArgs, RuleRemoveArgs};
+pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
+pub(crate) use settings::{
+    AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
+    SchemaKind, ScriptCommand, ScriptServeArgs, ToolsCommand,
+};
+
+/// Printed by `weir --help` below the commands.
+const EXAMPLES: &str = "\
+Examples:
+  weir demo                                  see it work: no key, no network
+  weir run \"explain what this folder is\"     one task in the current folder
+  weir run -C ~/notes --profile ask \"which notes mention the harbour?\"
+  git diff | weir run -                      the task comes from standard input
+  weir sessions list                         what was done
+  weir undo                                  take the last run's file changes back
+  weir doctor                                what works here, and what to do about the rest
+
+Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 stopped by a limit,
+4 needs a person, 5 Weir is paused, 130 and 143 cancelled by a signal.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "weir",
+    version,
+    about = "A governed agent: every effect passes one gate, everything stands in one journal",
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) global: GlobalOptions,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct GlobalOptions {
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Keep journal, checkpoints and audit here instead of in the user's state folder
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "WEIR_STATE_DIR",
+        hide_env_values = true,
+        help_heading = "Everywhere"
+    )]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Write a log of Weir's own workings to this file (WEIR_LOG chooses what: `debug`,
+    /// `weir_engine=trace`)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Everywhere")]
+    pub(crate) log_file: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<RunArgs>),
+    Demo(DemoArgs),
+    /// Sessions: list, show, export, delete, fork, search
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Files as they were before each change: list, compare, put back
+    #[command(subcommand)]
+    Checkpoints(CheckpointsCommand),
+    Undo(UndoArgs),
+    Replay(ReplayArgs),
+    /// The audit log: show, verify its hash chain, export
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Rules: list, add, remove, and why a call would be allowed, asked or denied
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
+    Models(ModelsArgs),
+    /// Settings with the origin of each value
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Keys of model providers
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    Doctor(DoctorArgs),
+    /// Machine-readable contracts, generated from the types
+    #[command(
+        after_help = "Examples:\n  weir schema events > events.schema.json\n  weir schema config"
+    )]
+    Schema {
+        /// Which contract
+        #[arg(value_enum)]
+        kind: SchemaKind,
+    },
+    /// Tools: list them, show what a model reads about one
+    #[command(subcommand)]
+    Tools(ToolsCommand),
+    /// Profiles: which tools, instructions and limits an agent has
+    #[command(subcommand)]
+    Profiles(ProfilesCommand),
+    /// Throw the kill switch: running sessions of this store stop, nothing starts
+    #[command(
+        long_about = "Throw the kill switch of this machine's store: every running session stops \
+                      within a second, and nothing starts until `weir release`. It holds across \
+                      restarts.",
+        after_help = "Examples:\n  weir pause\n  weir pause \"looking into a surprise\""
+    )]
+    Pause {
+        /// Why, for those who find it paused
+        reason: Option<String>,
+    },
+    /// Let sessions run again after `weir pause`
+    #[command(after_help = "Example:\n  weir release")]
+    Release,
+    /// The scripted model
+    #[command(subcommand)]
+    Script(ScriptCommand),
+    /// Print completions for a shell
+    #[command(after_help = "Examples:\n  \
+            weir completions bash > ~/.local/share/bash-completion/completions/weir\n  \
+            weir completions zsh > \"${fpath[1]}/_weir\"\n  \
+            weir completions fish > ~/.config/fish/completions/weir.fish")]
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    Man(ManArgs),
+}
+
+/// Prints JSON instead of text.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct JsonFlag {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How much passes without asking, as a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PermissionWord {
+    /// Reads only
+    Plan,
+    /// Reads in the workspace pass, everything else asks
+    Ask,
+    /// Reads and writes in the workspace pass, everything else asks
+    AutoEdit,
+    /// Everything passes but deny rules, protected paths and the hard floor
+    Full,
+}
+
+impl From<PermissionWord> for weir_core::profile::PermissionMode {
+    fn from(word: PermissionWord) -> Self {
+        use weir_core::profile::PermissionMode;
+        match word {
+            PermissionWord::Plan => PermissionMode::Plan,
+            PermissionWord::Ask => PermissionMode::Ask,
+            PermissionWord::AutoEdit => PermissionMode::AutoEdit,
+            PermissionWord::Full => PermissionMode::Full,
+        }
+    }
+}

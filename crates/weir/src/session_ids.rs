@@ -1,0 +1,38 @@
+//! From what people type for a session to its id: the whole id, or the beginning of one.
+
+use weir_core::ids::SessionId;
+use weir_engine::ports::{SessionFilter, Store};
+
+use crate::failure::usage;
+
+/// Sessions that are looked at for a beginning.
+const SESSIONS_MAX: usize = 100_000;
+/// Candidates that an error names.
+const NAMED_MAX: usize = 5;
+
+/// The session that `text` means.
+///
+/// # Errors
+/// A usage error: there is none, or several begin so.
+pub(crate) async fn find(store: &dyn Store, text: &str) -> anyhow::Result<SessionId> {
+    let text = text.trim();
+    let exact = SessionId::new(text);
+    if !text.is_empty() && store.meta(&exact).await?.is_some() {
+        return Ok(exact);
+    }
+    let filter = SessionFilter { workspace: None, limit: Some(SESSIONS_MAX) };
+    let sessions = store.list(&filter).await?;
+    let begins = |id: &SessionId| !text.is_empty() && id.as_str().starts_with(text);
+    let mut found = sessions.into_iter().map(|meta| meta.id).filter(|id| begins(id));
+    let Some(first) = found.next() else {
+        return Err(usage(format!(
+            "there is no session {text:?} in this store; `weir sessions list` shows them"
+        )));
+    };
+    let others: Vec<String> = found.take(NAMED_MAX).map(|id| id.to_string()).collect();
+    if others.is_empty() {
+        return Ok(first);
+    }
+    let others = others.join(", ");
+    Err(usage(format!("several sessions begin with {text}: {first}, {others}; write more of it")))
+}

@@ -1,0 +1,122 @@
+//! Writing to standard output and error without ever panicking, and asking a person.
+//!
+//! A pipe that was closed is an error like any other here; `main` ends quietly for it.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Longest key or answer that is read, in bytes.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Prints `text` and a line break on standard output.
+pub(crate) fn out(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Prints bytes on standard output as they are.
+pub(crate) fn out_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Prints a value as indented JSON on standard output.
+pub(crate) fn out_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
+    out(&serde_json::to_string_pretty(value).context("printing JSON")?)
+}
+
+/// Prints `weir: TEXT` on standard error. That nobody reads it is no error.
+pub(crate) fn err(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "weir: {}", text.trim_end());
+}
+
+/// Prints a line on standard error as it is.
+pub(crate) fn err_line(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "{}", text.trim_end());
+}
+
+/// Whether somebody sits there: input and the place where questions appear are terminals.
+pub(crate) fn is_attended() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Columns as wide as their widest cell, two blanks between; the last is not padded.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if column + 1 < row.len() {
+                let padding = widths[column].saturating_sub(cell.chars().count()) + 2;
+                line.extend(std::iter::repeat_n(' ', padding));
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Reads one line: from the terminal without showing what is typed, else from standard input.
+pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
+    use std::io::Read as _;
+    let stdin = io::stdin();
+    let mut line = String::new();
+    if stdin.is_terminal() {
+        let hidden = Hidden::begin()?;
+        let mut stderr = io::stderr().lock();
+        let _ = write!(stderr, "{question} (not shown): ");
+        let _ = stderr.flush();
+        let read = stdin.lock().take(LINE_BYTES_MAX).read_line(&mut line);
+        drop(hidden);
+        let _ = writeln!(stderr);
+        read.context("reading from the terminal")?;
+    } else {
+        let mut input = stdin.lock().take(LINE_BYTES_MAX);
+        input.read_line(&mut line).context("reading from standard input")?;
+    }
+    Ok(line.trim().to_owned())
+}
+
+/// While it lives, the terminal does not show what is typed.
+struct Hidden {
+    before: rustix::termios::Termios,
+}
+
+impl Hidden {
+    fn begin() -> anyhow::Result<Hidden> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let stdin = rustix::stdio::stdin();
+        let before = tcgetattr(stdin).context("looking at the terminal")?;
+        let mut without_echo = before.clone();
+        without_echo.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(stdin, OptionalActions::Now, &without_echo).context("hiding what is typed")?;
+        Ok(Hidden { before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        // Nothing can be done about a terminal that has gone.
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.before);
+    }
+}

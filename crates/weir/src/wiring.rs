@@ -1,0 +1,389 @@
+//! Where concrete parts meet: the engine's parts, and the settings of one session.
+//!
+//! Which value wins is decided here and nowhere else: a flag, then what the session was opened
+//! with, then profile and settings.
+
+use std::sync::Arc;
+
+use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::ids::SessionId;
+use weir_core::model::Thinking;
+use weir_core::profile::{Limits, PermissionMode};
+use weir_core::prompt::{self, Scene};
+use weir_core::session::SessionConfig;
+use weir_core::tool::ToolSpec;
+use weir_engine::engine::{Engine, Parts, SessionOptions};
+use weir_engine::ports::Model;
+use weir_engine::scene::SceneOptions;
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+use weir_store::{GitCheckpoints, SqliteStore, this_process};
+use weir_web::{GuardedWeb, WebOptions};
+
+use crate::config::Config;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::profiles::{self, LoadedProfile};
+use crate::{files, models};
+
+mod clock;
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+pub(crate) use clock::SystemClock;
+pub(crate) use wishes::{PromptWish, Wishes};
+
+/// The hidden subcommand under which this program supervises a command.
+pub(crate) const SUPERVISE: &str = "__supervise";
+/// Origin of rules that `weir permissions add --session` gave a session.
+pub(crate) const SESSION_RULE: &str = "session";
+/// Origin of rules of flags. They stay with the session they were given to.
+const FLAG_RULE: &str = "flag";
+
+/// A new session's name: ordered by time, unique everywhere.
+pub(crate) fn new_session_id() -> SessionId {
+    SessionId::new(uuid::Uuid::now_v7().simple().to_string())
+}
+
+/// Every tool there is.
+pub(crate) fn toolbox() -> anyhow::Result<Arc<Toolbox>> {
+    Ok(Arc::new(Toolbox::new(weir_tools::tools())?))
+}
+
+/// The person on whose behalf this program acts, for audit lines.
+pub(crate) fn principal(cx: &Cx) -> String {
+    let name = cx.environment.text("USER").or_else(|| cx.environment.text("LOGNAME"));
+    name.map_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()), String::from)
+}
+
+/// An engine over the store of the state folder. `label` says what this process is, for people who
+/// find a session held: `weir run`.
+///
+/// # Errors
+/// The store cannot be opened, or the settings cannot be used.
+pub(crate) fn engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
+    engine_on(cx, label, cx.store()?)
+}
+
+/// The same over a given store.
+pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow::Result<Engine> {
+    Ok(Engine::new(Parts {
+        store,
+        checkpoints: checkpoints(cx),
+        clock: Arc::new(SystemClock::default()),
+        toolbox: toolbox()?,
+        processes: Arc::new(processes(cx)?),
+        web: Arc::new(web(cx)?),
+        owner: this_process(label),
+        principal: principal(cx),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        secrets: cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment),
+    }))
+}
+
+/// What is done for the store when a command has nothing else left to do: records of commands that
+/// ended long ago go.
+pub(crate) fn tidy(cx: &Cx) {
+    let swept = weir_sandbox::sweep(&cx.dirs.state);
+    tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
+}
+
+/// Files as they were.
+pub(crate) fn checkpoints(cx: &Cx) -> Arc<GitCheckpoints> {
+    Arc::new(GitCheckpoints::open(&cx.dirs.state))
+}
+
+/// Commands, each under a supervisor that is this program.
+pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
+    Ok(SupervisedProcesses::new(SupervisorOptions {
+        program: std::env::current_exe()?,
+        args: vec![SUPERVISE.into()],
+        state_dir: cx.dirs.state.clone(),
+        environment: filtered_environment(cx.environment.all(), &[]),
+        limits: weir_sandbox::Limits::default(),
+        tier: Tier::None,
+    }))
+}
+
+/// The guarded network.
+pub(crate) fn web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
+    let config = cx.config()?;
+    let options = WebOptions {
+        allow_hosts: config.settings.web.allow_hosts.clone(),
+        ..WebOptions::default()
+    };
+    GuardedWeb::new(options)
+        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+}
+
+/// The settings of one session. `kept` are those that it was opened with, where it exists: its
+/// model, profile, permission mode and prompt stay unless a flag changes them.
+///
+/// # Errors
+/// A usage error: no model, no such profile, a rule that can never match, …
+pub(crate) async fn session_options(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<SessionOptions> {
+    let workspace = cx.workspace()?;
+    let toolbox = toolbox()?;
+    let profile = profile(cx, wishes, kept)?;
+    let model = model(cx, wishes, kept, &profile).await?;
+    session_options_with(cx, wishes, kept, Chosen { workspace, toolbox, profile, model })
+}
+
+/// What was settled before the rest of a session's settings.
+pub(crate) struct Chosen {
+    /// Its folder.
+    pub(crate) workspace: Arc<Workspace>,
+    /// Every tool.
+    pub(crate) toolbox: Arc<Toolbox>,
+    /// Its profile.
+    pub(crate) profile: LoadedProfile,
+    /// Its model.
+    pub(crate) model: Arc<dyn Model>,
+}
+
+/// The same for a model and folder that are already there (the demo brings its own).
+pub(crate) fn session_options_with(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    chosen: Chosen,
+) -> anyhow::Result<SessionOptions> {
+    let config = cx.config()?;
+    let Chosen { workspace, toolbox, profile, model } = chosen;
+    for note in &profile.notes {
+        crate::terminal::err(&format!("warning: {}: {note}", profile.source));
+    }
+    let permission = permission(config, wishes, kept, &profile);
+    let tools = toolbox.visible(&profile.profile, permission != PermissionMode::Plan);
+    let rules = rules(cx, &workspace, wishes, kept)?;
+    check_names(&rules, &profile, &toolbox)?;
+    let base = Scene {
+        profile: Some(profile.profile.clone()),
+        tools: tools.clone(),
+        soul: soul(cx)?,
+        conventions: profile.profile.conventions.clone(),
+        allowed_hosts: config.settings.web.allow_hosts.clone(),
+        ..Scene::default()
+    };
+    let session = SessionConfig {
+        workspace: workspace.root().display().to_string(),
+        limits: limits(config, wishes, &profile),
+        profile: profile.profile,
+        model: model.info().as_ref().clone(),
+        thinking: kept.map_or(Thinking::default(), |kept| kept.thinking),
+        permission,
+        rules,
+        system: system(&base, wishes, kept, &tools),
+        tools,
+        externalize_over: config.settings.context.externalize_over,
+        output_schema: wishes.output_schema.clone(),
+        strict: wishes.strict,
+        attended: wishes.attended,
+    };
+    let scene = SceneOptions {
+        base,
+        config_dir: Some(cx.dirs.config.clone()),
+        timezone: config.settings.prompt.timezone.clone(),
+    };
+    Ok(SessionOptions { workspace, model, scene, config: session })
+}
+
+/// The profile: flag, session, settings.
+pub(crate) fn profile(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<LoadedProfile> {
+    if let Some(name) = &wishes.profile {
+        return profiles::find(cx, name);
+    }
+    let config = cx.config()?;
+    let Some(kept) = kept else {
+        let name = &config.settings.profile;
+        return profiles::find(cx, name).map_err(|error| match config.is_set("profile") {
+            true => usage(format!("{}: {error}", config.origin("profile"))),
+            false => error,
+        });
+    };
+    // A session keeps its profile as it was, also when the file has gone or changed since.
+    let limits = profiles::find(cx, &kept.profile.name).map(|found| found.limits);
+    Ok(LoadedProfile {
+        profile: kept.profile.clone(),
+        source: profiles::Source::BuiltIn,
+        limits: limits.unwrap_or_default(),
+        notes: Vec::new(),
+    })
+}
+
+/// The model: flag, session, profile, settings.
+async fn model(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    profile: &LoadedProfile,
+) -> anyhow::Result<Arc<dyn Model>> {
+    if let Some(text) = &wishes.model {
+        return models::model(cx, Some(text)).await;
+    }
+    let Some(kept) = kept else {
+        return models::model(cx, profile.profile.model.as_deref()).await;
+    };
+    if kept.model.model.provider != "script" {
+        return models::model(cx, Some(&kept.model.model.to_string())).await;
+    }
+    // A journal does not say where the script of a scripted model stood.
+    let named = cx.config()?.settings.model.as_deref();
+    match named.filter(|text| text.starts_with("script:")) {
+        Some(text) => models::model(cx, Some(text)).await,
+        None => Err(usage(
+            "this session's model is scripted; say where the script is: -m script:FILE \
+             (or another model)",
+        )),
+    }
+}
+
+/// The permission mode: flag, session, profile, settings; never wider than a workspace that is not
+/// trusted says of itself, unless a flag says so.
+pub(crate) fn permission(
+    config: &Config,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    profile: &LoadedProfile,
+) -> PermissionMode {
+    if let Some(mode) = wishes.permission {
+        return mode;
+    }
+    let from_profile = || profile.profile.permission.unwrap_or(config.settings.permission);
+    let mode = match kept {
+        Some(kept) if wishes.profile.is_none() => kept.permission,
+        _ => from_profile(),
+    };
+    let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
+    match config.permission_ceiling {
+        Some(ceiling) if rank(ceiling) < rank(mode) => ceiling,
+        _ => mode,
+    }
+}
+
+/// Bounds: flag, then settings that somebody wrote down, then the profile, then built in.
+fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
+    let settings = &config.settings.limits;
+    let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
+    let of = &profile.limits;
+    let iterations = of.max_iterations.filter(|_| !is_set("max_iterations"));
+    let mistakes = of.consecutive_mistake_limit.filter(|_| !is_set("consecutive_mistake_limit"));
+    Limits {
+        max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
+        max_tool_calls: wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls),
+        consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
+        rate_limit_ms: settings.rate_limit_ms,
+        max_subtask_depth: settings.max_subtask_depth,
+        parallel_calls: settings.parallel_calls,
+        budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
+        budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
+        run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),
+        tool_timeout_ms: settings.tool_timeout.ms,
+    }
+}
+
+/// All rules that hold: of both files, of flags, and those that the session was given.
+///
+/// # Errors
+/// A rule that is none or can never match: file and line.
+pub(crate) fn rules(
+    cx: &Cx,
+    workspace: &Workspace,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<RuleSet> {
+    let config = cx.config()?;
+    let mut set = RuleSet::new(rule_context(cx, workspace));
+    let parse = |set: &RuleSet, action, text: &str, origin| {
+        set.parse(action, text, origin).map_err(|error| usage(error.to_string()))
+    };
+    let mut rules: Vec<Rule> = Vec::new();
+    for raw in &config.rules {
+        rules.push(parse(&set, raw.action, &raw.text, raw.origin.clone())?);
+    }
+    for host in &config.settings.web.allow_hosts {
+        let origin =
+            RuleOrigin::new(format!("web.allow_hosts ({})", config.origin("web.allow_hosts")));
+        rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
+    }
+    for (action, texts) in [(RuleAction::Allow, &wishes.allow), (RuleAction::Deny, &wishes.deny)] {
+        for text in texts {
+            let origin = RuleOrigin::new(format!("{FLAG_RULE} --{action}"));
+            rules.push(parse(&set, action, text, origin)?);
+        }
+    }
+    set.extend(rules);
+    if let Some(kept) = kept {
+        // Rules of files have a line and are read anew; the others are the session's own.
+        let own = kept.rules.iter().filter(|rule| {
+            rule.origin().line.is_none() && !rule.origin().source.starts_with("web.allow_hosts")
+        });
+        set.extend(own.cloned());
+    }
+    Ok(set)
+}
+
+/// What rules are relative to.
+pub(crate) fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
+    let text = |path: &std::path::Path| path.display().to_string();
+    RuleContext {
+        workspace: text(workspace.root()),
+        home: cx.dirs.home.as_deref().map(text),
+        own_folders: cx.dirs.own().iter().map(|folder| text(folder)).collect(),
+    }
+}
+
+/// Names of tools in rules and profile must exist.
+fn check_names(rules: &RuleSet, profile: &LoadedProfile, toolbox: &Toolbox) -> anyhow::Result<()> {
+    let known: Vec<&str> = toolbox.all().iter().map(|tool| tool.spec().name.as_str()).collect();
+    if let Some(error) = rules.check_tools(&known).first() {
+        return Err(usage(error.to_string()));
+    }
+    let named = profile.profile.extra_tools.iter().chain(&profile.profile.denied_tools);
+    for name in named.filter(|name| !known.contains(&name.as_str())) {
+        crate::terminal::err(&format!(
+            "warning: {}: there is no tool {name} (`weir tools list` shows them)",
+            profile.source
+        ));
+    }
+    Ok(())
+}
+
+/// The system prompt. A session keeps its own as long as nothing that stands in it has changed, so
+/// that the provider's cache holds (P2).
+fn system(
+    scene: &Scene,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    tools: &[ToolSpec],
+) -> String {
+    match (&wishes.prompt, kept) {
+        (PromptWish::Replaced(text), _) => text.clone(),
+        (PromptWish::Preceded(text), _) => {
+            format!("{}\n\n{}", text.trim_end(), prompt::system(scene))
+        }
+        (PromptWish::Own, Some(kept)) if wishes.profile.is_none() && kept.tools == tools => {
+            kept.system.clone()
+        }
+        (PromptWish::Own, _) => prompt::system(scene),
+    }
+}
+
+/// The person's own identity text for the agent.
+fn soul(cx: &Cx) -> anyhow::Result<Option<String>> {
+    let path = cx.dirs.config.join("SOUL.md");
+    if !path.exists() {
+        return Ok(None);
+    }
+    files::named_text("your own", &path).map(Some)
+}

@@ -1,0 +1,308 @@
+//! Which value wins, and that the parts fit: a whole run over the real engine with a scripted
+//! model.
+
+use weir_core::event::{Event, RunStatus};
+use weir_engine::hub::Update;
+use weir_engine::ports::Store;
+
+use super::*;
+use crate::environment::Environment;
+use crate::options::GlobalOptions;
+
+struct House {
+    folder: tempfile::TempDir,
+}
+
+impl House {
+    fn new() -> House {
+        let house = House { folder: tempfile::tempdir().expect("a temporary folder") };
+        house.write("work/note.txt", "one\ntwo\n");
+        house.write("hello.script", "says: hello\n");
+        house
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
+        std::fs::write(path, text).expect("writable");
+    }
+
+    fn cx(&self, variables: &[(&str, &str)]) -> Cx {
+        let at = |path: &str| self.folder.path().join(path).display().to_string();
+        let (home, config) = (at("home"), at("config"));
+        let mut all = vec![("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
+        all.extend(variables);
+        let global = GlobalOptions {
+            workspace: Some(self.folder.path().join("work")),
+            state_dir: Some(self.folder.path().join("state")),
+            log_file: None,
+        };
+        Cx::new(&global, Environment::of(&all)).expect("the house stands")
+    }
+
+    fn script(&self) -> String {
+        format!("script:{}", self.folder.path().join("hello.script").display())
+    }
+
+    async fn settled(&self, wishes: &Wishes, kept: Option<&SessionConfig>) -> SessionConfig {
+        let cx = self.cx(&[]);
+        let wishes = Wishes { model: Some(self.script()), ..wishes.clone() };
+        session_options(&cx, &wishes, kept).await.expect("it can be settled").config
+    }
+}
+
+fn names(config: &SessionConfig) -> Vec<&str> {
+    config.tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn l4_a_flag_beats_a_setting_beats_a_profile_beats_what_is_built_in() {
+    let house = House::new();
+    let plain = house.settled(&Wishes::default(), None).await;
+    assert_eq!((plain.limits.max_iterations, plain.limits.consecutive_mistake_limit), (25, 3));
+    assert_eq!((plain.limits.tool_timeout_ms, plain.limits.run_timeout_ms), (120_000, None));
+
+    let code = Wishes { profile: Some("code".into()), ..Wishes::default() };
+    assert_eq!(house.settled(&code, None).await.limits.max_iterations, 200);
+
+    house.write(
+        "config/weir/config.toml",
+        "[limits]\nmax_iterations = 40\nrun_timeout = \"5m\"\nconsecutive_mistake_limit = 0\n",
+    );
+    let set = house.settled(&code, None).await.limits;
+    assert_eq!((set.max_iterations, set.run_timeout_ms), (40, Some(300_000)));
+    assert_eq!(set.consecutive_mistake_limit, 0);
+
+    let flags = Wishes { max_iterations: Some(7), run_timeout_ms: Some(1), ..code };
+    let set = house.settled(&flags, None).await.limits;
+    assert_eq!((set.max_iterations, set.run_timeout_ms), (7, Some(1)));
+}
+
+#[tokio::test]
+async fn c3_the_permission_mode_comes_from_flag_profile_and_settings_and_never_widens_by_a_project()
+{
+    let house = House::new();
+    let mode = async |wishes: Wishes| house.settled(&wishes, None).await.permission;
+    let profile = |name: &str| Wishes { profile: Some(name.into()), ..Wishes::default() };
+    assert_eq!(mode(Wishes::default()).await, PermissionMode::Ask);
+    assert_eq!(mode(profile("plan")).await, PermissionMode::Plan);
+    let full = Wishes { permission: Some(PermissionMode::Full), ..Wishes::default() };
+    assert_eq!(mode(full.clone()).await, PermissionMode::Full);
+
+    house.write("config/weir/profiles/fast.toml", "role = \"Fast.\"\npermission = \"full\"\n");
+    assert_eq!(mode(profile("fast")).await, PermissionMode::Full);
+    house.write("work/.weir/config.toml", "permission = \"plan\"\n");
+    assert_eq!(mode(profile("fast")).await, PermissionMode::Plan, "a project narrows");
+    assert_eq!(mode(full).await, PermissionMode::Full, "a flag is the person's own word");
+
+    let plan = house.settled(&Wishes::default(), None).await;
+    assert!(!names(&plan).contains(&"write_file"), "in plan write tools are absent");
+}
+
+#[tokio::test]
+async fn p5_the_system_prompt_is_replaced_or_preceded_and_has_the_persons_soul() {
+    let house = House::new();
+    house.write("config/weir/SOUL.md", "You answer in haiku.\n");
+    let with = |prompt| Wishes { prompt, ..Wishes::default() };
+    let own = house.settled(&with(PromptWish::Own), None).await.system;
+    assert!(own.contains("You answer in haiku.") && own.contains("You are Weir"));
+    let replaced = house.settled(&with(PromptWish::Replaced("Only this.".into())), None).await;
+    assert_eq!(replaced.system, "Only this.");
+    let preceded = house.settled(&with(PromptWish::Preceded("First.".into())), None).await;
+    assert_eq!(preceded.system, format!("First.\n\n{own}"));
+}
+
+#[tokio::test]
+async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
+    let house = House::new();
+    house.write("config/weir/config.toml", "[permissions]\ndeny = [\"Edit(a)\"]\n");
+    let first = Wishes {
+        profile: Some("code".into()),
+        permission: Some(PermissionMode::AutoEdit),
+        deny: vec!["Edit(b)".into()],
+        ..Wishes::default()
+    };
+    let mut opened = house.settled(&first, None).await;
+    let session_rule =
+        Rule::parse(RuleAction::Allow, "Shell(ls)", RuleOrigin::new(SESSION_RULE)).expect("a rule");
+    opened.rules.add(session_rule);
+
+    // The files change, the session goes on.
+    house.write("config/weir/config.toml", "[permissions]\ndeny = [\"Edit(c)\"]\n");
+    house.write("config/weir/SOUL.md", "Another one.");
+    let again = house.settled(&Wishes::default(), Some(&opened)).await;
+    assert_eq!(again.profile.name, "code");
+    assert_eq!(again.limits.max_iterations, 200);
+    assert_eq!(again.permission, PermissionMode::AutoEdit);
+    assert_eq!(again.system, opened.system, "the prefix stays as the provider has it");
+    let rules: Vec<&str> = again.rules.iter().map(Rule::text).collect();
+    assert_eq!(rules, ["Edit(b)", "Edit(c)", "Shell(ls)"], "files anew, flags and session kept");
+
+    let switched = Wishes { profile: Some("ask".into()), ..Wishes::default() };
+    let switched = house.settled(&switched, Some(&opened)).await;
+    assert_eq!(switched.permission, PermissionMode::Plan);
+    assert_ne!(switched.system, opened.system);
+}
+
+#[tokio::test]
+async fn c4_without_a_model_the_error_names_the_three_ways() {
+    let house = House::new();
+    let refused = async |cx: Cx, wishes: Wishes| {
+        let error = session_options(&cx, &wishes, None).await.err().expect("it is refused");
+        assert_eq!(crate::failure::status(&error), Some(2), "{error}");
+        error.to_string()
+    };
+    // Closed ports: no local server of the machine is found.
+    let nobody: Vec<(&str, &str)> = vec![
+        ("OLLAMA_HOST", "127.0.0.1:1"),
+        ("LMSTUDIO_BASE_URL", "http://127.0.0.1:1"),
+        ("LLAMACPP_BASE_URL", "http://127.0.0.1:1"),
+        ("VLLM_BASE_URL", "http://127.0.0.1:1"),
+    ];
+    let said = refused(house.cx(&nobody), Wishes::default()).await;
+    for way in ["weir auth set", "local server", "weir demo"] {
+        assert!(said.contains(way), "{way} in {said}");
+    }
+    let wish = |model: &str| Wishes { model: Some(model.into()), ..Wishes::default() };
+    assert!(refused(house.cx(&[]), wish("anthropic/x")).await.contains("ANTHROPIC_API_KEY"));
+    assert!(refused(house.cx(&[]), wish("nobody/x")).await.contains("nobody"));
+    assert!(refused(house.cx(&[]), wish("script:/no/such/file")).await.contains("/no/such/file"));
+
+    let keyed = house.cx(&[("GEMINI_API_KEY", "g-0123456789")]);
+    let options = session_options(&keyed, &Wishes::default(), None).await.expect("a key is set");
+    assert_eq!(options.config.model.model.provider, "gemini");
+    let chosen = house.cx(&[("GEMINI_API_KEY", "g"), ("WEIR_MODEL", &house.script())]);
+    let options = session_options(&chosen, &Wishes::default(), None).await.expect("a script");
+    assert_eq!(options.config.model.model.provider, "script");
+}
+
+#[tokio::test]
+async fn c3_rules_of_flags_that_can_never_match_are_usage_errors() {
+    let house = House::new();
+    for wishes in [
+        Wishes { allow: vec!["Edit(".into()], ..Wishes::default() },
+        Wishes { deny: vec!["no_such_tool".into()], ..Wishes::default() },
+    ] {
+        let wishes = Wishes { model: Some(house.script()), ..wishes };
+        let error = session_options(&house.cx(&[]), &wishes, None).await.err().expect("refused");
+        assert_eq!(crate::failure::status(&error), Some(2));
+        assert!(error.to_string().contains("flag --"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn z7_every_known_key_is_among_the_secrets_of_the_engine() {
+    let house = House::new();
+    let variables = [
+        ("ANTHROPIC_API_KEY", "sk-env-0123456789"),
+        ("GITHUB_TOKEN", "ghp-0123456789"),
+        ("ACME_API_KEY", "acme-0123456789"),
+        ("PLAIN", "not-a-secret-at-all"),
+        ("SSH_AUTH_SOCK_TOKEN", "/run/user/token"),
+    ];
+    house.write(
+        "config/weir/config.toml",
+        "[providers.acme]\ndialect = \"openai-chat\"\nbase_url = \"https://a.example\"\n\
+         api_key_env = \"ACME_API_KEY\"\n\
+         headers = { \"x-api-key\" = \"header-0123456789\", \"x-team\" = \"blue\" }\n",
+    );
+    let cx = house.cx(&variables);
+    let mut keys = cx.keys().expect("none yet").clone();
+    keys.set("openai", weir_core::secret::Secret::new("sk-file-0123456789")).expect("kept");
+    let cx = house.cx(&variables);
+    let engine = engine(&cx, "test").expect("it stands");
+    assert_eq!(
+        engine.parts().secrets,
+        [
+            "acme-0123456789",
+            "ghp-0123456789",
+            "header-0123456789",
+            "sk-env-0123456789",
+            "sk-file-0123456789"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn c1_the_parts_fit_a_run_comes_to_its_end_and_is_in_the_store() {
+    let house = House::new();
+    house.write(
+        "hello.script",
+        "calls: read_file {\"path\": \"note.txt\"}\n\nexpect: result \"two\"\nsays: read it\n",
+    );
+    let cx = house.cx(&[]);
+    let engine = engine(&cx, "test").expect("it stands");
+    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let options = session_options(&cx, &wishes, None).await.expect("settled");
+    let id = new_session_id();
+    let handle = engine.open(id.clone(), options).await.expect("opened");
+    let mut updates = handle.updates(0);
+    handle.say(vec![weir_core::message::Block::text("read the note")], "test").await.expect("said");
+    let finished = loop {
+        let update = updates.next().await.expect("the store reads").expect("it goes on");
+        if let Update::Fact(fact) = update
+            && let Event::RunFinished(finished) = fact.event.as_ref()
+        {
+            break finished.clone();
+        }
+    };
+    assert_eq!((finished.status, finished.text.as_str()), (RunStatus::Completed, "read it"));
+    handle.close().await.expect("it closes");
+    let meta = cx.store().expect("open").meta(&id).await.expect("readable").expect("it is there");
+    assert_eq!(meta.workspace, cx.folder.display().to_string());
+}
+
+impl House {
+    /// Runs a command line in this house, in this process.
+    async fn dispatch(&self, words: &[&str]) -> anyhow::Result<std::process::ExitCode> {
+        use clap::Parser;
+        let at = |path: &str| self.folder.path().join(path).display().to_string();
+        let (home, config) = (at("home"), at("config"));
+        let environment = Environment::of(&[("HOME", &home), ("XDG_CONFIG_HOME", &config)]);
+        let (work, state) = (at("work"), at("state"));
+        let mut all = vec!["weir", "-C", &work, "--state-dir", &state];
+        all.extend(words);
+        let options = crate::options::Options::try_parse_from(all)?;
+        crate::command::dispatch(options, environment).await
+    }
+
+    /// The settings that a session has in the store.
+    async fn stored(&self, id: &SessionId) -> SessionConfig {
+        let store = self.cx(&[]).store().expect("open");
+        let loaded = weir_engine::engine::load(store.as_ref(), id).await.expect("it is there");
+        loaded.session.config().expect("it was opened").as_ref().clone()
+    }
+}
+
+#[tokio::test]
+async fn c9_a_rule_for_one_session_is_a_fact_of_its_journal() {
+    let house = House::new();
+    let cx = house.cx(&[]);
+    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let options = session_options(&cx, &wishes, None).await.expect("settled");
+    let id = new_session_id();
+    let opened = engine(&cx, "test").expect("it stands").open(id.clone(), options).await;
+    let opened = opened.expect("opened");
+    opened.updates(0).next().await.expect("readable").expect("its first fact is durable");
+
+    let add = ["permissions", "add", "allow", "Shell(ls)", "--session", id.as_str()];
+    let held = house.dispatch(&add).await.expect_err("somebody has it");
+    assert_eq!(crate::failure::status(&held), Some(2), "{held}");
+    assert!(held.to_string().contains("test"), "it names who: {held}");
+    opened.close().await.expect("it closes");
+
+    house.dispatch(&add).await.expect("at rest");
+    let after = house.stored(&id).await;
+    let rules: Vec<String> = after.rules.iter().map(ToString::to_string).collect();
+    assert_eq!(rules, ["allow Shell(ls) (session)"]);
+    assert_eq!(after.model.model.provider, "script", "nothing else changed");
+
+    // The beginning of an id will do; what is not there is said.
+    let short = &id.as_str()[..20];
+    let remove = |rule| ["permissions", "remove", rule, "--session", short];
+    house.dispatch(&remove("Shell(pwd)")).await.expect_err("it has no such rule");
+    house.dispatch(&remove("Shell(ls)")).await.expect("removed");
+    assert!(house.stored(&id).await.rules.is_empty());
+    let nobody = ["permissions", "add", "allow", "Shell(ls)", "--session", "nobody"];
+    house.dispatch(&nobody).await.expect_err("no such session");
+}

@@ -1,0 +1,314 @@
+//! Settings: layers, origins, mistakes, what a workspace may not widen (C8, C5).
+
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+fn entry(house: &House, key: &str) -> Value {
+    house.json(&["config", "get", key, "--json"])
+}
+
+#[test]
+fn c8_every_key_has_a_value_a_default_a_description_and_an_origin() {
+    let house = House::new();
+    let shown = house.json(&["config", "show", "--json"]);
+    let entries = shown.as_array().expect("a list");
+    for key in [
+        "model",
+        "profile",
+        "limits.max_iterations",
+        "permissions.deny",
+        "sandbox.tier",
+        "web.search.url",
+        "context.externalize_over",
+        "telemetry.otlp_endpoint",
+    ] {
+        let entry = entries.iter().find(|entry| entry["key"] == key).expect(key);
+        assert_eq!(entry["origin"], "built in", "{key}");
+        assert_eq!(entry["value"], entry["default"], "{key}");
+    }
+    for entry in entries {
+        assert!(entry["description"].as_str().is_some_and(|text| text.len() > 10), "{entry}");
+    }
+    let text = house.ok(&["config", "show"]);
+    assert!(text.contains("limits.max_iterations = 25"), "{text}");
+}
+
+#[test]
+fn c8_environment_beats_project_beats_user_beats_built_in() {
+    let house = House::new().with("WEIR_MAX_TOOL_CALLS", "7");
+    let user = "model = \"anthropic/a\"\nprofile = \"code\"\n[limits]\nmax_tool_calls = 50\n\
+                parallel_calls = 4\n";
+    house.write(&house.user_config(), user);
+    house.write(
+        &house.project_config(),
+        "model = \"anthropic/b\"\n\n[limits]\nmax_tool_calls = 20\n",
+    );
+    let model = entry(&house, "model");
+    assert_eq!(model["value"], "anthropic/b");
+    assert!(
+        model["origin"].as_str().is_some_and(|o| o.ends_with(".weir/config.toml:1")),
+        "{model}"
+    );
+    assert_eq!(
+        (
+            entry(&house, "limits.max_tool_calls")["value"].clone(),
+            entry(&house, "limits.max_tool_calls")["origin"].clone()
+        ),
+        (json!(7), json!("WEIR_MAX_TOOL_CALLS"))
+    );
+    let parallel = entry(&house, "limits.parallel_calls");
+    assert_eq!(parallel["value"], 4);
+    assert!(
+        parallel["origin"].as_str().is_some_and(|o| o.ends_with("config.toml:5")),
+        "{parallel}"
+    );
+    assert_eq!(house.ok(&["config", "get", "profile"]), "code\n");
+
+    let chosen = House::new().with("WEIR_MODEL", "openai/c");
+    chosen.write(&chosen.project_config(), "model = \"anthropic/b\"\n");
+    assert_eq!(chosen.ok(&["config", "get", "model"]), "openai/c\n");
+    let wrong = House::new().with("WEIR_MAX_TOOL_CALLS", "many");
+    assert!(wrong.refused(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
+}
+
+#[test]
+fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
+    for (text, line, word) in [
+        ("modle = \"x/y\"\n", 1, "unknown field `modle`"),
+        ("\n[limits]\nmax_iteration = 3\n", 3, "unknown field `max_iteration`"),
+        ("[limits]\nmax_iterations = \"many\"\n", 2, "invalid type"),
+        ("permission = \"everything\"\n", 1, "everything"),
+        ("[limits]\n\nrun_timeout = \"soon\"\n", 3, "is not a duration"),
+        ("a = \n", 1, ""),
+        ("[limits]\nmax_iterations = 0\n", 2, "limits.max_iterations"),
+        ("[prompt]\ntimezone = \"Mars/Base\"\n", 2, "time zone"),
+        ("[hooks]\nPreTolUse = []\n", 2, "PreToolUse"),
+        ("\n[models.large]\nwindow = 5\n", 3, "provider/name"),
+        ("[providers.acme]\ndialect = \"smoke\"\n", 2, "providers.acme.dialect"),
+        ("[providers.acme]\ndialect = \"gemini\"\nbase_url = \"ftp://x\"\n", 3, "https://HOST"),
+    ] {
+        let house = House::new();
+        house.write(&house.user_config(), text);
+        let said = house.refused(&["config", "show"]);
+        let place = format!("{}:{line}:", house.user_config().display());
+        assert!(said.contains(&place) && said.contains(word), "{text:?} -> {said}");
+        let run = house.refused(&["permissions", "list"]);
+        assert!(run.contains(&place), "other commands say the same: {run}");
+    }
+}
+
+#[test]
+fn c8_lists_of_rules_add_up_and_name_their_lines() {
+    let house = House::new();
+    house.write(
+        &house.user_config(),
+        "[permissions]\ndeny = [\n  \"Read(**/.env)\",\n  \"Edit(secret/**)\",\n]\n\
+         allow = [\"Shell(cargo test:*)\"]\n",
+    );
+    house.write(&house.project_config(), "[permissions]\ndeny = [\"Web(example.org)\"]\n");
+    let rules = house.json(&["permissions", "list", "--json"]);
+    let found: Vec<(String, String, u64)> = rules
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|rule| {
+            let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+            (text("action"), text("rule"), rule["line"].as_u64().unwrap_or(0))
+        })
+        .collect();
+    for expected in [
+        ("deny", "Read(**/.env)", 3),
+        ("deny", "Edit(secret/**)", 4),
+        ("allow", "Shell(cargo test:*)", 6),
+        ("deny", "Web(example.org)", 2),
+    ] {
+        let expected = (expected.0.to_owned(), expected.1.to_owned(), expected.2);
+        assert!(found.contains(&expected), "{expected:?} in {found:?}");
+    }
+    let shown = entry(&house, "permissions.deny");
+    assert_eq!(shown["value"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn c8_a_workspace_that_is_not_trusted_narrows_and_never_widens() {
+    let house = House::new();
+    house.write(&house.user_config(), "permission = \"auto-edit\"\n");
+    house.write(
+        &house.project_config(),
+        "permission = \"full\"\n\
+         [permissions]\nallow = [\"Shell(*)\"]\ndeny = [\"Edit(x)\"]\n\
+         [providers.anthropic]\nbase_url = \"https://evil.example\"\n\
+         [limits]\nmax_iterations = 500\nmax_tool_calls = 3\n\
+         [web]\nallow_hosts = [\"evil.example\"]\n\
+         [hooks]\nPreToolUse = [{ command = \"true\" }]\n\
+         [mcp_servers.x]\ncommand = \"evil\"\n",
+    );
+    let said = house.run(&["config", "show", "--json"]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    for ignored in [
+        "permission is ignored",
+        "allow rule Shell(*) is ignored",
+        "providers.anthropic.base_url is ignored",
+        "limits.max_iterations is ignored",
+        "web.allow_hosts is ignored",
+        "hooks.PreToolUse is ignored",
+        "mcp_servers.x.command is ignored",
+    ] {
+        assert!(said.err.contains(ignored), "{ignored} in {}", said.err);
+    }
+    assert!(
+        said.err.contains("/.weir/config.toml:1: permission"),
+        "it names the line: {}",
+        said.err
+    );
+    let value = |key: &str| entry(&house, key)["value"].clone();
+    assert_eq!(value("permission"), "auto-edit");
+    assert_eq!(value("limits.max_iterations"), 25);
+    assert_eq!(value("limits.max_tool_calls"), 3, "fewer calls is narrower");
+    assert_eq!(value("permissions.allow"), json!([]));
+    assert_eq!(value("permissions.deny"), json!(["Edit(x)"]));
+
+    house.write(&house.project_config(), "permission = \"plan\"\n");
+    assert_eq!(value("permission"), "plan");
+}
+
+#[test]
+fn c8_settings_without_effect_are_said_and_never_silent() {
+    let house = House::new();
+    let text = "[security]\ncanary = true\n[sandbox]\ntier = \"bubblewrap\"\n[web.search]\n\
+                url = \"https://search.example\"\n[helpers]\njudge = \"\"\n";
+    house.write(&house.user_config(), text);
+    let said = house.run(&["config", "get", "profile"]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    for key in ["security.canary", "sandbox.tier", "web.search.url"] {
+        assert!(said.err.contains(&format!("{key} has no effect yet")), "{key} in {}", said.err);
+    }
+    assert!(!said.err.contains("helpers"), "a default value is not worth a word: {}", said.err);
+    assert_eq!(said.err.lines().count(), 3, "one line each: {}", said.err);
+}
+
+#[test]
+fn c8_set_keeps_comments_and_checks_first() {
+    let house = House::new();
+    let before = "# mine\nprofile = \"code\" # why\n\n[limits]\n# as agreed\nmax_iterations = 9\n";
+    house.write(&house.user_config(), before);
+    house.ok(&["config", "set", "limits.max_iterations", "12"]);
+    house.ok(&["config", "set", "limits.run_timeout", "10m"]);
+    house.ok(&["config", "set", "model", "anthropic/claude"]);
+    house.ok(&["config", "set", "models.\"acme/large\".window", "64000"]);
+    let after = std::fs::read_to_string(house.user_config()).expect("it is there");
+    for kept in [
+        "# mine",
+        "profile = \"code\" # why",
+        "# as agreed\nmax_iterations = 12",
+        "run_timeout = \"10m\"",
+        "model = \"anthropic/claude\"",
+        "[models.\"acme/large\"]",
+    ] {
+        assert!(after.contains(kept), "{kept:?} in\n{after}");
+    }
+    for (key, value) in [
+        ("limits.max_iterations", "many"),
+        ("limits.none", "1"),
+        ("no such", "1"),
+        ("profile", "3"),
+    ] {
+        house.refused(&["config", "set", key, value]);
+    }
+    assert_eq!(std::fs::read_to_string(house.user_config()).expect("there"), after, "unchanged");
+    house.ok(&["config", "set", "limits.max_iterations", "5", "--project"]);
+    assert!(house.project_config().exists());
+    assert_eq!(entry(&house, "limits.max_iterations")["value"], 5);
+    assert!(house.refused(&["config", "get", "limits.max_iteration"]).contains("did you mean"));
+}
+
+#[test]
+fn c8_path_names_every_place_and_works_with_a_broken_file() {
+    let house = House::new().with("WEIR_STATE_DIR", "/elsewhere/weir");
+    house.write(&house.user_config(), "broken");
+    let paths = house.json(&["config", "path", "--json"]);
+    assert_eq!(paths["user"]["path"], json!(house.user_config()));
+    assert_eq!(paths["user"]["exists"], true);
+    assert_eq!(paths["state"]["path"], "/elsewhere/weir");
+}
+
+#[test]
+fn c8_the_schema_is_valid_and_accepts_what_the_program_accepts() {
+    let house = House::new();
+    let schema = house.json(&["config", "schema"]);
+    assert_eq!(schema, house.json(&["schema", "config"]));
+    let validator = jsonschema::draft202012::new(&schema).expect("a valid schema");
+    let good = json!({"permission": "auto-edit", "limits": {"run_timeout": "10m"}});
+    assert!(validator.is_valid(&good));
+    for bad in [json!({"modle": "x"}), json!({"permission": "all"}), json!({"limits": {"x": 1}})] {
+        assert!(!validator.is_valid(&bad), "{bad}");
+    }
+}
+
+#[test]
+fn z7_settings_are_shown_without_what_may_be_a_secret() {
+    let house = House::new();
+    let text = "[providers.acme]\ndialect = \"gemini\"\nbase_url = \"https://a.example/v1\"\n\
+                headers = { \"x-key\" = \"marker-1\" }\n[mcp_servers.x]\ncommand = \"c\"\n\
+                env = { \"TOKEN\" = \"marker-2\" }\n[server]\n\
+                database = \"postgres://weir:marker-3@db.example/weir\"\n";
+    house.write(&house.user_config(), text);
+    for args in [
+        &["config", "show"][..],
+        &["config", "show", "--json"],
+        &["config", "get", "providers.acme"],
+        &["config", "get", "server.database"],
+        &["config", "get", "mcp_servers", "--json"],
+    ] {
+        let said = house.run(args);
+        assert_eq!(said.status, 0, "{}", said.err);
+        assert!(!said.out.contains("marker") && !said.err.contains("marker"), "{}", said.out);
+    }
+    assert_eq!(house.ok(&["config", "get", "server.database"]), "postgres://***@db.example/weir\n");
+    assert_eq!(house.ok(&["config", "get", "providers.acme.base_url"]), "https://a.example/v1\n");
+}
+
+#[test]
+fn c9_rules_keep_the_form_of_the_list_they_are_added_to() {
+    let house = House::new();
+    let before = "[permissions]\n# what passes\nallow = [\n  \"Shell(ls)\", # harmless\n]\n";
+    house.write(&house.user_config(), before);
+    house.ok(&["permissions", "add", "allow", "Shell(pwd)"]);
+    house.ok(&["permissions", "add", "allow", "Shell(pwd)"]);
+    house.ok(&["permissions", "add", "deny", "Edit(x)"]);
+    let after = std::fs::read_to_string(house.user_config()).expect("there");
+    assert!(after.contains("# what passes") && after.contains("# harmless"), "{after}");
+    assert!(after.contains("\n  \"Shell(pwd)\""), "{after}");
+    assert_eq!(after.matches("Shell(pwd)").count(), 1, "{after}");
+    house.ok(&["permissions", "remove", "Shell(ls)"]);
+    let rules = house.json(&["permissions", "list", "--json"]);
+    assert_eq!(rules.as_array().map(Vec::len), Some(2), "{rules}");
+}
+
+#[test]
+fn c5_a_link_in_a_workspace_does_not_lead_a_change_elsewhere() {
+    let house = House::new();
+    house.write(&house.at("home/mine.toml"), "profile = \"code\"\n");
+    std::fs::create_dir_all(house.work().join(".weir")).expect("writable");
+    std::os::unix::fs::symlink(house.at("home/mine.toml"), house.project_config()).expect("a link");
+    for args in [
+        &["config", "set", "profile", "ask", "--project"][..],
+        &["permissions", "add", "deny", "Edit(x)", "--project"],
+    ] {
+        assert!(house.refused(args).contains("is a link"));
+    }
+    let there = std::fs::read_to_string(house.at("home/mine.toml")).expect("there");
+    assert_eq!(there, "profile = \"code\"\n");
+}
+
+#[test]
+fn c8_private_hosts_are_named_one_by_one() {
+    let house = House::new();
+    house.write(&house.user_config(), "[web]\nallow_hosts = [\"127.0.0.1\", \"docs.rs\"]\n");
+    let rules = house.ok(&["permissions", "list"]);
+    assert!(rules.contains("Web(docs.rs)") && rules.contains("config.toml:2"), "{rules}");
+    house.write(&house.user_config(), "[web]\nallow_hosts = [\"not a host\"]\n");
+    let said = house.refused(&["permissions", "list"]);
+    assert!(said.contains("config.toml:2") && said.contains("not a host"), "{said}");
+}

@@ -1,0 +1,5 @@
+//! The program from outside: the real binary in folders of its own.
+
+mod cli_small;
+mod config;
+mod house;

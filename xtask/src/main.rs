@@ -1,1 +1,46 @@
-fn main() {}
+//! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
+//! figures (`bench`). Nothing here is part of the product.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+mod kill;
+
+/// The project's own commands
+#[derive(Debug, Parser)]
+#[command(name = "xtask", max_term_width = 100)]
+struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Kill(kill::KillArgs),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let root = root()?;
+    match Options::parse().command {
+        Command::Kill(args) => kill::kill(&root, args),
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> anyhow::Result<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(own.parent().context("xtask lies in the workspace")?.to_path_buf())
+}
+
+/// Where cargo puts what it builds.
+fn target_folder(root: &Path) -> anyhow::Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .context("asking cargo where its target folder is")?;
+    Ok(metadata.target_directory.into_std_path_buf())
+}

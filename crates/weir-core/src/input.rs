@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::event::{CancelCause, CheckpointRestored, Decision, Note};
 use crate::governance::Cleaned;
-use crate::ids::{ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId};
+use crate::ids::{
+    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId,
+};
 use crate::message::Block;
 use crate::model::Reply;
 use crate::session::SessionConfig;

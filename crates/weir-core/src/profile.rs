@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::tool::Group;
 
 /// How much passes without asking (C3).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// Reads only.

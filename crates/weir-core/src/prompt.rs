@@ -67,17 +67,72 @@ pub struct Section {
 /// The sections, most stable first. Plugin skills, active skills, memory, recipes and self-written
 /// skills stand between `security` and `instructions` once they exist.
 pub const SECTIONS: &[Section] = &[
-    Section { name: "profile", stability: Stability::Session, skipped_for_children: false, render: section::profile },
-    Section { name: "capabilities", stability: Stability::Session, skipped_for_children: false, render: section::capabilities },
-    Section { name: "conventions", stability: Stability::Session, skipped_for_children: false, render: section::conventions },
-    Section { name: "tools", stability: Stability::Session, skipped_for_children: false, render: section::tools },
-    Section { name: "routing", stability: Stability::Session, skipped_for_children: false, render: section::routing },
-    Section { name: "objective", stability: Stability::Session, skipped_for_children: false, render: section::objective },
-    Section { name: "response", stability: Stability::Session, skipped_for_children: true, render: section::response },
-    Section { name: "security", stability: Stability::Session, skipped_for_children: false, render: section::security },
-    Section { name: "instructions", stability: Stability::Run, skipped_for_children: false, render: section::instructions },
-    Section { name: "workspace", stability: Stability::Run, skipped_for_children: false, render: section::workspace },
-    Section { name: "clock", stability: Stability::Run, skipped_for_children: false, render: section::clock },
+    Section {
+        name: "profile",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::profile,
+    },
+    Section {
+        name: "capabilities",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::capabilities,
+    },
+    Section {
+        name: "conventions",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::conventions,
+    },
+    Section {
+        name: "tools",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::tools,
+    },
+    Section {
+        name: "routing",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::routing,
+    },
+    Section {
+        name: "objective",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::objective,
+    },
+    Section {
+        name: "response",
+        stability: Stability::Session,
+        skipped_for_children: true,
+        render: section::response,
+    },
+    Section {
+        name: "security",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::security,
+    },
+    Section {
+        name: "instructions",
+        stability: Stability::Run,
+        skipped_for_children: false,
+        render: section::instructions,
+    },
+    Section {
+        name: "workspace",
+        stability: Stability::Run,
+        skipped_for_children: false,
+        render: section::workspace,
+    },
+    Section {
+        name: "clock",
+        stability: Stability::Run,
+        skipped_for_children: false,
+        render: section::clock,
+    },
 ];
 
 /// A section with its text.
@@ -94,9 +149,8 @@ pub struct Rendered {
 /// All sections that have anything to say.
 pub fn render(scene: &Scene) -> Vec<Rendered> {
     let text = |s: &Section| (s.render)(scene).filter(|text| !text.trim().is_empty());
-    let rendered = |s: &Section| {
-        text(s).map(|text| Rendered { name: s.name, stability: s.stability, text })
-    };
+    let rendered =
+        |s: &Section| text(s).map(|text| Rendered { name: s.name, stability: s.stability, text });
     SECTIONS.iter().filter_map(rendered).collect()
 }
 

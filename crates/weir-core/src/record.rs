@@ -71,11 +71,7 @@ pub enum ChainError {
 ///
 /// # Errors
 /// The first break.
-pub fn verify_chain(
-    previous: &str,
-    first: Seq,
-    records: &[Record],
-) -> Result<String, ChainError> {
+pub fn verify_chain(previous: &str, first: Seq, records: &[Record]) -> Result<String, ChainError> {
     let mut last = previous.to_string();
     for (record, expected) in records.iter().zip(first..) {
         if record.seq != expected {

@@ -7,10 +7,38 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use weir_core::event::Event;
 use weir_core::ids::{BlobId, SessionId};
+use weir_core::message::Block;
 use weir_core::record::sha256_hex;
 
 use crate::ports::{Blobs, Store, StoreError};
+
+/// The blobs that a fact mentions.
+pub fn mentioned(event: &Event) -> Vec<BlobId> {
+    let mut found = Vec::new();
+    match event {
+        Event::InputAccepted(f) => of_blocks(&f.content, &mut found),
+        Event::ModelReplied(f) => of_blocks(&f.content, &mut found),
+        Event::ImageProduced(f) => found.push(f.blob.clone()),
+        Event::CallFinished(f) => {
+            of_blocks(&f.result, &mut found);
+            found.extend(f.full.clone());
+        }
+        _ => (),
+    }
+    found
+}
+
+fn of_blocks(blocks: &[Block], found: &mut Vec<BlobId>) {
+    for block in blocks {
+        match block {
+            Block::Image { media } | Block::Document { media } => found.push(media.blob.clone()),
+            Block::Result { blocks, .. } => of_blocks(blocks, found),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Call(_) => (),
+        }
+    }
+}
 
 /// Blobs of sessions on their way into a store.
 pub struct StagedBlobs {

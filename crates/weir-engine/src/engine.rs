@@ -16,7 +16,9 @@ use weir_core::session::{Session, SessionConfig};
 use crate::blobs::StagedBlobs;
 use crate::hub::{Hub, Updates};
 use crate::ledger::{Ledger, fact_of};
-use crate::ports::{Blobs, Checkpoints, Clock, Lease, Model, Owner, Processes, Store, StoreError, Web};
+use crate::ports::{
+    Blobs, Checkpoints, Clock, Lease, Model, Owner, Processes, Store, StoreError, Web,
+};
 use crate::scene::SceneOptions;
 use crate::session_loop::{Message, SessionLoop};
 use crate::toolbox::Toolbox;
@@ -222,10 +224,7 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
 ///
 /// # Errors
 /// It cannot be read, or its chain is broken: the first break is named.
-pub async fn read_verified(
-    store: &dyn Store,
-    id: &SessionId,
-) -> Result<Vec<Record>, EngineError> {
+pub async fn read_verified(store: &dyn Store, id: &SessionId) -> Result<Vec<Record>, EngineError> {
     let mut records: Vec<Record> = Vec::new();
     loop {
         let from = records.len() as Seq + 1;

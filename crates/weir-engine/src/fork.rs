@@ -1,11 +1,17 @@
 //! A new session with the history of another: its facts, chained anew under the new name.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use weir_core::event::Event;
-use weir_core::ids::{Seq, SessionId};
+use weir_core::ids::{ApprovalId, BlobId, QuestionId, Seq, SessionId};
+use weir_core::input::{Command, Input};
 use weir_core::session::Session;
 
+use crate::blobs::mentioned;
 use crate::engine::{Engine, EngineError, read_verified};
 use crate::ledger::{Ledger, fact_of};
+use crate::ports::{Store, StoreError};
 
 impl Engine {
     /// Copies the journal of `source` up to the last moment at which it was at rest (or up to
@@ -45,18 +51,57 @@ impl Engine {
         let lease = parts.store.acquire(&fork, &parts.owner).await?;
         let mut session = Session::new(fork);
         let mut ledger = Ledger::new(lease.clone(), parts.principal.clone(), None);
+        let mut blobs = BTreeMap::new();
         for fact in facts.into_iter().take_while(|fact| fact.seq <= rest) {
-            let mut event = (*fact.event).clone();
-            if let Event::SessionOpened(opened) = &mut event {
-                opened.parent = Some(source.clone());
+            for id in mentioned(&fact.event) {
+                if let Some(bytes) = kept(parts.store.as_ref(), &id).await? {
+                    blobs.insert(id, bytes);
+                }
             }
+            let event = renamed((*fact.event).clone(), source, session.id());
             session.apply(fact.ts, &event);
             ledger.push(&session, fact.ts, vec![event]);
         }
-        let (append, _) = ledger.take(&session, Vec::new());
+        // Where the copy ends, and so that the fork is the newest session.
+        let now = parts.clock.now().max(session.last());
+        let resume = Command::Resume { engine: parts.version.clone() };
+        let resumed = session.handle(now, Input::Command(resume));
+        ledger.push(&session, now, resumed);
+        let (mut append, _) = ledger.take(&session, blobs.into_iter().collect());
+        // What the copied facts tell happened in the other session, and once.
+        append.audit.truncate(1);
         let appended = parts.store.append(append).await;
         parts.store.release(&lease).await?;
         appended?;
         Ok(rest)
     }
+}
+
+/// A blob for the new session, so that it stays when the other one is deleted. One that is gone
+/// already is not missed more than before.
+async fn kept(store: &dyn Store, id: &BlobId) -> Result<Option<Arc<[u8]>>, StoreError> {
+    match store.blob(id).await {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(StoreError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A fact of `from` as a fact of `to`: names that must be unique in the store are the new
+/// session's own.
+fn renamed(mut event: Event, from: &SessionId, to: &SessionId) -> Event {
+    let begins = format!("{from}-");
+    let anew = |text: &str| match text.strip_prefix(&begins) {
+        Some(rest) => format!("{to}-{rest}"),
+        None => text.to_owned(),
+    };
+    match &mut event {
+        Event::SessionOpened(f) => f.parent = Some(from.clone()),
+        Event::ApprovalRequested(f) => f.approval = ApprovalId(anew(f.approval.as_str())),
+        Event::ApprovalResolved(f) => f.approval = ApprovalId(anew(f.approval.as_str())),
+        Event::QuestionAsked(f) => f.question = QuestionId(anew(f.question.as_str())),
+        Event::QuestionAnswered(f) => f.question = QuestionId(anew(f.question.as_str())),
+        _ => (),
+    }
+    event
 }

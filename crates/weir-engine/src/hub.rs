@@ -220,10 +220,10 @@ impl Updates {
         while signals.front().is_some_and(|s| s.after < self.seen) {
             signals.pop_front();
         }
-        if signals.front().is_some_and(|s| s.after == self.seen) {
-            if let Some(Pending { kind, subject, text, .. }) = signals.pop_front() {
-                return Next::Ready(Update::Signal { kind, subject, text });
-            }
+        if signals.front().is_some_and(|s| s.after == self.seen)
+            && let Some(Pending { kind, subject, text, .. }) = signals.pop_front()
+        {
+            return Next::Ready(Update::Signal { kind, subject, text });
         }
         if self.seen < state.published {
             let first = state.facts.front().map_or(state.published + 1, |fact| fact.seq);

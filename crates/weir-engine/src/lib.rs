@@ -7,6 +7,7 @@ mod fork;
 pub mod hub;
 pub mod ledger;
 mod output;
+pub mod pen;
 pub mod ports;
 mod recover;
 pub mod scene;

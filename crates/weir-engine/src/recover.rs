@@ -84,7 +84,8 @@ impl Desk {
     async fn roll_forward(&self, call: &Call, left: Vec<Change>) -> Result<(), String> {
         let root = self.workspace.root().to_path_buf();
         let filter = CheckpointFilter { session: Some(self.session.clone()), limit: None };
-        let listed = self.parts.checkpoints.list(&root, &filter).await.map_err(|e| e.to_string())?;
+        let listed =
+            self.parts.checkpoints.list(&root, &filter).await.map_err(|e| e.to_string())?;
         let info = listed.into_iter().find(|info| info.call == Some(call.id));
         let info = info.ok_or("its checkpoint is missing")?;
         let loaded = self.parts.checkpoints.load(&root, info.id.as_str()).await;

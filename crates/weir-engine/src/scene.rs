@@ -81,7 +81,9 @@ fn read_text(path: &Path) -> Option<String> {
     let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
     if length > INSTRUCTION_FILE_MAX {
         let name = path.display();
-        return Some(format!("[{name} has {length} bytes and was left out: at most 1 MiB is read]"));
+        return Some(format!(
+            "[{name} has {length} bytes and was left out: at most 1 MiB is read]"
+        ));
     }
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -22,7 +22,7 @@ use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
 use crate::ports::{Conversation, Model, StoreError};
-use crate::workers::{self, Contents, Desk, Outcome};
+use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
 
 /// What faces send.
 pub(crate) enum Message {
@@ -43,9 +43,12 @@ pub(crate) struct SessionLoop {
     pub(crate) flying: FuturesUnordered<BoxFuture<'static, (Effect, Outcome)>>,
     pub(crate) in_flight: HashMap<Effect, CancellationToken>,
     pub(crate) contents: HashMap<CallId, Contents>,
-    pub(crate) writing: Option<BoxFuture<'static, (Result<(), StoreError>, Vec<Fact>)>>,
+    pub(crate) writing: Option<BoxFuture<'static, Written>>,
     pub(crate) closing: bool,
 }
+
+/// What a write came to, and the facts that it made durable.
+pub(crate) type Written = (Result<(), StoreError>, Vec<Fact>);
 
 enum Woken {
     Worker(Effect, Outcome),
@@ -216,7 +219,9 @@ impl SessionLoop {
                 let request = self.session.request(*turn)?;
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
-                Some(Box::pin(desk.prepare(conversation, request, media, *not_before, cancel)))
+                let not_before = *not_before;
+                let work = Preparing { conversation, request, media, not_before };
+                Some(Box::pin(desk.prepare(work, cancel)))
             }
             Effect::Ask { turn } => {
                 let conversation = self.take_conversation()?;
@@ -233,11 +238,12 @@ impl SessionLoop {
                 Some(Box::pin(desk.checkpoint(call, config, contents, run)))
             }
             Effect::Run { call } => {
-                let found = self.session.call(*call)?.clone();
+                let permit = self.session.permit(*call)?;
                 let contents = self.contents.remove(call);
                 let about = workers::about(&self.session);
-                let permit = self.session.permit(*call)?;
-                Some(Box::pin(desk.run(permit, found, config, contents, cancel, about)))
+                let call = self.session.call(*call)?.clone();
+                let work = Running { permit, call, config, contents, about };
+                Some(Box::pin(desk.run(work, cancel)))
             }
             Effect::Stop { call } => {
                 let call = self.session.call(*call)?.clone();
@@ -261,9 +267,10 @@ impl SessionLoop {
 
     /// The conversation, unless another worker still has it: then its return wakes the loop.
     fn take_conversation(&mut self) -> Option<Box<dyn Conversation>> {
-        let busy = self.in_flight.keys().any(|effect| {
-            matches!(effect, Effect::Prepare { .. } | Effect::Ask { .. })
-        });
+        let busy = self
+            .in_flight
+            .keys()
+            .any(|effect| matches!(effect, Effect::Prepare { .. } | Effect::Ask { .. }));
         match self.conversation.take() {
             Some(conversation) => Some(conversation),
             None if busy => None,

@@ -113,7 +113,8 @@ impl Toolbox {
         if let Some(validator) = compiled.get(&spec.name) {
             return Ok(validator.clone());
         }
-        let validator = jsonschema::draft202012::new(&spec.input_schema).map_err(|e| e.to_string())?;
+        let validator =
+            jsonschema::draft202012::new(&spec.input_schema).map_err(|e| e.to_string())?;
         let validator = Arc::new(validator);
         compiled.insert(spec.name.clone(), validator.clone());
         Ok(validator)
@@ -125,7 +126,9 @@ impl Toolbox {
         self.tools
             .iter()
             .map(|tool| &tool.spec().name)
-            .map(|known| (similar::TextDiff::from_chars(lower.as_str(), known.as_str()).ratio(), known))
+            .map(|known| {
+                (similar::TextDiff::from_chars(lower.as_str(), known.as_str()).ratio(), known)
+            })
             .filter(|(ratio, _)| *ratio > 0.6)
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, known)| known.clone())

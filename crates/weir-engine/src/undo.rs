@@ -29,6 +29,8 @@ pub enum UndoError {
 pub struct Conflict {
     /// Which path.
     pub path: String,
+    /// What it holds now.
+    pub now: Content,
     /// A three-way merge of the person's changes with the undo, where both are text.
     pub merged: Option<Merge>,
 }
@@ -54,6 +56,22 @@ pub struct Restore {
 }
 
 impl Restore {
+    /// Takes the merges without overlap in: they will be written too. The others stay conflicts.
+    pub fn accept_merges(&mut self) {
+        let mut left = Vec::new();
+        for conflict in std::mem::take(&mut self.conflicts) {
+            match (&conflict.merged, &conflict.now) {
+                (Some(Merge::Clean(text)), Content::File { mode, .. }) => {
+                    let after = Content::File { bytes: Arc::from(text.as_bytes()), mode: *mode };
+                    let Conflict { path, now, .. } = conflict;
+                    self.entries.push(SnapshotEntry { path, before: now, after });
+                }
+                _ => left.push(conflict),
+            }
+        }
+        self.conflicts = left;
+    }
+
     /// The changes on disk that it makes.
     pub fn changes(&self) -> Vec<Change> {
         let change = |entry: &SnapshotEntry| Change {
@@ -113,7 +131,7 @@ fn compare(
             restore.entries.push(SnapshotEntry { path, before: now, after: before });
         } else {
             let merged = merge(&after, &now, &before);
-            restore.conflicts.push(Conflict { path, merged });
+            restore.conflicts.push(Conflict { path, now, merged });
         }
     }
     Ok(restore)

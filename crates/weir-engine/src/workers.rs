@@ -23,7 +23,8 @@ use crate::blobs::StagedBlobs;
 use crate::engine::Parts;
 use crate::hub::{Hub, SignalKind};
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, ProgressSink, SignalSink, Snapshot, SnapshotEntry, ToolContext,
+    Blobs, Content, Conversation, MediaMap, ProgressSink, SignalSink, Snapshot, SnapshotEntry,
+    ToolContext,
 };
 use crate::scene::{self, SceneOptions};
 use crate::workspace::Workspace;
@@ -47,6 +48,26 @@ pub(crate) struct Desk {
     pub(crate) scene: Arc<SceneOptions>,
 }
 
+/// A request that is to be encoded.
+pub(crate) struct Preparing {
+    pub(crate) conversation: Box<dyn Conversation>,
+    pub(crate) request: ModelRequest,
+    /// Blobs that its history mentions.
+    pub(crate) media: Vec<BlobId>,
+    pub(crate) not_before: Timestamp,
+}
+
+/// A call that is to be run.
+pub(crate) struct Running {
+    pub(crate) permit: Permit,
+    pub(crate) call: Call,
+    pub(crate) config: Arc<SessionConfig>,
+    /// What its plan computed, unless the program that planned it is gone.
+    pub(crate) contents: Option<Contents>,
+    /// The session, for tools that tell about it.
+    pub(crate) about: Value,
+}
+
 /// What a finished worker brings back.
 pub(crate) enum Outcome {
     /// An answer for the session.
@@ -62,7 +83,12 @@ pub(crate) enum Outcome {
 }
 
 impl Desk {
-    fn context(&self, call: &Call, config: &SessionConfig, cancel: CancellationToken) -> ToolContext {
+    fn context(
+        &self,
+        call: &Call,
+        config: &SessionConfig,
+        cancel: CancellationToken,
+    ) -> ToolContext {
         let hub = self.hub.clone();
         let subject = call.id.to_string();
         let spec = self.parts.toolbox.get(&call.tool).map(|tool| tool.spec());
@@ -91,14 +117,8 @@ impl Desk {
     }
 
     /// Waits until the request may be made, then encodes it.
-    pub(crate) async fn prepare(
-        self,
-        mut conversation: Box<dyn Conversation>,
-        request: ModelRequest,
-        media: Vec<BlobId>,
-        not_before: Timestamp,
-        cancel: CancellationToken,
-    ) -> Outcome {
+    pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
+        let Preparing { mut conversation, request, media, not_before } = work;
         if self.parts.clock.now() < not_before {
             tokio::select! {
                 () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
@@ -251,15 +271,8 @@ impl Desk {
     }
 
     /// Runs a call.
-    pub(crate) async fn run(
-        self,
-        permit: Permit,
-        call: Call,
-        config: Arc<SessionConfig>,
-        contents: Option<Contents>,
-        cancel: CancellationToken,
-        about: Value,
-    ) -> Outcome {
+    pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
+        let Running { permit, call, config, contents, about } = work;
         let mut cx = self.context(&call, &config, cancel.clone());
         cx.about = Arc::new(about);
         cx.contents = match contents {
@@ -294,7 +307,10 @@ impl Desk {
                 let why = if cancelled {
                     "The call was cancelled".to_string()
                 } else {
-                    format!("The call took longer than its {} ms and was ended", timeout.as_millis())
+                    format!(
+                        "The call took longer than its {} ms and was ended",
+                        timeout.as_millis()
+                    )
                 };
                 match late {
                     Ok(raw) => {

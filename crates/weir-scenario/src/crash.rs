@@ -15,9 +15,9 @@ use weir_core::model::{ModelInfo, ModelRequest, Reply};
 use weir_core::record::Record;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
-    Append, AuditLine, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation, Lease, MediaMap,
-    Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
-    SnapshotEntry, Store, StoreError, Tool, ToolContext,
+    Append, AuditLine, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation, Lease,
+    MediaMap, Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter, SessionMeta,
+    SignalSink, Snapshot, SnapshotEntry, Store, StoreError, Tool, ToolContext,
 };
 
 /// Counts crossings and stops at one of them.
@@ -182,6 +182,9 @@ impl Tool for CrashTool {
     }
 }
 
+/// Hears a request, with its media.
+pub type Listener = Arc<dyn Fn(&ModelRequest, &MediaMap) + Send + Sync>;
+
 /// A model that dies around its replies, and tells each request to a listener.
 pub struct CrashModel {
     /// The real one.
@@ -189,7 +192,7 @@ pub struct CrashModel {
     /// Where.
     pub point: Arc<CrashPoint>,
     /// Hears every request that is sent, with its media.
-    pub heard: Arc<dyn Fn(&ModelRequest, &MediaMap) + Send + Sync>,
+    pub heard: Listener,
 }
 
 impl Model for CrashModel {
@@ -210,7 +213,7 @@ struct CrashConversation {
     prepared: Option<(ModelRequest, MediaMap)>,
     inner: Box<dyn Conversation>,
     point: Arc<CrashPoint>,
-    heard: Arc<dyn Fn(&ModelRequest, &MediaMap) + Send + Sync>,
+    heard: Listener,
 }
 
 #[async_trait]

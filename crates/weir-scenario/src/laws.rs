@@ -96,7 +96,10 @@ fn open_question(facts: &[Fact]) -> bool {
 }
 
 /// Law 4: each request extends the one before, but for journaled breaks.
-fn requests_extend_each_other(facts: &[Fact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<()> {
+fn requests_extend_each_other(
+    facts: &[Fact],
+    requests: &[Vec<Arc<Message>>],
+) -> anyhow::Result<()> {
     let broken = |fact: &Fact| matches!(fact.event.as_ref(), Event::HistoryQuarantined(_));
     if facts.iter().any(broken) {
         return Ok(());

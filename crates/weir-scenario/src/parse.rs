@@ -44,6 +44,10 @@ pub struct Setup {
     pub files: Vec<(String, String)>,
     /// `(command, exit status or None for one that hangs, output)`.
     pub commands: Vec<(String, Option<i32>, String)>,
+    /// Commands whose supervisor leaves no record when the program dies.
+    pub vanishing: Vec<String>,
+    /// Crossing of a port at which the program dies in every play.
+    pub crash_at: usize,
     /// `(address, body)`.
     pub pages: Vec<(String, String)>,
     /// Secret values in use.
@@ -176,6 +180,8 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "output-schema" => setup.output_schema = Some(rest.into()),
         "externalize-over" => setup.externalize_over = Some(rest.parse()?),
         "secret" => setup.secrets.push(rest.into()),
+        "vanishes" => setup.vanishing.push(rest.into()),
+        "crash-at" => setup.crash_at = rest.parse()?,
         "price" => {
             let (input, output) = rest.split_once(' ').context("price INPUT OUTPUT")?;
             setup.price = Some((input.parse()?, output.trim().parse()?));
@@ -190,7 +196,8 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             setup.files.push((path.into(), sized(text)));
         }
         "command" => {
-            let (command, rest) = rest.split_once(" => ").context("command WORDS => exit N TEXT")?;
+            let (command, rest) =
+                rest.split_once(" => ").context("command WORDS => exit N TEXT")?;
             let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             let (code, output) = match word {
                 "hangs" => (None, rest),
@@ -213,10 +220,10 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
 
 /// `N times TEXT` repeats; everything else is the text with its escapes.
 fn sized(text: &str) -> String {
-    if let Some((count, rest)) = text.split_once(" times ") {
-        if let Ok(count) = count.parse::<usize>() {
-            return unescape(rest).repeat(count);
-        }
+    if let Some((count, rest)) = text.split_once(" times ")
+        && let Ok(count) = count.parse::<usize>()
+    {
+        return unescape(rest).repeat(count);
     }
     unescape(text)
 }
@@ -265,7 +272,8 @@ fn act(line: &str) -> anyhow::Result<Act> {
 /// The file's text with the body of its block `name` replaced (or the block added at the end).
 pub fn with_block(text: &str, name: &str, body: &str) -> String {
     let open = format!("```{name}\n");
-    let body = if body.is_empty() || body.ends_with('\n') { body.into() } else { format!("{body}\n") };
+    let body =
+        if body.is_empty() || body.ends_with('\n') { body.into() } else { format!("{body}\n") };
     match text.find(&open) {
         Some(start) => {
             let from = start + open.len();

@@ -20,7 +20,7 @@ use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
 use weir_engine::scene::SceneOptions;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_providers::script::{ModelOptions, ScriptedModel, Script};
+use weir_providers::script::{ModelOptions, Script, ScriptedModel};
 
 use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool};
 use crate::parse::{Act, Deed, Scenario, Setup, When};
@@ -78,6 +78,7 @@ struct World {
 /// The scenario cannot be set up, or does not come to rest.
 pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Result<Played> {
     let mut world = World::new(scenario, depth)?;
+    let crash_at = if crash_at == 0 { scenario.setup.crash_at } else { crash_at };
     let mut crossings = 0;
     for life in 0..2 {
         let point = CrashPoint::new(if life == 0 { crash_at } else { 0 });
@@ -133,7 +134,8 @@ impl World {
         };
         let setup = &scenario.setup;
         let command = |(words, code, output): &(String, Option<i32>, String)| {
-            (words.clone(), FakeCommand { code: *code, output: output.clone() })
+            let vanishes = setup.vanishing.contains(words);
+            (words.clone(), FakeCommand { code: *code, output: output.clone(), vanishes })
         };
         let script = Script::parse(&scenario.script).map_err(|error| anyhow!("script: {error}"))?;
         Ok(World {
@@ -242,10 +244,8 @@ impl World {
         let permission: PermissionMode = mode.parse().map_err(|error: String| anyhow!(error))?;
         let root = self.root();
         let workspace = root.to_string_lossy().into_owned();
-        let mut rules = RuleSet::new(RuleContext {
-            workspace: workspace.clone(),
-            ..RuleContext::default()
-        });
+        let mut rules =
+            RuleSet::new(RuleContext { workspace: workspace.clone(), ..RuleContext::default() });
         for (action, text) in &setup.rules {
             let action = match action.as_str() {
                 "allow" => RuleAction::Allow,
@@ -257,11 +257,8 @@ impl World {
         }
         let all = Toolbox::new(weir_tools::tools())?;
         let tools = all.visible(&profile, permission != PermissionMode::Plan);
-        let scene = Scene {
-            profile: Some(profile.clone()),
-            tools: tools.clone(),
-            ..Scene::default()
-        };
+        let scene =
+            Scene { profile: Some(profile.clone()), tools: tools.clone(), ..Scene::default() };
         Ok(SessionConfig {
             workspace,
             system: weir_core::prompt::system(&scene),
@@ -282,8 +279,10 @@ impl World {
     fn finish(self, crossings: usize) -> anyhow::Result<Played> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let id = SessionId::new("scenario");
-        let records = runtime.block_on(weir_engine::engine::read_verified(self.store.as_ref(), &id))?;
-        let facts: Result<Vec<Fact>, _> = records.iter().map(weir_engine::ledger::fact_of).collect();
+        let records =
+            runtime.block_on(weir_engine::engine::read_verified(self.store.as_ref(), &id))?;
+        let facts: Result<Vec<Fact>, _> =
+            records.iter().map(weir_engine::ledger::fact_of).collect();
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files)?;
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -342,7 +341,9 @@ async fn live(
     let mut known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
     let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
     loop {
-        match follow(world, scenario, &engine, &handle, clock, known).await? {
+        match follow(world, scenario, &Stage { engine: &engine, handle: &handle, clock, known })
+            .await?
+        {
             Rest::Over => return Ok(handle.close().await?),
             Rest::Switch => {
                 handle.close().await?;
@@ -362,11 +363,8 @@ async fn open(
 ) -> anyhow::Result<SessionHandle> {
     let id = SessionId::new("scenario");
     let options = world.options(setup, point)?;
-    let opened = if known == 0 {
-        engine.open(id, options).await
-    } else {
-        engine.resume(id, options).await
-    };
+    let opened =
+        if known == 0 { engine.open(id, options).await } else { engine.resume(id, options).await };
     Ok(opened?)
 }
 
@@ -428,19 +426,24 @@ impl Seen {
             When::AtRest => !self.active,
             When::AtApproval => self.approval.is_some(),
             When::AtQuestion => self.question.is_some(),
-            When::After(kind, count) => self.kinds.get(kind.as_str()).copied().unwrap_or(0) >= *count,
+            When::After(kind, count) => {
+                self.kinds.get(kind.as_str()).copied().unwrap_or(0) >= *count
+            }
         }
     }
 }
 
-async fn follow(
-    world: &mut World,
-    scenario: &Scenario,
-    engine: &Engine,
-    handle: &SessionHandle,
-    clock: &Arc<WorldClock>,
+/// A session that is being played.
+struct Stage<'a> {
+    engine: &'a Engine,
+    handle: &'a SessionHandle,
+    clock: &'a WorldClock,
+    /// Facts that it had before.
     known: u64,
-) -> anyhow::Result<Rest> {
+}
+
+async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> anyhow::Result<Rest> {
+    let Stage { handle, known, .. } = *stage;
     let mut updates = handle.updates(0);
     let mut seen = Seen::default();
     // What was done and is not seen yet as a fact: nothing else is done before.
@@ -474,7 +477,7 @@ async fn follow(
                 }
                 break;
             }
-            match perform(world, engine, handle, clock, &seen, act).await? {
+            match perform(world, stage, &seen, act).await? {
                 Performed::AndIsAFact => awaited = Some(seen.consumed),
                 Performed::Unseen => world.skipped += 1,
                 Performed::Switch => {
@@ -498,12 +501,11 @@ enum Performed {
 
 async fn perform(
     world: &mut World,
-    engine: &Engine,
-    handle: &SessionHandle,
-    clock: &Arc<WorldClock>,
+    stage: &Stage<'_>,
     seen: &Seen,
     act: &Act,
 ) -> anyhow::Result<Performed> {
+    let Stage { engine, handle, clock, .. } = *stage;
     let result = match &act.deed {
         Deed::Says(text) => handle.say(vec![Block::text(text)], "person").await,
         Deed::Shows(text, bytes) => {

@@ -13,7 +13,8 @@ const TEXT_MAX: usize = 72;
 /// order in which they came back is chance.
 pub fn journal(facts: &[Fact]) -> String {
     let mut ordered: Vec<&Fact> = facts.iter().collect();
-    for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some()) {
+    for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some())
+    {
         beside.sort_by_key(|fact| call(&fact.event));
     }
     ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
@@ -56,6 +57,7 @@ fn calls(content: &[Block]) -> String {
 }
 
 /// One fact.
+#[expect(clippy::too_many_lines, reason = "one exhaustive match, a line for each kind of fact")]
 pub fn line(event: &Event) -> String {
     let rest = match event {
         Event::SessionOpened(f) => {
@@ -78,15 +80,29 @@ pub fn line(event: &Event) -> String {
             None => f.turn.to_string(),
         },
         Event::ModelRetried(f) => {
-            format!("{} · attempt {} · {} · {}", f.turn, f.attempt, word(&f.class), short(&f.message))
+            format!(
+                "{} · attempt {} · {} · {}",
+                f.turn,
+                f.attempt,
+                word(&f.class),
+                short(&f.message)
+            )
         }
         Event::ModelFailed(f) => format!("{} · {} · {}", f.turn, word(&f.class), short(&f.message)),
         Event::ModelReplied(f) => {
-            format!("{} · {} · {} · {}", f.turn, word(&f.stop), short(&plain_text(&f.content)), calls(&f.content))
+            format!(
+                "{} · {} · {} · {}",
+                f.turn,
+                word(&f.stop),
+                short(&plain_text(&f.content)),
+                calls(&f.content)
+            )
         }
         Event::ImageProduced(f) => format!("{} · {}", f.turn, f.media_type),
         Event::HistoryQuarantined(f) => format!("{} · {}", f.turn, short(&f.message)),
-        Event::CallProposed(f) => format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string())),
+        Event::CallProposed(f) => {
+            format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string()))
+        }
         Event::CallJudged(f) => {
             let gate = f.gate.as_deref().unwrap_or("");
             let rule = f.rule.as_deref().unwrap_or("");
@@ -98,7 +114,9 @@ pub fn line(event: &Event) -> String {
             format!("{} · {} · by {} · {reason}", f.call, word(&f.decision), f.by)
         }
         Event::CheckpointTaken(f) => format!("{} · {}", f.call, f.paths.join(", ")),
-        Event::CheckpointRestored(f) => format!("{} · {}", f.paths.join(", "), f.conflicts.join(", ")),
+        Event::CheckpointRestored(f) => {
+            format!("{} · {}", f.paths.join(", "), f.conflicts.join(", "))
+        }
         Event::CallStarted(f) => f.call.to_string(),
         Event::CallReconciled(f) => format!("{} · {}", f.call, f.evidence),
         Event::CallFinished(f) => {
@@ -108,27 +126,40 @@ pub fn line(event: &Event) -> String {
             format!("{} · {how}{by}{file} · {}", f.call, short(&f.summary))
         }
         Event::CallUnknown(f) => format!("{} · {}", f.call, short(&f.reason)),
-        Event::QuestionAsked(f) => format!("{} · {} · {}", f.call, short(&f.text), f.options.join(", ")),
+        Event::QuestionAsked(f) => {
+            format!("{} · {} · {}", f.call, short(&f.text), f.options.join(", "))
+        }
         Event::QuestionAnswered(f) => {
             format!("{} · by {}", f.answer.as_deref().unwrap_or("nothing"), f.by)
         }
-        Event::PlanUpdated(f) => {
-            f.items.iter().map(|i| format!("{} {}", word(&i.status), i.text)).collect::<Vec<_>>().join(", ")
-        }
+        Event::PlanUpdated(f) => f
+            .items
+            .iter()
+            .map(|i| format!("{} {}", word(&i.status), i.text))
+            .collect::<Vec<_>>()
+            .join(", "),
         Event::OutputChecked(f) => match (&f.output, &f.mismatch) {
             (Some(output), _) => short(&output.to_string()),
             (None, mismatch) => short(mismatch.as_deref().unwrap_or("")),
         },
-        Event::LimitReached(f) => format!("{} · {} · {} of {}", f.limit, word(&f.level), f.value, f.max),
+        Event::LimitReached(f) => {
+            format!("{} · {} · {} of {}", f.limit, word(&f.level), f.value, f.max)
+        }
         Event::AlertRaised(f) => format!("{} · {}", f.alert, short(&f.detail)),
         Event::CancelRequested(f) => format!("{} · by {}", word(&f.cause), f.by),
         Event::RunFinished(f) => {
-            let error = f.error.as_deref().map(|e| format!(" · error: {}", short(e))).unwrap_or_default();
+            let error =
+                f.error.as_deref().map(|e| format!(" · error: {}", short(e))).unwrap_or_default();
             let denials: Vec<String> =
                 f.denials.iter().map(|d| format!(" · denied {} by {}", d.call, d.by)).collect();
             let changed = f.changed_files.join(", ");
             let status = weir_engine::ledger::status_text(f.status);
-            format!("{} · {status} · {}{error}{} · {changed}", f.run, short(&f.text), denials.join(""))
+            format!(
+                "{} · {status} · {}{error}{} · {changed}",
+                f.run,
+                short(&f.text),
+                denials.join("")
+            )
         }
     };
     let line = format!("{:<20} {rest}", event.kind());

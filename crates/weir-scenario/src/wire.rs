@@ -25,8 +25,7 @@ struct State {
 
 impl Default for Wire {
     fn default() -> Wire {
-        let state =
-            State { encoders: encoders(), lines: BTreeMap::new(), lost: Vec::new() };
+        let state = State { encoders: encoders(), lines: BTreeMap::new(), lost: Vec::new() };
         Wire { state: Mutex::new(state) }
     }
 }
@@ -48,7 +47,8 @@ impl Wire {
             }
             let body: Value = serde_json::from_slice(&encoder.body()).unwrap_or(Value::Null);
             let path = dialect.path(&request.model.model.name);
-            let line = json!({ "m": "POST", "path": path, "body": body, "status": 200, "resp": "" });
+            let line =
+                json!({ "m": "POST", "path": path, "body": body, "status": 200, "resp": "" });
             lines.entry(dialect.name()).or_default().push(line);
         }
     }

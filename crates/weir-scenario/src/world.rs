@@ -62,6 +62,8 @@ pub struct FakeCommand {
     pub code: Option<i32>,
     /// What it prints.
     pub output: String,
+    /// Its supervisor leaves no record when the program dies.
+    pub vanishes: bool,
 }
 
 #[derive(Debug, Default)]
@@ -91,7 +93,7 @@ impl FakeProcesses {
     }
 
     fn outcome(&self, command: &str, end: Option<CommandEnd>) -> CommandOutcome {
-        let unknown = FakeCommand { code: Some(127), output: format!("{command}: not found") };
+        let unknown = FakeCommand { code: Some(127), output: format!("{command}: not found"), vanishes: false };
         let fake = self.commands.get(command).cloned().unwrap_or(unknown);
         let end = end.unwrap_or(CommandEnd::Exited { code: fake.code.unwrap_or(0) });
         let bytes = fake.output.len() as u64;
@@ -131,8 +133,13 @@ impl Processes for FakeProcesses {
         let outcome = self.outcome(&spec.command, None);
         let hangs = self.commands.get(&spec.command).is_some_and(|fake| fake.code.is_none());
         let end = (!hangs).then(|| outcome.end.clone());
-        let info =
-            JobInfo { job: job.clone(), command: spec.command, end, bytes: outcome.bytes, age_ms: 5 };
+        let info = JobInfo {
+            job: job.clone(),
+            command: spec.command,
+            end,
+            bytes: outcome.bytes,
+            age_ms: 5,
+        };
         runs.jobs.insert(job, (info.clone(), outcome.output.clone()));
         runs.ended.insert(spec.call, outcome);
         Ok(info)
@@ -177,11 +184,15 @@ impl Processes for FakeProcesses {
 
     async fn trace(&self, _session: &SessionId, call: CallId) -> CommandTrace {
         let runs = lock(&self.runs);
+        let started = runs.started.iter().find(|(started, _)| *started == call);
+        let vanishes = |command: &String| self.commands.get(command).is_some_and(|c| c.vanishes);
+        if started.is_some_and(|(_, command)| vanishes(command)) {
+            return CommandTrace::Unknown { why: "its supervisor left no record".into() };
+        }
         if let Some(outcome) = runs.ended.get(&call) {
             return CommandTrace::Ended(outcome.clone());
         }
-        let command = runs.started.iter().find(|(started, _)| *started == call);
-        match command {
+        match started {
             // The supervisor ended what ran when the engine died.
             Some((_, command)) => {
                 CommandTrace::Ended(self.outcome(command, Some(CommandEnd::Orphaned)))

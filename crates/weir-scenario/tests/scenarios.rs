@@ -2,6 +2,7 @@
 //!
 //! `UPDATE=1` rewrites the expected blocks. `WEIR_SWEEP=full` crashes each scenario at every
 //! crossing of a port; otherwise every few are tried, shifted from scenario to scenario.
+#![expect(clippy::print_stdout, reason = "counts are told beside the verdict")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,10 @@ fn each(check: impl Fn(usize, &Path, &str, &Scenario) -> anyhow::Result<()> + Sy
                         .and_then(|text| Ok((parse::parse(&text)?, text)))
                         .and_then(|(scenario, text)| check(*at, path, &text, &scenario));
                     if let Err(error) = result {
-                        failures.lock().expect("no panic holds it").push(format!("{name}: {error:#}"));
+                        failures
+                            .lock()
+                            .expect("no panic holds it")
+                            .push(format!("{name}: {error:#}"));
                     }
                 }
             });
@@ -88,11 +92,15 @@ fn compare(what: &str, expected: &str, found: &str) -> anyhow::Result<()> {
 }
 
 fn prefix_law(played: &Played) -> anyhow::Result<()> {
-    let journaled = played.facts.iter().any(|fact| {
-        matches!(fact.event.kind(), "history.quarantined" | "session.configured")
-    });
+    let journaled = played
+        .facts
+        .iter()
+        .any(|fact| matches!(fact.event.kind(), "history.quarantined" | "session.configured"));
     let lost = played.wire.lost();
-    ensure!(lost.is_empty() || journaled, "Q8, P2: bytes of the request before were lost: {lost:?}");
+    ensure!(
+        lost.is_empty() || journaled,
+        "Q8, P2: bytes of the request before were lost: {lost:?}"
+    );
     Ok(())
 }
 

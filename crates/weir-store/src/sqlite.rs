@@ -32,6 +32,7 @@ pub use connect::SqliteOptions;
 
 use crate::audit::StoredLine;
 use crate::filesystem::{io_error, private_file};
+use crate::owner::{describe, is_alive};
 use crate::pause::PauseWatch;
 use connect::Place;
 use error::failed;
@@ -149,6 +150,15 @@ impl SqliteStore {
             return Err(error);
         }
         std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|e| io_error(doing, &e))
+    }
+
+    /// Who writes `session` now, in words; `None`: nobody that is alive.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn holder(&self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        let owner = self.readers.with(async |c| read::owner(c, session).await).await?;
+        Ok(owner.filter(is_alive).map(|owner| describe(&owner)))
     }
 
     /// Reads the whole database and says whether it holds together.

@@ -1,4 +1,4 @@
-//! From what people type for a session to its id: the whole id, or the beginning of one.
+//! From what people type for a session to its id: the whole id, the beginning of one, or `last`.
 
 use weir_core::ids::SessionId;
 use weir_engine::ports::{SessionFilter, Store};
@@ -7,6 +7,8 @@ use crate::failure::usage;
 
 /// Sessions that are looked at for a beginning.
 const SESSIONS_MAX: usize = 100_000;
+/// The word for the newest session.
+const LAST: &str = "last";
 /// Candidates that an error names.
 const NAMED_MAX: usize = 5;
 
@@ -19,6 +21,11 @@ pub(crate) async fn find(store: &dyn Store, text: &str) -> anyhow::Result<Sessio
     let exact = SessionId::new(text);
     if !text.is_empty() && store.meta(&exact).await?.is_some() {
         return Ok(exact);
+    }
+    if text == LAST {
+        let newest = store.list(&SessionFilter { workspace: None, limit: Some(1) }).await?;
+        let newest = newest.into_iter().next().map(|meta| meta.id);
+        return newest.ok_or_else(|| usage("there is no session in this store yet"));
     }
     let filter = SessionFilter { workspace: None, limit: Some(SESSIONS_MAX) };
     let sessions = store.list(&filter).await?;

@@ -18,7 +18,9 @@ pub(super) fn capabilities(scene: &Scene) -> Option<String> {
         can.push("read and search files");
     }
     if scene.has_group(Group::Edit) {
-        can.push("create, change, move and delete files (each change is saved first and can be undone)");
+        can.push(
+            "create, change, move and delete files (each change is saved first and can be undone)",
+        );
     }
     if scene.has_tool("run_shell") {
         can.push("run commands");
@@ -137,10 +139,10 @@ pub(super) fn security(scene: &Scene) -> Option<String> {
 
 pub(super) fn instructions(scene: &Scene) -> Option<String> {
     let mut parts = Vec::new();
-    if let Some(profile) = &scene.profile {
-        if !profile.instructions.trim().is_empty() {
-            parts.push(format!("Instructions of the profile:\n{}", profile.instructions.trim()));
-        }
+    if let Some(profile) = &scene.profile
+        && !profile.instructions.trim().is_empty()
+    {
+        parts.push(format!("Instructions of the profile:\n{}", profile.instructions.trim()));
     }
     for (path, text) in &scene.instructions {
         parts.push(format!("Instructions from {path}:\n{}", text.trim()));

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::event::CancelCause;
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
     HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
     RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
-use crate::event::CancelCause;
 use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
 use crate::ids::{CallId, Timestamp};
 use crate::message::{Block, Message, plain_text};
@@ -24,6 +24,7 @@ const MISMATCHES_MAX: u32 = 2;
 /// Gates whose refusal is a mistake of the model rather than a denial.
 const NO_DENIAL: [&str; 3] = ["known", "arguments", "repetition"];
 
+#[expect(clippy::too_many_lines, reason = "the fold is one exhaustive match, read in one place")]
 pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
     let before = s.last;
     s.facts += 1;
@@ -212,10 +213,10 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         s.push(Message::user(pending));
     }
     for input in &f.inputs {
-        if let Some(at) = s.queue.iter().position(|queued| queued.input == *input) {
-            if let Some(queued) = s.queue.remove(at) {
-                s.push(Message::user(queued.content));
-            }
+        if let Some(at) = s.queue.iter().position(|queued| queued.input == *input)
+            && let Some(queued) = s.queue.remove(at)
+        {
+            s.push(Message::user(queued.content));
         }
     }
     s.turn = Some(Turn {
@@ -336,11 +337,11 @@ fn approval_resolved(s: &mut Session, f: &ApprovalResolved) {
         // A person has seen the state of things: what was unknown is settled (D4).
         s.unknown.clear();
     }
-    if matches!(f.decision, Decision::Session | Decision::Always) {
-        if let Some(config) = &mut s.config {
-            for rule in rules {
-                Arc::make_mut(config).rules.add(rule);
-            }
+    if matches!(f.decision, Decision::Session | Decision::Always)
+        && let Some(config) = &mut s.config
+    {
+        for rule in rules {
+            Arc::make_mut(config).rules.add(rule);
         }
     }
     if let Some(run) = s.run.as_mut().filter(|_| !cancelled) {
@@ -357,9 +358,8 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     with_call(s, f.call, |call| {
         call.mistake = !f.ok && !cancelled && call.stage != Stage::Proposed;
         ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
-        changed_world = f.ok
-            && ran
-            && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
+        changed_world =
+            f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
         input = crate::governance::canonical(&call.input);
         call.stage = Stage::Done;
         call.result = Some((f.ok, f.result.clone()));

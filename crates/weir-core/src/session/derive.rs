@@ -3,11 +3,11 @@
 //! Because each derived fact is a function of the state before it, a session that was dropped
 //! between any two of them derives the rest when it is replayed.
 
-use crate::event::{
-    ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY, PlanUpdated, QuestionAnswered,
-    QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger, TurnStarted,
-};
 use crate::event::CancelCause;
+use crate::event::{
+    ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY, PlanUpdated,
+    QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger, TurnStarted,
+};
 use crate::ids::{RunId, Timestamp, TurnId};
 use crate::message::plain_text;
 use crate::tool::Control;
@@ -112,9 +112,7 @@ fn step(session: &Session, run: &Run, call: &Call) -> Option<Event> {
         Stage::Ready => session.ready(call),
         Stage::Started => started(session, call),
         Stage::Questioning => questioning(session, run, attended, call),
-        Stage::Answered(text) => {
-            Some(answered(call.id, call.tool.clone(), true, text).into())
-        }
+        Stage::Answered(text) => Some(answered(call.id, call.tool.clone(), true, text).into()),
     }
 }
 

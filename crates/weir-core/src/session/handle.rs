@@ -56,9 +56,7 @@ impl Session {
         self.config.as_ref()?;
         match command {
             Command::Open { .. } => None,
-            Command::Resume { engine } => {
-                Some(SessionResumed { engine, run: self.run() }.into())
-            }
+            Command::Resume { engine } => Some(SessionResumed { engine, run: self.run() }.into()),
             Command::Configure { reason, config } => {
                 self.run.is_none().then(|| SessionConfigured { reason, config }.into())
             }
@@ -241,10 +239,11 @@ impl Session {
         (retry_after_ms, jitter): (Option<u64>, u64),
     ) -> Event {
         let attempt = self.turn.as_ref().map_or(0, |t| t.attempts) + 1;
-        if class.is_retryable() && attempt < RETRY_ATTEMPTS_MAX {
-            if let Some(wait_ms) = retry_wait_ms(attempt, retry_after_ms, jitter) {
-                return ModelRetried { turn, attempt, class, wait_ms, message }.into();
-            }
+        if class.is_retryable()
+            && attempt < RETRY_ATTEMPTS_MAX
+            && let Some(wait_ms) = retry_wait_ms(attempt, retry_after_ms, jitter)
+        {
+            return ModelRetried { turn, attempt, class, wait_ms, message }.into();
         }
         if class == FailureClass::InvalidRequest {
             let blobs = self.newest_media();

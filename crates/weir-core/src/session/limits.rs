@@ -55,9 +55,9 @@ fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
             // An unknown price is never "free": without a token budget beside it the run cannot
             // be held to a sum, so it does not start.
             run.cost.filter(|_| config.model.price.is_some()).unwrap_or(f64::MAX),
-            limits.budget_usd.filter(|_| {
-                limits.budget_tokens.is_none() || config.model.price.is_some()
-            }),
+            limits
+                .budget_usd
+                .filter(|_| limits.budget_tokens.is_none() || config.model.price.is_some()),
             RunStatus::Budget,
             "USD",
         ),
@@ -88,9 +88,7 @@ pub(super) fn overtime(session: &Session, now: Timestamp) -> Option<Event> {
     let run = session.run.as_ref()?;
     let max = session.config.as_ref()?.limits.run_timeout_ms?;
     let spent = now.ms_since(run.started).saturating_sub(run.away_ms);
-    (now >= deadline).then(|| {
-        reached("run_timeout", Level::Hard, spent as f64, max as f64)
-    })
+    (now >= deadline).then(|| reached("run_timeout", Level::Hard, spent as f64, max as f64))
 }
 
 /// When the run's wall time is over.

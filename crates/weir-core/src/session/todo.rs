@@ -52,9 +52,7 @@ impl Session {
     fn owed_by_call(&self, call: &Call) -> Option<Effect> {
         match &call.stage {
             Stage::Proposed => Some(Effect::Inspect { call: call.id }),
-            Stage::Asking => {
-                call.approval.clone().map(|approval| Effect::AskPerson { approval })
-            }
+            Stage::Asking => call.approval.clone().map(|approval| Effect::AskPerson { approval }),
             Stage::Questioning => {
                 call.question.clone().map(|question| Effect::AskQuestion { question })
             }
@@ -64,11 +62,9 @@ impl Session {
             Stage::Started if call.asks_person() => None,
             Stage::Started => Some(Effect::Run { call: call.id }),
             Stage::Reconciling => Some(Effect::Reconcile { call: call.id }),
-            Stage::Ask
-            | Stage::Ready
-            | Stage::Refused(_)
-            | Stage::Answered(_)
-            | Stage::Done => None,
+            Stage::Ask | Stage::Ready | Stage::Refused(_) | Stage::Answered(_) | Stage::Done => {
+                None
+            }
         }
     }
 

@@ -47,11 +47,9 @@ pub(super) fn without_media(blocks: &[Block], gone: &[BlobId], why: &str) -> Vec
             let name = media.name.as_deref().unwrap_or(&media.media_type);
             Block::text(format!("[{name} is withheld: the provider refused it: {why}]"))
         }
-        Block::Result { call, ok, blocks } => Block::Result {
-            call: *call,
-            ok: *ok,
-            blocks: without_media(blocks, gone, why),
-        },
+        Block::Result { call, ok, blocks } => {
+            Block::Result { call: *call, ok: *ok, blocks: without_media(blocks, gone, why) }
+        }
         other => other.clone(),
     };
     blocks.iter().map(replace).collect()
@@ -130,10 +128,10 @@ impl Session {
     }
 
     pub(super) fn end(&mut self, status: RunStatus, error: Option<String>) {
-        if let Some(run) = &mut self.run {
-            if !matches!(run.phase, Phase::Ending(..)) {
-                run.phase = Phase::Ending(status, error);
-            }
+        if let Some(run) = &mut self.run
+            && !matches!(run.phase, Phase::Ending(..))
+        {
+            run.phase = Phase::Ending(status, error);
         }
     }
 
@@ -147,12 +145,11 @@ impl Session {
             if let Some(run) = &mut self.run {
                 run.count(ok, call.mistake, &call.tool, &blocks);
             }
-            if ok {
-                if let Some(crate::tool::Control::Complete { result }) =
+            if ok
+                && let Some(crate::tool::Control::Complete { result }) =
                     call.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
-                {
-                    completion = Some(result.clone());
-                }
+            {
+                completion = Some(result.clone());
             }
             self.pending.push(Block::Result { call: call.id, ok, blocks });
         }

@@ -30,7 +30,10 @@ mod tests {
 
     #[test]
     fn z10_hidden_characters_are_written_out() {
-        assert_eq!(visible("rm \u{202E}txt.\u{200B}sh\u{1b}[2J"), "rm <U+202E>txt.<U+200B>sh<U+001B>[2J");
+        assert_eq!(
+            visible("rm \u{202E}txt.\u{200B}sh\u{1b}[2J"),
+            "rm <U+202E>txt.<U+200B>sh<U+001B>[2J"
+        );
         assert_eq!(visible("naïve\tdiff"), "naïve\tdiff");
     }
 }

@@ -77,7 +77,9 @@ pub fn schema() -> Value {
             })
         })
         .collect();
-    for (kind, subject) in [("text.delta", "turn"), ("thinking.delta", "turn"), ("call.output", "call")] {
+    for (kind, subject) in
+        [("text.delta", "turn"), ("thinking.delta", "turn"), ("call.output", "call")]
+    {
         one_of.push(json!({
             "properties": {
                 "kind": { "const": kind },

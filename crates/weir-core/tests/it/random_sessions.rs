@@ -200,12 +200,8 @@ impl Played {
             Effect::Prepare { turn, not_before } => {
                 self.now = self.now.max(*not_before);
                 let bytes = 1_000;
-                let answer = Answer::Prepared {
-                    turn: *turn,
-                    bytes,
-                    prefix_bytes: 0,
-                    prefix_expected: 0,
-                };
+                let answer =
+                    Answer::Prepared { turn: *turn, bytes, prefix_bytes: 0, prefix_expected: 0 };
                 self.input(Input::Answer(answer));
             }
             Effect::Ask { turn } => {
@@ -276,8 +272,7 @@ impl Played {
                 return self.crash();
             }
         }
-        let raw =
-            if self.dice.one_in(4) { Raw::error("it failed") } else { Raw::ok("it worked") };
+        let raw = if self.dice.one_in(4) { Raw::error("it failed") } else { Raw::ok("it worked") };
         self.returned(call, raw);
     }
 
@@ -356,7 +351,11 @@ impl Played {
         let mut effects = Effects::default();
         let mut class = EffectClass::Read;
         let path = |access| PathEffect {
-            path: format!("{}/a{}", if self.dice.0 % 7 == 0 { "secret" } else { "src" }, call.input),
+            path: format!(
+                "{}/a{}",
+                if self.dice.0.is_multiple_of(7) { "secret" } else { "src" },
+                call.input
+            ),
             access,
             place: Place::Inside,
             recursive: false,
@@ -384,7 +383,7 @@ impl Played {
             }
             "finish" => {
                 let items = vec![PlanItem { text: "a".into(), status: PlanStatus::Done }];
-                effects.control = Some(if self.dice.0 % 3 == 0 {
+                effects.control = Some(if self.dice.0.is_multiple_of(3) {
                     Control::Plan { items }
                 } else {
                     Control::Complete { result: "All done.".into() }
@@ -397,7 +396,7 @@ impl Played {
             known,
             nearest: None,
             invalid: None,
-            fails: (self.dice.0 % 11 == 0).then(|| "it would fail".to_string()),
+            fails: self.dice.0.is_multiple_of(11).then(|| "it would fail".to_string()),
             effects,
             class,
             summary: format!("Use {}", call.tool),

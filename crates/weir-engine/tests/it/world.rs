@@ -32,7 +32,7 @@ impl World {
         let workspace = Workspace::open(options)
             .unwrap()
             .with_trash(top.path().join("state/trash"))
-            .with_home(&top.path().join("home"));
+            .with_home(top.path().join("home"));
         World { top, workspace: Arc::new(workspace) }
     }
     pub(crate) fn real(&self, path: &str) -> PathBuf {

@@ -22,6 +22,7 @@ CREATE TABLE sessions (
     parent TEXT
 ) WITHOUT ROWID;
 
+-- With a rowid: facts of many sessions are written one after the other, and large ones fit a page.
 CREATE TABLE facts (
     session TEXT NOT NULL,
     seq BIGINT NOT NULL,
@@ -31,7 +32,7 @@ CREATE TABLE facts (
     payload TEXT NOT NULL,
     hash TEXT NOT NULL,
     PRIMARY KEY (session, seq)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE blobs (
     id TEXT PRIMARY KEY NOT NULL,

@@ -166,6 +166,16 @@ impl<'a> Objects<'a> {
         self.write(ObjectType::Commit, text.as_bytes())
     }
 
+    /// `None`: there is no such object, or it is no commit.
+    pub(super) fn try_read_commit(&self, id: Oid) -> Result<Option<Commit>, StoreError> {
+        match self.odb.read_header(id) {
+            Ok((_, ObjectType::Commit)) => self.read_commit(id).map(Some),
+            Ok(_) => Ok(None),
+            Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(e) => Err(damaged(id, e.message())),
+        }
+    }
+
     pub(super) fn read_commit(&self, id: Oid) -> Result<Commit, StoreError> {
         let bytes = self.read(id, ObjectType::Commit)?;
         let text = String::from_utf8(bytes).map_err(|_| damaged(id, "it is not text"))?;

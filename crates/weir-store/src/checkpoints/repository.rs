@@ -1,6 +1,6 @@
 //! One shadow repository on disk: made, locked, its refs read and written, its files made durable.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,6 +18,9 @@ use crate::filesystem::{io_error, private_folder, sync_folder};
 /// Threads that wait for the disk together; the file system then syncs for all at once.
 const SYNC_THREADS: usize = 8;
 
+/// Objects that are remembered as durable.
+const DURABLE_KNOWN: usize = 10_000;
+
 /// The whole configuration: nothing of the user's may change how objects are named or read.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n\
     \tlogallrefupdates = false\n\tautocrlf = false\n\tprotectNTFS = false\n\tprotectHFS = false\n\
@@ -30,11 +33,13 @@ pub(super) struct Shadow {
     repository: Option<Repository>,
     /// Single objects can be written to it.
     loose: bool,
+    /// Objects that this process made durable.
+    durable: HashSet<Oid>,
 }
 
 impl Shadow {
     pub(super) fn new(path: PathBuf, workspace: PathBuf) -> Shadow {
-        Shadow { path, workspace, repository: None, loose: true }
+        Shadow { path, workspace, repository: None, loose: true, durable: HashSet::new() }
     }
 
     pub(super) fn exists(&self) -> bool {
@@ -113,6 +118,7 @@ impl Shadow {
     /// Forgets what is open: packs were replaced.
     pub(super) fn close(&mut self) {
         self.repository = None;
+        self.durable.clear();
     }
 
     pub(super) fn objects(&mut self) -> Result<Objects<'_>, StoreError> {
@@ -220,23 +226,25 @@ impl Shadow {
     }
 
     /// Makes loose objects durable, with the names of their files.
-    pub(super) fn sync_objects(&self, ids: &[Oid]) -> Result<(), StoreError> {
+    pub(super) fn sync_objects(&mut self, ids: &[Oid]) -> Result<(), StoreError> {
         let objects = self.path.join("objects");
-        let mut files = BTreeSet::new();
-        let mut folders = BTreeSet::from([objects.clone()]);
-        for id in ids {
+        let mut paths = BTreeSet::new();
+        for id in ids.iter().filter(|id| !self.durable.contains(id)) {
             let hex = id.to_string();
             let folder = objects.join(&hex[..2]);
             let file = folder.join(&hex[2..]);
             // What is not there lies in a pack, and was made durable with it.
             if file.exists() {
-                files.insert(file);
-                folders.insert(folder);
+                paths.extend([file, folder, objects.clone()]);
             }
         }
-        sync_all(&files.into_iter().collect::<Vec<_>>())
-            .and_then(|()| sync_all(&folders.into_iter().collect::<Vec<_>>()))
-            .map_err(|e| io_error("making a checkpoint durable", &e))
+        sync_all(&paths.into_iter().collect::<Vec<_>>())
+            .map_err(|e| io_error("making a checkpoint durable", &e))?;
+        if self.durable.len() > DURABLE_KNOWN {
+            self.durable.clear();
+        }
+        self.durable.extend(ids);
+        Ok(())
     }
 
     pub(super) fn pack_folder(&self) -> PathBuf {

@@ -28,6 +28,9 @@ const LOOSE_ENTRIES: usize = 16;
 /// The mempack stands before the disk: what is written goes there.
 const MEMPACK_PRIORITY: i32 = 1000;
 
+/// Digits of a whole name.
+const ID_CHARS: usize = 40;
+
 const TAKING: &str = "taking a checkpoint";
 
 impl Shadow {
@@ -127,19 +130,30 @@ impl Shadow {
         Ok(found)
     }
 
+    /// The whole name of the checkpoint that `id` begins.
+    fn resolve(&mut self, id: &str) -> Result<String, StoreError> {
+        if id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(id.to_ascii_lowercase());
+        }
+        let all = self.list(&CheckpointFilter::default())?;
+        Ok(pick(id, all.iter().map(|info| &info.id))?.0)
+    }
+
     /// One checkpoint with all contents.
     pub(super) fn load(
         &mut self,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
-        let all = self.list(&CheckpointFilter::default())?;
-        let id = pick(id, all.iter().map(|info| &info.id))?;
-        let info = all.into_iter().find(|info| info.id == id);
+        let id = self.resolve(id)?;
         let missing = || StoreError::Missing { what: format!("checkpoint {id}") };
-        let info = info.ok_or_else(missing)?;
-        let oid: Oid = id.as_str().parse().map_err(|_| missing())?;
+        let oid: Oid = id.parse().map_err(|_| missing())?;
+        if self.shallow()?.contains(&oid) {
+            return Err(missing());
+        }
         let objects = self.objects()?;
-        let commit = objects.read_commit(oid)?;
+        let commit = objects.try_read_commit(oid)?.ok_or_else(missing)?;
+        let note = Note::parse(&commit.message).ok_or_else(missing)?;
+        let info = note.into_info(CheckpointId::new(&id));
         let before = match commit.parent {
             Some(parent) => Some(objects.read_commit(parent)?.tree),
             None => None,

@@ -16,8 +16,11 @@ const MIGRATIONS: &[&str] = &[include_str!("../../migrations/sqlite/0001_journal
 
 /// How long to wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Page cache of a connection, in kibibytes.
-const CACHE_KIB: u32 = 512;
+/// Page cache of a connection that reads, in kibibytes.
+const READ_CACHE_KIB: u32 = 512;
+/// Page cache of the connection that writes: a group of a thousand sessions touches as many pages,
+/// and what does not fit is written twice. It grows only with what is touched.
+const WRITE_CACHE_KIB: u32 = 8192;
 /// Pages of the write-ahead log after which a commit itself copies them back. The writer does that
 /// earlier, when it has nothing else to do.
 const AUTO_CHECKPOINT_PAGES: u32 = 4000;
@@ -67,7 +70,7 @@ impl Place {
             .create_if_missing(false)
             .busy_timeout(BUSY_TIMEOUT)
             .foreign_keys(false)
-            .pragma("cache_size", format!("-{CACHE_KIB}"))
+            .pragma("cache_size", format!("-{READ_CACHE_KIB}"))
             .pragma("temp_store", "MEMORY")
             .pragma("mmap_size", "0")
             .statement_cache_capacity(48)
@@ -95,6 +98,7 @@ impl Place {
         let journal = if self.wal { "WAL" } else { "TRUNCATE" };
         let mut options = self
             .options()
+            .pragma("cache_size", format!("-{WRITE_CACHE_KIB}"))
             .pragma("journal_mode", journal)
             .pragma("synchronous", "FULL")
             .pragma("wal_autocheckpoint", AUTO_CHECKPOINT_PAGES.to_string())

@@ -23,7 +23,10 @@ const PROMPT: &str = "The greeting in greet.py is wrong: it should say hello to 
                       given. Fix it, check it, and note it in CHANGES.md.";
 /// The files of the throwaway folder.
 const FILES: [(&str, &str); 4] = [
-    ("greet.py", "import sys\n\n\ndef greet(name):\n    return \"Hello, world!\"\n\n\nprint(greet(sys.argv[1]))\n"),
+    (
+        "greet.py",
+        "import sys\n\n\ndef greet(name):\n    return \"Hello, world!\"\n\n\nprint(greet(sys.argv[1]))\n",
+    ),
     ("CHANGES.md", "# Changes\n"),
     (".env", "API_TOKEN=not-a-real-one\n"),
     (".weirignore", "# What the agent never sees\n.env\n"),

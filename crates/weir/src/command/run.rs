@@ -78,10 +78,8 @@ async fn target(cx: &Cx, args: &RunArgs, store: &Arc<SqliteStore>) -> anyhow::Re
         return Ok(Target::Existing(session_ids::find(store.as_ref(), text).await?));
     }
     if args.continue_last {
-        let filter = SessionFilter {
-            workspace: Some(cx.folder.display().to_string()),
-            limit: Some(1),
-        };
+        let filter =
+            SessionFilter { workspace: Some(cx.folder.display().to_string()), limit: Some(1) };
         let newest = store.list(&filter).await?.into_iter().next();
         let newest = newest.ok_or_else(|| {
             usage("there is no session of this folder to go on with; leave out --continue")
@@ -156,11 +154,7 @@ enum Woken {
 
 impl Play {
     /// Says `content`, shows what happens, and returns the status of the run.
-    pub(super) async fn go(
-        self,
-        cx: &Cx,
-        content: Option<Vec<Block>>,
-    ) -> anyhow::Result<ExitCode> {
+    pub(super) async fn go(self, cx: &Cx, content: Option<Vec<Block>>) -> anyhow::Result<ExitCode> {
         let mut face = Face::new(self.shown, self.handle.id().clone());
         face.begin();
         let mut signals = Signals::new()?;

@@ -1,10 +1,164 @@
-//! `weir sessions`.
+//! `weir sessions`: what was said and done, taken along, taken up elsewhere, or removed.
 
 use std::process::ExitCode;
 
-use crate::cx::Cx;
-use crate::options::SessionsCommand;
+use serde_json::{Value, json};
+use weir_core::governance::filter::one_line;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_engine::engine::{EngineError, read_verified};
+use weir_engine::hub::Fact;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::{SessionFilter, SessionMeta, Store};
+use weir_store::SqliteStore;
 
-pub(crate) async fn sessions(_cx: &Cx, _command: SessionsCommand) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("weir sessions is being written")
+use crate::cx::Cx;
+use crate::failure::{engine_failure, usage};
+use crate::options::{
+    SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
+};
+use crate::session_ids;
+use crate::terminal::{out, out_json, table};
+use crate::wiring;
+
+mod delete;
+mod export;
+mod html;
+mod markdown;
+mod summary;
+mod transcript;
+
+/// Does what was asked.
+pub(crate) async fn sessions(cx: &Cx, command: SessionsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SessionsCommand::List(args) => list(cx, &args).await?,
+        SessionsCommand::Show(args) => show(cx, &args).await?,
+        SessionsCommand::Export(args) => export::export(cx, &args).await?,
+        SessionsCommand::Delete(args) => return delete::delete(cx, &args).await,
+        SessionsCommand::Fork(args) => fork(cx, &args).await?,
+        SessionsCommand::Search(args) => search(cx, &args).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A moment for people: to the second, in UTC.
+pub(super) fn moment(ts: Timestamp) -> String {
+    ts.to_string().chars().take(19).collect::<String>().replace('T', " ")
+}
+
+/// The facts of a session, with its hash chain checked.
+async fn facts(store: &dyn Store, id: &SessionId) -> anyhow::Result<Vec<Fact>> {
+    let records = read_verified(store, id).await.map_err(engine_failure)?;
+    Ok(records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The summary of a session that exists.
+pub(super) async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
+    let found = store.meta(id).await?;
+    found.ok_or_else(|| usage(format!("there is no session {id} in this store any more")))
+}
+
+/// How a session is: one that was at work when its program went away is interrupted.
+async fn status(store: &SqliteStore, meta: &SessionMeta) -> anyhow::Result<String> {
+    let active = matches!(meta.status.as_str(), "running" | "waiting");
+    if active && store.holder(&meta.id).await?.is_none() {
+        return Ok("interrupted".into());
+    }
+    Ok(meta.status.clone())
+}
+
+async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let workspace = args.here.then(|| cx.folder.display().to_string());
+    let filter = SessionFilter { workspace, limit: Some(args.limit) };
+    let mut sessions = store.list(&filter).await?;
+    for meta in &mut sessions {
+        meta.status = status(&store, meta).await?;
+    }
+    if args.json.json {
+        return out_json(&sessions);
+    }
+    if sessions.is_empty() {
+        return out("There is no session yet; `weir run \"your task\"` begins one.");
+    }
+    let head = ["id", "when (UTC)", "status", "model", "workspace", "title"].map(String::from);
+    let row = |meta: &SessionMeta| {
+        vec![
+            meta.id.to_string(),
+            moment(meta.updated),
+            meta.status.clone(),
+            one_line(&meta.model),
+            one_line(&meta.workspace),
+            one_line(&meta.title),
+        ]
+    };
+    let mut rows = vec![head.to_vec()];
+    rows.extend(sessions.iter().map(row));
+    out(&table(&rows))
+}
+
+async fn show(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let id = session_ids::find(store.as_ref(), &args.session).await?;
+    let meta = meta(store.as_ref(), &id).await?;
+    let status = status(&store, &meta).await?;
+    let facts = facts(store.as_ref(), &id).await?;
+    let summary = summary::Summary::of(&meta, status, &facts);
+    if args.json.json {
+        let mut value = json!(summary);
+        if args.all {
+            let lines = facts.iter().map(|fact| line(&id, fact));
+            value["events"] = Value::Array(lines.collect());
+        }
+        return out_json(&value);
+    }
+    out(&summary.told())?;
+    let shown = facts.iter().filter_map(|fact| match args.all {
+        true => Some(transcript::one(fact)),
+        false => transcript::brief(fact),
+    });
+    out(&shown.collect::<Vec<_>>().join("\n"))
+}
+
+/// A fact as the outside sees it (C6).
+fn line(session: &SessionId, fact: &Fact) -> Value {
+    weir_core::view::wire::fact(session, fact.seq, fact.ts, &fact.event)
+}
+
+async fn fork(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let source = session_ids::find(store.as_ref(), &args.session).await?;
+    let fork = wiring::new_session_id();
+    let engine = wiring::engine(cx, "weir sessions fork")?;
+    let copied = engine.fork(&source, fork.clone(), args.at).await;
+    let facts = copied.map_err(|error| match error {
+        EngineError::Session(why) => usage(format!(
+            "{why}; `weir sessions show {source} --all` shows the facts, and a fork can be made \
+             after each run.finished"
+        )),
+        other => engine_failure(other),
+    })?;
+    if args.json.json {
+        return out_json(&json!({ "session": fork, "parent": source, "facts": facts }));
+    }
+    out(&format!("{fork}\nIt has the first {facts} facts of {source}. Go on with it:"))?;
+    out(&format!("  weir run --resume {fork} \"…\""))
+}
+
+async fn search(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let words = args.words.join(" ");
+    let hits = store.search(&words, args.limit).await?;
+    if args.json.json {
+        return out_json(&hits);
+    }
+    if hits.is_empty() {
+        return out(&format!("Nothing with all of these words: {}", one_line(&words)));
+    }
+    let rows: Vec<Vec<String>> = hits
+        .iter()
+        .map(|hit| {
+            vec![hit.session.to_string(), format!("fact {}", hit.seq), one_line(&hit.snippet)]
+        })
+        .collect();
+    out(&table(&rows))
 }

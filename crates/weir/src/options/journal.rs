@@ -224,6 +224,12 @@ pub(crate) struct UndoArgs {
     /// This run instead of the last one: r1, r2, …
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
+    /// Only this file; may be repeated
+    #[arg(long = "path", value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Bring back what the last undo took away
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) redo: bool,
     /// Say what would be done and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -294,6 +300,9 @@ pub(crate) struct AuditExportArgs {
     /// From this line number on
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) from: u64,
+    /// Up to this line number
+    #[arg(long, value_name = "N")]
+    pub(crate) to: Option<u64>,
     /// Only of this session; the beginning of its id will do
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,

@@ -3,3 +3,4 @@
 mod cli_small;
 mod config;
 mod house;
+mod run;

@@ -6,8 +6,8 @@ use std::io::BufRead;
 
 use tokio::task::JoinHandle;
 use weir_core::event::{ApprovalRequested, Decision, Event, QuestionAsked};
-use weir_core::view::plain::visible;
 use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::view::plain::visible;
 use weir_engine::engine::{EngineError, SessionHandle};
 
 use crate::command::permissions;
@@ -142,7 +142,11 @@ fn show(open: &Open) {
                     }
                 }
                 None => {
-                    terminal::err_line(&format!("  {} {}", asked.tool, visible(&asked.input.to_string())));
+                    terminal::err_line(&format!(
+                        "  {} {}",
+                        asked.tool,
+                        visible(&asked.input.to_string())
+                    ));
                 }
             }
             let rules: Vec<String> = asked.rules.iter().map(|r| r.text().to_string()).collect();
@@ -173,7 +177,9 @@ fn decision(line: Option<&str>, asked: &ApprovalRequested) -> (Decision, Option<
         "y" | "yes" | "once" => (Decision::Once, None),
         "s" | "session" if lasting => (Decision::Session, None),
         "a" | "always" if lasting => (Decision::Always, None),
-        "n" | "no" | "deny" => (Decision::Deny, Some(rest.trim().to_string()).filter(|r| !r.is_empty())),
+        "n" | "no" | "deny" => {
+            (Decision::Deny, Some(rest.trim().to_string()).filter(|r| !r.is_empty()))
+        }
         _ => (Decision::Deny, Some(line.to_string()).filter(|l| !l.is_empty())),
     }
 }

@@ -24,7 +24,12 @@ pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode>
     out(&format!("model {} · profile {}\n", config.model.model, config.profile.name))?;
     if wishes.prompt == PromptWish::Own {
         for section in prompt::render(&scene).iter().filter(|s| s.stability == Stability::Session) {
-            out(&format!("== system · {} ({})\n{}\n", section.name, size(&section.text), section.text))?;
+            out(&format!(
+                "== system · {} ({})\n{}\n",
+                section.name,
+                size(&section.text),
+                section.text
+            ))?;
         }
     } else {
         out(&format!("== system ({})\n{}\n", size(&config.system), config.system))?;

@@ -160,13 +160,16 @@ fn told(event: &Event) -> Option<String> {
         Event::CallJudged(f) => match f.verdict {
             weir_core::governance::Verdict::Allow => return None,
             verdict => {
-                let verdict = if verdict == weir_core::governance::Verdict::Ask { "ask" } else { "deny" };
+                let verdict =
+                    if verdict == weir_core::governance::Verdict::Ask { "ask" } else { "deny" };
                 let gate = f.gate.as_deref().unwrap_or("");
                 let rule = f.rule.as_deref().unwrap_or("");
                 format!("  {} {verdict} by {gate} {}", f.call, one_line(rule))
             }
         },
-        Event::CallProposed(f) => format!("  {} {} {}", f.call, f.tool, one_line(&f.input.to_string())),
+        Event::CallProposed(f) => {
+            format!("  {} {} {}", f.call, f.tool, one_line(&f.input.to_string()))
+        }
         Event::CheckpointTaken(f) => format!("  {} saved first: {}", f.call, f.paths.join(", ")),
         Event::CallFinished(f) => {
             let mark = if f.ok { "ok" } else { "failed" };
@@ -175,7 +178,9 @@ fn told(event: &Event) -> Option<String> {
         Event::CallUnknown(f) => format!("  {} outcome unknown: {}", f.call, one_line(&f.reason)),
         Event::QuestionAsked(f) => format!("question: {}", one_line(&f.text)),
         Event::LimitReached(f) => format!("limit {}: {} of {}", f.limit, f.value, f.max),
-        Event::HistoryQuarantined(f) => format!("an attachment is withheld: {}", one_line(&f.message)),
+        Event::HistoryQuarantined(f) => {
+            format!("an attachment is withheld: {}", one_line(&f.message))
+        }
         Event::PlanUpdated(f) => {
             let done = f.items.iter().filter(|i| i.status == weir_core::tool::PlanStatus::Done);
             format!("  tasks: {} of {} done", done.count(), f.items.len())

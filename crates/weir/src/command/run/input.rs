@@ -81,9 +81,9 @@ pub(super) fn attachments(
         let Some(name) = word.strip_prefix('@').filter(|name| !name.is_empty()) else { continue };
         let name = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')']);
         let at = workspace.resolve(name, Access::Read);
-        let is_file = workspace.entry(&at).is_ok_and(|entry| {
-            entry.kind == weir_engine::workspace::EntryKind::File
-        });
+        let is_file = workspace
+            .entry(&at)
+            .is_ok_and(|entry| entry.kind == weir_engine::workspace::EntryKind::File);
         if is_file {
             found.push(attachment(workspace, &at, Path::new(name))?);
         }
@@ -91,11 +91,7 @@ pub(super) fn attachments(
     Ok(found)
 }
 
-fn attachment(
-    workspace: &Workspace,
-    at: &PathEffect,
-    path: &Path,
-) -> anyhow::Result<Attachment> {
+fn attachment(workspace: &Workspace, at: &PathEffect, path: &Path) -> anyhow::Result<Attachment> {
     let shown = path.display();
     let wrong = |why: String| usage(format!("{shown} cannot be attached: {why}"));
     if let Some(why) = &at.ignored {
@@ -139,12 +135,8 @@ pub(super) fn content(
             Attachment::Media { name, media_type, bytes } => {
                 let length = bytes.len() as u64;
                 let blob = handle.blobs().put(handle.id(), bytes);
-                let media = Media {
-                    media_type: media_type.into(),
-                    blob,
-                    bytes: length,
-                    name: Some(name),
-                };
+                let media =
+                    Media { media_type: media_type.into(), blob, bytes: length, name: Some(name) };
                 blocks.push(match media_type {
                     "application/pdf" => Block::Document { media },
                     _ => Block::Image { media },

@@ -1,0 +1,81 @@
+//! Writing into the journal of a session that does not run: what a person does beside the loop
+//! (`weir undo`). The session is folded, the lease held, and facts go the same way as the loop's.
+//!
+//! Nothing that the session owes is done here.
+
+use std::sync::Arc;
+
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::input::{Command, Input};
+use weir_core::session::Session;
+
+use crate::engine::{EngineError, Loaded, load};
+use crate::ledger::Ledger;
+use crate::ports::{Lease, Owner, Store};
+
+/// A session that nobody runs, held so that nobody does meanwhile. Give it back with
+/// [`SessionPen::give_back`]; a program that ends without doing so loses it.
+pub struct SessionPen {
+    store: Arc<dyn Store>,
+    lease: Lease,
+    session: Session,
+    ledger: Ledger,
+}
+
+impl SessionPen {
+    /// Takes the lease of `id` and folds its journal. `principal` stands in audit lines.
+    ///
+    /// # Errors
+    /// Another process runs it (named in the error), there is no such session, or it cannot be
+    /// read.
+    pub async fn take(
+        store: Arc<dyn Store>,
+        owner: &Owner,
+        principal: &str,
+        id: &SessionId,
+    ) -> Result<SessionPen, EngineError> {
+        let lease = store.acquire(id, owner).await?;
+        let loaded = match load(store.as_ref(), id).await {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                store.release(&lease).await?;
+                return Err(error);
+            }
+        };
+        let Loaded { session, last, created, parent } = loaded;
+        let mut ledger = Ledger::new(lease.clone(), principal.to_owned(), last.as_ref());
+        ledger.born(created, parent);
+        Ok(SessionPen { store, lease, session, ledger })
+    }
+
+    /// The fold of its journal.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Writes the fact of `command` and what follows from it; durable when it returns.
+    ///
+    /// # Errors
+    /// The command means nothing in this state, or the store refuses: then nothing was written,
+    /// and this pen must not be used again.
+    pub async fn record(&mut self, now: Timestamp, command: Command) -> Result<(), EngineError> {
+        let now = now.max(self.session.last());
+        let facts = self.session.handle(now, Input::Command(command));
+        if facts.is_empty() {
+            return Err(EngineError::Refused("there is nothing open that this answers".into()));
+        }
+        self.ledger.push(&self.session, now, facts);
+        let (append, _) = self.ledger.take(&self.session, Vec::new());
+        self.store.append(append).await?;
+        self.ledger.confirmed();
+        Ok(())
+    }
+
+    /// Lets others have the session again.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn give_back(self) -> Result<(), EngineError> {
+        Ok(self.store.release(&self.lease).await?)
+    }
+}

@@ -1,0 +1,65 @@
+//! Models: what can be asked, and one session's exchange with it. Not here: any wire format.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use weir_core::ids::BlobId;
+use weir_core::model::{ModelInfo, ModelRequest, Reply, Signal};
+
+/// A model that can be asked. One per provider and model; shared by sessions.
+pub trait Model: Send + Sync {
+    /// What is known of it.
+    fn info(&self) -> Arc<ModelInfo>;
+    /// Starts a conversation: it keeps what was encoded, so that a turn costs only what is new.
+    fn converse(&self) -> Box<dyn Conversation>;
+}
+
+/// Bytes of the blobs that a request mentions, as standard base64 text.
+pub type MediaMap = BTreeMap<BlobId, Arc<str>>;
+
+/// What encoding a request found out (P3).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prepared {
+    /// Bytes of the whole request body.
+    pub bytes: u64,
+    /// Bytes of the previous request of this conversation that stand unchanged at the start of
+    /// this one. 0 for the first.
+    pub prefix_bytes: u64,
+    /// Bytes of the previous request without its transient tail: what should have been kept. 0 for
+    /// the first.
+    pub prefix_expected: u64,
+}
+
+/// One session's exchange with a model.
+#[async_trait]
+pub trait Conversation: Send {
+    /// Encodes `request` and keeps the bytes for [`Conversation::send`]. Total: every history can
+    /// be rendered (V3). `media` holds every blob that the history mentions.
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared;
+
+    /// Sends what was prepared last and waits for the whole reply. Never fails and never retries:
+    /// what goes wrong is a [`Reply::Failed`] with its class. Dropping the future closes the
+    /// connection. `signals` gets text as it arrives and must not be blocked on.
+    async fn send(&mut self, signals: &SignalSink) -> Reply;
+}
+
+/// Where signals go. Cheap to call, never blocks: a slow reader loses none of the facts, and
+/// signals are coalesced for it (L17).
+#[derive(Clone)]
+pub struct SignalSink(Arc<dyn Fn(Signal) + Send + Sync>);
+
+impl SignalSink {
+    /// Calls `f` for each signal.
+    pub fn new(f: impl Fn(Signal) + Send + Sync + 'static) -> SignalSink {
+        SignalSink(Arc::new(f))
+    }
+    /// Drops all signals.
+    pub fn none() -> SignalSink {
+        SignalSink::new(|_| ())
+    }
+    /// Passes one on.
+    pub fn send(&self, signal: Signal) {
+        (self.0)(signal);
+    }
+}

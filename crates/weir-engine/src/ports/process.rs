@@ -1,0 +1,138 @@
+//! Processes: commands under supervisors (D6). Not here: how one is confined.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::{CallId, SessionId};
+
+use super::ProgressSink;
+
+/// A command to run under a supervisor.
+#[derive(Debug, Clone)]
+pub struct CommandSpec {
+    /// Whose call.
+    pub session: SessionId,
+    /// Which call: also names the supervisor's record, so a second start of the same call is
+    /// refused.
+    pub call: CallId,
+    /// Given to `/bin/sh -c` (bash where there is one).
+    pub command: String,
+    /// Absolute folder.
+    pub cwd: PathBuf,
+    /// Wall time before the whole tree ends.
+    pub timeout_ms: u64,
+    /// Output kept in memory for the result: half from the head, half from the tail. All of it goes
+    /// to the supervisor's file, up to its own bound.
+    pub keep_bytes: usize,
+    /// It goes on after the call returns, as a job.
+    pub background: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum CommandEnd {
+    /// By itself.
+    Exited {
+        /// Exit status.
+        code: i32,
+    },
+    /// By a signal that was not ours.
+    Signaled {
+        /// Its number.
+        signal: i32,
+    },
+    /// Its time was over; the whole tree was ended.
+    TimedOut,
+    /// Cancelled; the whole tree was ended.
+    Cancelled,
+    /// The engine died and did not come back; the supervisor ended the whole tree.
+    Orphaned,
+    /// It could not be started.
+    NotStarted {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Output and end of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutcome {
+    /// How it ended.
+    pub end: CommandEnd,
+    /// Standard output and error as they came, at most `keep_bytes`, a marker line where the middle
+    /// was left out; invalid UTF-8 replaced.
+    pub output: String,
+    /// Bytes of all output.
+    pub bytes: u64,
+    /// Wall time.
+    pub duration_ms: u64,
+}
+
+/// A background job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobInfo {
+    /// Its name, unique in the session: `j3`.
+    pub job: String,
+    /// Its command line.
+    pub command: String,
+    /// Running, or how it ended.
+    pub end: Option<CommandEnd>,
+    /// Bytes of output so far.
+    pub bytes: u64,
+    /// Since when, in milliseconds.
+    pub age_ms: u64,
+}
+
+/// What became of a command whose result was not recorded (D4, class *process*).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandTrace {
+    /// The supervisor never began: it can be run (again).
+    NeverStarted,
+    /// It ended: here is what the supervisor wrote.
+    Ended(CommandOutcome),
+    /// Cannot be told.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Commands under supervisors, so that no process outlives a killed engine (D6).
+#[async_trait]
+pub trait Processes: Send + Sync {
+    /// Runs a foreground command to its end. `progress` gets output as it comes. On cancel the
+    /// whole process tree ends within a second.
+    async fn run(
+        &self,
+        spec: CommandSpec,
+        progress: &ProgressSink,
+        cancel: &CancellationToken,
+    ) -> CommandOutcome;
+    /// Starts a background job.
+    ///
+    /// # Errors
+    /// Why it could not start.
+    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String>;
+    /// Output of a job from byte `offset` on, at most `max` bytes, with its state.
+    async fn output(
+        &self,
+        session: &SessionId,
+        job: &str,
+        offset: u64,
+        max: usize,
+    ) -> Result<(JobInfo, String), String>;
+    /// Writes to a job's standard input.
+    async fn input(&self, session: &SessionId, job: &str, text: &str) -> Result<(), String>;
+    /// Ends a job and its whole tree.
+    async fn kill(&self, session: &SessionId, job: &str) -> Result<JobInfo, String>;
+    /// Jobs of a session.
+    async fn jobs(&self, session: &SessionId) -> Vec<JobInfo>;
+    /// Ends all jobs of a session.
+    async fn end_all(&self, session: &SessionId);
+    /// After a crash: what became of the command of this call. Waits while its supervisor is still
+    /// ending it.
+    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace;
+}

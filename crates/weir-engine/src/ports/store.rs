@@ -1,0 +1,232 @@
+//! The store: the journal and everything kept beside it. Not here: what a fact means.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
+use weir_core::record::Record;
+
+/// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another writer has the session now: this one must stop.
+    #[error("session {session} is being written by {holder}")]
+    Held {
+        /// Which session.
+        session: SessionId,
+        /// Who has it, in words: `process 4711 on host (weir run)`.
+        holder: String,
+    },
+    /// The journal is not where the caller thought: someone else appended.
+    #[error("journal of {session} is at {found}, not at {expected}")]
+    Conflict {
+        /// Which session.
+        session: SessionId,
+        /// Where the caller thought it was.
+        expected: Seq,
+        /// Where it is.
+        found: Seq,
+    },
+    /// No such session, blob or checkpoint.
+    #[error("{what} does not exist in this store")]
+    Missing {
+        /// What was looked for.
+        what: String,
+    },
+    /// Stored data does not hold together.
+    #[error("{what} is damaged: {why}")]
+    Damaged {
+        /// What.
+        what: String,
+        /// In which way.
+        why: String,
+    },
+    /// The disk or database said no: full, read-only, gone.
+    #[error("{doing}: {why}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// Why it failed.
+        why: String,
+    },
+}
+
+/// The right to write one session's journal: one writer at a time (D2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Which session.
+    pub session: SessionId,
+    /// Grows with each new writer; an append with an old epoch fails.
+    pub epoch: u64,
+}
+
+/// Who asks for a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Process id.
+    pub pid: u32,
+    /// When that process started, in clock ticks since boot: pids are used again.
+    pub started: u64,
+    /// Boot id of the machine (leases of an earlier boot are void).
+    pub host: String,
+    /// What it is, for people: `weir run`.
+    pub label: String,
+}
+
+/// What a list of sessions shows; written with the facts it summarises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    /// Which session.
+    pub id: SessionId,
+    /// Its folder.
+    pub workspace: String,
+    /// First words of its first input.
+    pub title: String,
+    /// Its model.
+    pub model: String,
+    /// Its profile.
+    pub profile: String,
+    /// `idle`, `running`, `waiting`, or the status of its last run.
+    pub status: String,
+    /// When it was opened.
+    pub created: Timestamp,
+    /// When the last fact was written.
+    pub updated: Timestamp,
+    /// How many facts.
+    pub facts: Seq,
+    /// The session it was forked from.
+    pub parent: Option<SessionId>,
+}
+
+/// One decision or effect, as the auditor reads it (G10). The store adds number and hash chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// When.
+    pub ts: Timestamp,
+    /// Which session.
+    pub session: SessionId,
+    /// The fact in that session's journal that this line shows.
+    pub seq: Seq,
+    /// Everything else: one JSON object, secrets out, long texts as length and hash.
+    pub fields: Value,
+}
+
+/// One stored audit line with its place in the chain of the whole store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditLine {
+    /// Place: 1, 2, 3, …
+    pub n: u64,
+    /// The entry.
+    pub entry: AuditEntry,
+    /// Hash of this line over the line before.
+    pub hash: String,
+}
+
+/// Facts and what must become durable with them: one transaction, all or none.
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// Right to write.
+    pub lease: Lease,
+    /// Number of facts the journal has before this.
+    pub expected: Seq,
+    /// The facts, gapless from `expected + 1`.
+    pub records: Vec<Record>,
+    /// Text of these facts to be found by `search`, by sequence number.
+    pub texts: Vec<(Seq, String)>,
+    /// Bytes that the facts mention.
+    pub blobs: Vec<(BlobId, Arc<[u8]>)>,
+    /// Lines for the auditor.
+    pub audit: Vec<AuditEntry>,
+    /// The session's new summary.
+    pub meta: SessionMeta,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFilter {
+    /// Only those of this folder.
+    pub workspace: Option<String>,
+    /// At most so many, newest first.
+    pub limit: Option<usize>,
+}
+
+/// A passage found by `search`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// In which session.
+    pub session: SessionId,
+    /// Which fact.
+    pub seq: Seq,
+    /// The passage, with some words around.
+    pub snippet: String,
+}
+
+/// The kill switch of a store (L14).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when.
+    pub since: Timestamp,
+    /// Who paused it.
+    pub by: String,
+    /// Why, in their words; may be empty.
+    pub reason: String,
+}
+
+/// The journal and everything kept beside it. One contract, the same tests for every store (D1).
+///
+/// `append` may be called for many sessions at once; an implementation gathers what waits into one
+/// transaction (group commit). When it returns `Ok`, the data survives a power cut.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Takes the right to write `session`, which may be new. A holder that is not alive loses it.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while another living owner has it.
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError>;
+    /// Gives it back. Giving back what was lost meanwhile is no error.
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+    /// Writes all of `append` or none of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] when the lease is stale, [`StoreError::Conflict`] when `expected` is
+    /// not the journal's length, [`StoreError::Io`] when the disk refuses, the audit file included.
+    async fn append(&self, append: Append) -> Result<(), StoreError>;
+    /// Facts from `from` on, at most `limit`, in order.
+    async fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError>;
+    /// One session's summary.
+    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError>;
+    /// Sessions, newest first.
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError>;
+    /// Passages that contain all `words`, best first.
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError>;
+    /// Removes journal, blobs that nothing else mentions, and index of a session (D9). Audit lines
+    /// stay.
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+    /// Audit lines from number `from` on.
+    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
+    /// Bytes of a blob.
+    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;
+    /// Whether the store is paused.
+    async fn paused(&self) -> Result<Option<Pause>, StoreError>;
+    /// Pauses or releases.
+    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError>;
+    /// Resolves when the kill switch was thrown or released since the call, by any process that
+    /// uses this store. May resolve without a change.
+    async fn pause_changed(&self);
+}
+
+/// Bytes kept beside the journal, by content.
+#[async_trait]
+pub trait Blobs: Send + Sync {
+    /// Keeps `bytes`; they become durable with the next facts of `session`.
+    fn put(&self, session: &SessionId, bytes: Arc<[u8]>) -> BlobId;
+    /// Gives them back.
+    async fn get(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;
+}

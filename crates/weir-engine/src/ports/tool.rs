@@ -1,0 +1,119 @@
+//! Tools: what the model can use, and what a tool may use. Not here: any tool.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use weir_core::governance::Permit;
+use weir_core::ids::{CallId, SessionId};
+use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
+
+use super::{Blobs, Checkpoints, Processes, Web};
+use crate::workspace::Workspace;
+
+/// Something the model can use. One file in `weir-tools` each (T1).
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// Name, description, schema, group. Always the same value.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Says what a call with this input would do, without doing it. `input` has passed the schema.
+    /// May read the workspace through `cx`; must not change anything.
+    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan;
+
+    /// Does it. The permit is the only way in (G1). Must do no more than `permit.effects()`.
+    /// Must return soon after `cx.cancel` fires. Bounded memory whatever the input (T7).
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw;
+}
+
+/// What a tool says about a call before it runs.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What it would touch. Paths come from [`Workspace::resolve`], never from hand.
+    pub effects: Effects,
+    /// How it is recovered.
+    pub class: EffectClass,
+    /// One sentence for a person.
+    pub summary: String,
+    /// Unified diff of file changes.
+    pub diff: Option<String>,
+    /// The tool wants a person to confirm: why.
+    pub confirm: Option<String>,
+    /// It already knows that it will fail: the message for the model (what, why, what to try).
+    pub fails: Option<String>,
+    /// New content of the files in `effects.changes`, for checkpoints and for
+    /// [`Workspace::apply`]. Same paths as `effects.changes`; kept in memory, never journaled.
+    pub contents: BTreeMap<String, Arc<[u8]>>,
+}
+
+impl Plan {
+    /// A plan with these effects and nothing else.
+    pub fn new(class: EffectClass, effects: Effects, summary: impl Into<String>) -> Plan {
+        Plan {
+            effects,
+            class,
+            summary: summary.into(),
+            diff: None,
+            confirm: None,
+            fails: None,
+            contents: BTreeMap::new(),
+        }
+    }
+    /// The same, but it is already known to fail with `message`.
+    #[must_use]
+    pub fn failing(mut self, message: impl Into<String>) -> Plan {
+        self.fails = Some(message.into());
+        self
+    }
+}
+
+/// What a tool may use. Built per call; everything in it is bounded to the session's rights.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Whose call.
+    pub session: SessionId,
+    /// Which call. In [`Tool::plan`] too.
+    pub call: CallId,
+    /// Files, guarded.
+    pub workspace: Arc<Workspace>,
+    /// Commands, supervised.
+    pub processes: Arc<dyn Processes>,
+    /// The network, guarded (Z5).
+    pub web: Arc<dyn Web>,
+    /// Bytes kept beside the journal.
+    pub blobs: Arc<dyn Blobs>,
+    /// Files as they were.
+    pub checkpoints: Arc<dyn Checkpoints>,
+    /// Fires when the call must end.
+    pub cancel: CancellationToken,
+    /// Wall time that the call has, in milliseconds.
+    pub timeout_ms: u64,
+    /// Shows progress: becomes `call.output`.
+    pub progress: ProgressSink,
+    /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
+    pub about: Arc<Value>,
+    /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.
+    /// Empty while planning.
+    pub contents: Arc<BTreeMap<String, Arc<[u8]>>>,
+}
+
+/// Where progress text goes.
+#[derive(Clone)]
+pub struct ProgressSink(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl ProgressSink {
+    /// Calls `f` with each piece of text.
+    pub fn new(f: impl Fn(&str) + Send + Sync + 'static) -> ProgressSink {
+        ProgressSink(Arc::new(f))
+    }
+    /// Shows nothing.
+    pub fn none() -> ProgressSink {
+        ProgressSink::new(|_| ())
+    }
+    /// Shows `text`.
+    pub fn send(&self, text: &str) {
+        (self.0)(text);
+    }
+}

@@ -1,0 +1,85 @@
+//! `weir sessions delete` (D9): journal, blobs, index, checkpoints, externalised results and
+//! records of commands go. Audit lines stay: they tell what was done to the world.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use weir_core::ids::SessionId;
+use weir_engine::engine::EngineError;
+use weir_engine::ports::{Checkpoints as _, SessionMeta, Store as _};
+use weir_store::this_process;
+
+use super::meta;
+use crate::cx::Cx;
+use crate::failure::{engine_failure, exit, usage};
+use crate::options::SessionsDeleteArgs;
+use crate::session_ids;
+use crate::terminal::{err, is_attended, out};
+use crate::wiring;
+
+/// Finds all of them first, asks once, then removes one after the other.
+pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result<ExitCode> {
+    let store = cx.store()?;
+    let mut found: Vec<SessionMeta> = Vec::new();
+    for text in &args.sessions {
+        let id = session_ids::find(store.as_ref(), text).await?;
+        if found.iter().all(|meta| meta.id != id) {
+            found.push(meta(store.as_ref(), &id).await?);
+        }
+    }
+    if !args.yes && !confirmed(&found)? {
+        err("nothing was deleted");
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    for meta in &found {
+        remove(cx, meta).await?;
+        out(&format!("Deleted session {}.", meta.id))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
+    if !is_attended() {
+        return Err(usage(
+            "nobody can be asked whether to delete here; say --yes if it is meant so",
+        ));
+    }
+    let mut stderr = std::io::stderr().lock();
+    for meta in sessions {
+        let title = weir_core::view::plain::visible(&meta.title);
+        writeln!(stderr, "{}  {} facts  {title}", meta.id, meta.facts)?;
+    }
+    write!(stderr, "Delete with all files saved before its changes? [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.
+async fn remove(cx: &Cx, meta: &SessionMeta) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let owner = this_process("weir sessions delete");
+    let lease = store.acquire(&meta.id, &owner).await;
+    let lease = lease.map_err(|error| engine_failure(EngineError::Store(error)))?;
+    let removed = remove_held(cx, &meta.id, Path::new(&meta.workspace)).await;
+    if removed.is_err() {
+        store.release(&lease).await?;
+    }
+    removed
+}
+
+async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<()> {
+    wiring::checkpoints(cx).forget(folder, id).await?;
+    weir_sandbox::forget(&cx.dirs.state, id)?;
+    // The folder may be gone, or closed to this person: then so are the results in it.
+    if let Ok(workspace) = cx.at(folder).and_then(|there| there.workspace()) {
+        let results = format!(".weir/tmp/{id}");
+        if let Err(error) = workspace.remove_own(&results) {
+            tracing::debug!(%error, results, "externalised results were not removed");
+        }
+    }
+    cx.store()?.delete(id).await?;
+    Ok(())
+}

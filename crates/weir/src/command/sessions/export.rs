@@ -1,0 +1,112 @@
+//! `weir sessions export` (D9, V7): a session in a form that others can read, complete.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use weir_core::ids::SessionId;
+use weir_core::view::wire;
+use weir_engine::blobs::mentioned;
+use weir_engine::hub::Fact;
+use weir_engine::ports::{Store, StoreError};
+use weir_providers::script::from_journal;
+
+use super::markdown::Kept;
+use super::summary::Summary;
+use super::{facts, html, line, markdown, meta, status, transcript};
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::{SessionFormat, SessionsExportArgs};
+use crate::session_ids;
+use crate::terminal::{err, out_bytes};
+
+/// Writes it.
+pub(super) async fn export(cx: &Cx, args: &SessionsExportArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let id = session_ids::find(store.as_ref(), &args.session).await?;
+    let facts = facts(store.as_ref(), &id).await?;
+    let text = match args.format {
+        SessionFormat::Jsonl => {
+            let kept = kept(store.as_ref(), &facts).await?;
+            jsonl(&id, &facts, &kept)
+        }
+        SessionFormat::Script => {
+            let lines: Vec<Value> = facts.iter().map(|fact| line(&id, fact)).collect();
+            from_journal(&lines)
+        }
+        SessionFormat::Markdown | SessionFormat::Html => {
+            let meta = meta(store.as_ref(), &id).await?;
+            let status = status(&store, &meta).await?;
+            let about = Summary::of(&meta, status, &facts).told();
+            let kept = kept(store.as_ref(), &facts).await?;
+            let entries: Vec<_> = facts.iter().map(transcript::entry).collect();
+            let title = if meta.title.is_empty() { id.as_str() } else { &meta.title };
+            match args.format {
+                SessionFormat::Html => html::html(title, &about, &entries, &kept),
+                _ => markdown::markdown(title, &about, &entries, &kept),
+            }
+        }
+    };
+    put(args.output.as_deref(), text.as_bytes())
+}
+
+/// Every blob that the facts mention.
+async fn kept(store: &dyn Store, facts: &[Fact]) -> anyhow::Result<Kept> {
+    let mut kept = Kept::new();
+    for id in facts.iter().flat_map(|fact| mentioned(&fact.event)) {
+        if kept.contains_key(&id) {
+            continue;
+        }
+        match store.blob(&id).await {
+            Ok(bytes) => drop(kept.insert(id, bytes)),
+            Err(StoreError::Missing { .. }) => {
+                err(&format!("warning: the bytes of {id} are not in this store: left out"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(kept)
+}
+
+/// Every fact, one a line (C6); then the bytes that they mention, in lines without a place in the
+/// journal, which readers of events may pass over.
+fn jsonl(id: &SessionId, facts: &[Fact], kept: &Kept) -> String {
+    let mut text = String::new();
+    for fact in facts {
+        text.push_str(&line(id, fact).to_string());
+        text.push('\n');
+    }
+    let last = facts.last().map(|fact| fact.ts).unwrap_or_default();
+    for (blob, bytes) in kept {
+        let fields = json!({ "blob": blob, "bytes": bytes.len(), "data": STANDARD.encode(bytes) });
+        text.push_str(&wire::signal(id, last, wire::BLOB_EXPORTED, fields).to_string());
+        text.push('\n');
+    }
+    text
+}
+
+/// On standard output, or into a new file that only its owner can read.
+pub(in crate::command) fn put(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
+    let Some(path) = path else { return out_bytes(bytes) };
+    let refused = |error: &std::io::Error| {
+        let what_to_do = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => "; choose another name or remove it first",
+            _ => "",
+        };
+        usage(format!("--output {}: {error}{what_to_do}", path.display()))
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(path).map_err(|error| refused(&error))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half of it is worse than nothing.
+        let _ = std::fs::remove_file(path);
+        return Err(refused(&error));
+    }
+    Ok(())
+}

@@ -1,0 +1,423 @@
+//! `weir run` and `weir demo` as people and scripts use them (C2).
+
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::house::House;
+
+/// A house with a workspace file and a script.
+fn house(script: &str) -> House {
+    let house = House::new();
+    house.write(&house.at("work/a.txt"), "old\n");
+    house.write(&house.at("s.script"), script);
+    house
+}
+
+fn run(house: &House, args: &[&str]) -> Output {
+    let script = format!("script:{}", house.at("s.script").display());
+    let mut all = vec!["run", "-m", script.as_str()];
+    all.extend(args);
+    house.command(&all).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("it ended by itself")
+}
+
+fn read(house: &House, path: &str) -> String {
+    std::fs::read_to_string(house.at(path)).expect("a file")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{} {}", out(output), err(output)))
+}
+
+const WRITES: &str =
+    "calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\nsays: Written.\n";
+
+#[test]
+fn c2_text_is_the_answer_alone_and_progress_goes_to_standard_error() {
+    let house = house(WRITES);
+    let output = run(&house, &["--permission", "auto-edit", "write it"]);
+    assert_eq!((code(&output), out(&output).as_str()), (0, "Written.\n"), "{}", err(&output));
+    let said = err(&output);
+    assert!(said.contains("session ") && said.contains("--resume"), "{said}");
+    assert_eq!(read(&house, "work/a.txt"), "new");
+    let quiet = run(&house, &["--quiet", "--permission", "auto-edit", "write it"]);
+    assert_eq!((code(&quiet), err(&quiet).as_str()), (0, ""));
+}
+
+#[test]
+fn c2_what_nobody_can_answer_is_denied_at_once_and_exits_4() {
+    let house = house(WRITES);
+    let output = run(&house, &["--output", "json", "write it"]);
+    let finished = json(&output);
+    assert_eq!(code(&output), 4);
+    assert_eq!(finished["kind"], "run.finished");
+    assert_eq!(finished["status"], "needs_input");
+    assert_eq!(finished["denials"][0]["tool"], "write_file");
+    assert_eq!(finished["denials"][0]["by"], "nobody");
+    assert_eq!(finished["text"], "Written.", "its text is still there");
+    assert_eq!(read(&house, "work/a.txt"), "old\n");
+}
+
+#[test]
+fn c6_jsonl_is_every_event_valid_against_the_schema_gapless_and_ends_with_run_finished() {
+    let script = "think: Hm.\nsays: I write.\ncalls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\n\
+                  calls: run_shell {\"command\": \"echo hello\"}\n\n\
+                  calls: update_todo_list {\"items\": [{\"text\": \"a\", \"status\": \"done\"}]}\n\n\
+                  calls: nonsense {\"a\": 1}\n\nsays: Done.\n";
+    let house = house(script);
+    let args = ["--output", "jsonl", "--deltas", "--permission", "full", "go"];
+    let output = run(&house, &args);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let schema: Value =
+        serde_json::from_str(&house.ok(&["schema", "events"])).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
+    let text = out(&output);
+    let mut next = 1;
+    let mut kinds = Vec::new();
+    for line in text.lines() {
+        let event: Value = serde_json::from_str(line).expect("a line is JSON");
+        if let Some(error) = validator.iter_errors(&event).next() {
+            panic!("{line}\n{error}");
+        }
+        if let Some(seq) = event.get("seq") {
+            assert_eq!(seq, next, "gapless");
+            next += 1;
+        }
+        kinds.push(event["kind"].as_str().expect("a kind").to_owned());
+    }
+    assert_eq!(kinds.last().map(String::as_str), Some("run.finished"));
+    for kind in ["text.delta", "thinking.delta", "call.output", "plan.updated", "checkpoint.taken"]
+    {
+        assert!(kinds.iter().any(|k| k == kind), "{kind} is missing in {kinds:?}");
+    }
+    // An event that is none does not pass.
+    let mut broken: Value =
+        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    broken["workspace"] = Value::Null;
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn c2_limits_exit_3_and_are_named() {
+    let house = house("loop: 9\ncalls: list_files {\"path\": \".\", \"limit\": {{i}}}\n\nend\n");
+    let output = run(&house, &["--max-iterations", "3", "--output", "json", "look"]);
+    let finished = json(&output);
+    assert_eq!((code(&output), finished["status"].as_str()), (3, Some("limit")));
+    assert_eq!(finished["iterations"], 3);
+    let output = run(&house, &["--max-tool-calls", "2", "look"]);
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(err(&output).contains("max_tool_calls"), "{}", err(&output));
+    let output = run(&house, &["--budget-tokens", "10", "--output", "json", "look"]);
+    assert_eq!((code(&output), json(&output)["status"].as_str()), (3, Some("budget")));
+}
+
+#[test]
+fn c2_timeout_ends_the_run_and_its_command() {
+    let house = house("calls: run_shell {\"command\": \"sleep 600\"}\n\nsays: never\n");
+    let begun = Instant::now();
+    let output =
+        run(&house, &["--permission", "full", "--timeout", "1s", "--output", "json", "sleep"]);
+    assert_eq!((code(&output), json(&output)["status"].as_str()), (3, Some("limit")));
+    assert!(begun.elapsed() < Duration::from_secs(30), "it did not wait for the command");
+}
+
+#[test]
+fn c2_strict_fails_on_any_denial() {
+    let house = house(WRITES);
+    let args =
+        ["--permission", "full", "--deny", "Edit(a.txt)", "--strict", "--output", "json", "x"];
+    let output = run(&house, &args);
+    assert_eq!((code(&output), json(&output)["status"].as_str()), (4, Some("denied")));
+    let args = ["--permission", "full", "--deny", "Edit(a.txt)", "--output", "json", "x"];
+    let output = run(&house, &args);
+    assert_eq!((code(&output), json(&output)["status"].as_str()), (0, Some("completed")));
+}
+
+#[test]
+fn c2_a_question_ends_a_headless_run_and_resume_answers_it() {
+    let house = house(
+        "calls: ask_followup_question {\"question\": \"Which colour?\"}\n\n\
+         expect: result \"blue\"\nsays: Blue it is.\n",
+    );
+    let output = run(&house, &["--output", "json", "paint"]);
+    let finished = json(&output);
+    assert_eq!((code(&output), finished["status"].as_str()), (4, Some("needs_input")));
+    let id = finished["session"].as_str().expect("an id").to_owned();
+    let bare = run(&house, &["--resume", &id]);
+    assert_eq!(code(&bare), 2);
+    assert!(err(&bare).contains("Which colour?"), "{}", err(&bare));
+    let output = run(&house, &["--resume", &id, "blue"]);
+    assert_eq!((code(&output), out(&output).as_str()), (0, "Blue it is.\n"), "{}", err(&output));
+}
+
+#[test]
+fn c2_continue_and_fork_go_on_with_the_history() {
+    let house = house("says: One.\n\nsays: Two.\n\nsays: Three.\n");
+    assert_eq!(out(&run(&house, &["first"])), "One.\n");
+    assert_eq!(out(&run(&house, &["--continue", "second"])), "Two.\n");
+    let listed: Value =
+        serde_json::from_str(&house.ok(&["sessions", "list", "--json"])).expect("JSON");
+    let id = listed[0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(out(&run(&house, &["--fork", &id, "third"])), "Three.\n");
+    assert_eq!(
+        out(&run(&house, &["--resume", &id, "third"])),
+        "Three.\n",
+        "the fork left it alone"
+    );
+}
+
+#[test]
+fn c2_output_schema_gives_a_value_or_fails() {
+    let house = house("says: forty-two\n\nsays: {\"n\": 42}\n");
+    house.write(&house.at("schema.json"), "{\"type\":\"object\",\"required\":[\"n\"]}");
+    let schema = house.at("schema.json").display().to_string();
+    let output = run(&house, &["--output-schema", &schema, "--output", "json", "n?"]);
+    assert_eq!((code(&output), &json(&output)["output"]["n"]), (0, &Value::from(42)));
+    house.write(&house.at("s.script"), "says: a\n\nsays: b\n\nsays: c\n\nsays: d\n");
+    let output = run(&house, &["--output-schema", &schema, "--output", "json", "n?"]);
+    assert_eq!((code(&output), json(&output)["status"].as_str()), (1, Some("failed")));
+}
+
+#[test]
+fn c2_system_prompts_are_replaced_or_preceded() {
+    let house =
+        house("expect: system \"You are a parrot.\"\nexpect-not: system \"Weir\"\nsays: Ok.\n");
+    house.write(&house.at("p.md"), "You are a parrot.");
+    let prompt = house.at("p.md").display().to_string();
+    assert_eq!(code(&run(&house, &["--system-prompt", &prompt, "x"])), 0);
+    house.write(
+        &house.at("s.script"),
+        "expect: system \"You are a parrot.\"\nexpect: system \"Weir\"\nsays: Ok.\n",
+    );
+    assert_eq!(code(&run(&house, &["--append-system-prompt", &prompt, "x"])), 0);
+}
+
+#[test]
+fn x5_images_and_pdfs_are_attached_and_ignored_files_are_not() {
+    let house = house("expect: image\nsays: A picture.\n");
+    let png = [137u8, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 0];
+    std::fs::write(house.at("work/p.png"), png).expect("written");
+    let picture = house.at("work/p.png").display().to_string();
+    assert_eq!(out(&run(&house, &["--attach", &picture, "what is it?"])), "A picture.\n");
+    assert_eq!(out(&run(&house, &["what is @p.png?"])), "A picture.\n");
+    house.write(&house.at("work/.weirignore"), "p.png\n");
+    let output = run(&house, &["--attach", &picture, "what is it?"]);
+    assert_eq!(code(&output), 2);
+    assert!(err(&output).contains("invisible"), "{}", err(&output));
+    let missing = run(&house, &["--attach", "missing.png", "x"]);
+    assert_eq!(code(&missing), 2, "{}", err(&missing));
+}
+
+#[test]
+fn c2_usage_errors_exit_2_and_run_nothing() {
+    let house = house("says: x\n");
+    for (args, word) in [
+        (vec!["run"], "task"),
+        (vec!["run", "-m", "script:missing.script", "x"], "missing.script"),
+        (vec!["run", "-m", "nobody/model", "x"], "nobody"),
+        (vec!["run", "-m", "anthropic/claude-sonnet-4-5", "x"], "ANTHROPIC_API_KEY"),
+        (vec!["run", "--resume", "nope", "x"], "nope"),
+        (vec!["run", "--permission", "all", "x"], "all"),
+        (vec!["run", "-m", "script:s.script", "--allow", "Edit()", "x"], "Edit()"),
+        (vec!["run", "-C", "missing", "x"], "missing"),
+    ] {
+        let said = house.refused(&args);
+        assert!(said.contains(word), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn l08_an_endpoint_that_is_not_there_fails_with_what_to_do() {
+    let house = House::new();
+    let output = house
+        .command(&["run", "-m", "anthropic/claude-sonnet-4-5", "--output", "json", "x"])
+        .env("ANTHROPIC_API_KEY", "sk-ant-test-key-000000")
+        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+        .arg("--timeout")
+        .arg("2s")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    // Network failures are retried until the time is over.
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(err(&output).contains("retry"), "{}", err(&output));
+    assert!(!err(&output).contains("sk-ant-test"), "no key is shown");
+}
+
+#[test]
+fn l14_sigint_cancels_cleanly_and_exits_130_sigterm_143() {
+    for (signal, expected) in [("INT", 130), ("TERM", 143)] {
+        let house =
+            house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
+        let script = format!("script:{}", house.at("s.script").display());
+        let mut child = house
+            .command(&[
+                "run",
+                "-m",
+                &script,
+                "--permission",
+                "full",
+                "--output",
+                "jsonl",
+                "--deltas",
+                "x",
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut lines =
+            std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+        for line in lines.by_ref() {
+            if line.expect("a line").contains("call.output") {
+                break;
+            }
+        }
+        let kill = std::process::Command::new("kill")
+            .args([format!("-{signal}"), child.id().to_string()])
+            .status()
+            .expect("kill is there");
+        assert!(kill.success());
+        let rest: Vec<String> = lines.map_while(Result::ok).collect();
+        let last: Value = serde_json::from_str(rest.last().expect("lines")).expect("JSON");
+        assert_eq!(last["status"], "cancelled", "{rest:?}");
+        assert_eq!(child.wait().expect("it ends").code(), Some(expected));
+    }
+}
+
+#[test]
+fn l14_a_run_while_paused_is_refused_with_5() {
+    let house = house("says: x\n");
+    house.ok(&["pause", "holiday"]);
+    let output = run(&house, &["x"]);
+    assert_eq!(code(&output), 5);
+    assert!(err(&output).contains("release"), "{}", err(&output));
+    house.ok(&["release"]);
+    assert_eq!(code(&run(&house, &["x"])), 0);
+}
+
+#[test]
+fn l14_pausing_elsewhere_ends_a_running_session() {
+    let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
+    let script = format!("script:{}", house.at("s.script").display());
+    let mut child = house
+        .command(&[
+            "run",
+            "-m",
+            &script,
+            "--permission",
+            "full",
+            "--output",
+            "jsonl",
+            "--deltas",
+            "x",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+    for line in lines.by_ref() {
+        if line.expect("a line").contains("call.output") {
+            break;
+        }
+    }
+    house.ok(&["pause", "stop"]);
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let last: Value = serde_json::from_str(rest.last().expect("lines")).expect("JSON");
+    assert_eq!(last["status"], "paused");
+    assert_eq!(child.wait().expect("it ends").code(), Some(5));
+}
+
+#[test]
+fn d2_a_session_that_another_process_runs_is_refused_with_its_name() {
+    let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
+    let script = format!("script:{}", house.at("s.script").display());
+    let mut child = house
+        .command(&[
+            "run",
+            "-m",
+            &script,
+            "--permission",
+            "full",
+            "--output",
+            "jsonl",
+            "--deltas",
+            "x",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+    let mut session = String::new();
+    for line in lines.by_ref() {
+        let event: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        session = event["session"].as_str().expect("an id").to_owned();
+        if event["kind"] == "call.output" {
+            break;
+        }
+    }
+    let output = run(&house, &["--resume", &session, "me too"]);
+    assert_eq!(code(&output), 2, "{}", err(&output));
+    assert!(err(&output).contains(&child.id().to_string()), "{}", err(&output));
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    // The holder is dead: its run is taken up where it stopped.
+    house.write(&house.at("s.script"), "says: never first\n\nsays: Taken up.\n");
+    let output = run(&house, &["--resume", &session]);
+    assert_eq!((code(&output), out(&output).as_str()), (0, "Taken up.\n"), "{}", err(&output));
+}
+
+#[test]
+fn bad_input_ten_thousand_calls_and_endless_text_stay_bounded() {
+    let house = house("says: word word word word\nrepeat: 200000\n");
+    let output = run(&house, &["--output", "json", "talk"]);
+    assert!([0, 1].contains(&code(&output)), "{}", err(&output));
+    house.write(
+        &house.at("s.script"),
+        "calls: read_file {\"path\": \"a{{n}}.txt\"}\nrepeat: 10000\n\nsays: Done.\n",
+    );
+    let output = run(&house, &["--output", "json", "read"]);
+    assert!([0, 1, 3].contains(&code(&output)), "{}", err(&output));
+    assert!(!out(&output).is_empty());
+}
+
+#[test]
+fn f7_the_demo_shows_the_main_job_and_says_that_the_model_is_scripted() {
+    let house = House::new();
+    let output = house.command(&["demo"]).output().expect("the program starts");
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(err(&output).contains("scripted"), "{}", err(&output));
+    assert!(err(&output).contains("+    return f\"Hello, {name}!\""), "{}", err(&output));
+    assert!(out(&output).starts_with("greet.py now greets"));
+}
+
+#[test]
+fn p6_dry_run_prints_what_would_be_sent() {
+    let house = house("says: x\n");
+    house.write(&house.at("work/AGENTS.md"), "Use tabs.");
+    let text = out(&run(&house, &["--dry-run", "hello"]));
+    for part in ["== system · profile", "== tool · read_file", "Use tabs.", "== prompt", "tokens"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}

@@ -1,0 +1,42 @@
+# Short names for what stands elsewhere. `just ci` runs exactly what CI runs.
+
+default:
+    @just --list
+
+# Every test and the outside judges.
+test:
+    ./test
+
+# What CI runs.
+ci:
+    .ci/run
+
+fmt:
+    cargo fmt --all
+
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# The laws of the house.
+tidy:
+    cargo run --quiet -p xtask -- tidy
+
+# Generated documents and expected blocks of scenarios anew; read the difference as code.
+update:
+    UPDATE=1 cargo test --workspace
+
+# The real binary, killed at random moments.
+kill kills="300" seed="1":
+    cargo run --quiet -p xtask -- kill --kills {{kills}} --seed {{seed}}
+
+# The table of docs/performance.md.
+bench:
+    cargo xtask bench
+
+# The documentation of every crate.
+doc:
+    cargo doc --workspace --no-deps
+
+# Licences and bans (needs cargo-deny).
+deny:
+    cargo deny check licenses bans sources

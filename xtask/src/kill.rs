@@ -1,0 +1,294 @@
+//! `cargo xtask kill`: the real binary is killed with SIGKILL while it works, again and again, and
+//! taken up again; then what it had said is held against what is there (D6, D7).
+//!
+//! Which scripts are played and when a process is to be killed follows from the seed; where exactly
+//! a kill meets the process is the machine's doing, and the point of it. Not here: crashes at every
+//! single crossing of a port, which the sweep of the scenarios does without real processes.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use clap::{Args, ValueEnum};
+
+mod check;
+mod house;
+mod journal;
+mod moment;
+mod orphans;
+mod process;
+mod random;
+mod session;
+mod work;
+
+use random::Random;
+
+/// After so many sessions with faults no more are begun: the first ones say what is wrong.
+const FAULTY_SESSIONS_MAX: u64 = 20;
+
+/// Kill the real binary at random and at chosen moments, and check what it left
+#[derive(Debug, Args)]
+pub(crate) struct KillArgs {
+    /// How often a process is killed
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    kills: u64,
+    /// Chooses scripts and moments; without it one is taken from the clock
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// The binary; without it target/debug/weir is built
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Where the sessions' folders are made; a folder in memory is quickest
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Sessions at a time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    threads: u64,
+    /// How the scripted model is reached
+    #[arg(long, value_name = "WIRE", value_enum, default_value_t)]
+    wire: Wire,
+    /// Play only this session of the seed: the number that a fault named
+    #[arg(long, value_name = "NUMBER")]
+    session: Option<u64>,
+}
+
+/// How the scripted model is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Wire {
+    /// In the process of the run.
+    Script,
+    /// Over HTTP, from a process of its own.
+    Http,
+    /// Some sessions so, some so.
+    #[default]
+    Both,
+}
+
+/// What all sessions share.
+struct Harness {
+    binary: PathBuf,
+    folder: PathBuf,
+    seed: u64,
+    wire: Wire,
+    kills_wanted: u64,
+    kills: AtomicU64,
+    next_session: AtomicU64,
+    last_session: u64,
+    tally: Mutex<Tally>,
+}
+
+/// The columns of the summary.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    sessions: u64,
+    faulty: u64,
+    facts_lost: u64,
+    effects_doubled: u64,
+    unknowns_unsaid: u64,
+    unknowns_said: u64,
+    orphans: u64,
+    unfinished: u64,
+    broken_journals: u64,
+}
+
+/// What went wrong in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// A fact that was printed, or an effect that was reported, is not there.
+    FactLost,
+    /// An effect is there twice.
+    EffectDoubled,
+    /// A call may have happened, and the journal says nothing about it.
+    UnknownUnsaid,
+    /// A process outlived its engine by two seconds.
+    Orphan,
+    /// The session could not be brought to its end.
+    Unfinished,
+    /// The journal does not replay, or its hash chain does not verify.
+    BrokenJournal,
+}
+
+/// A fault with its evidence.
+#[derive(Debug, Clone)]
+struct Finding {
+    fault: Fault,
+    what: String,
+}
+
+impl Finding {
+    fn new(fault: Fault, what: impl Into<String>) -> Finding {
+        Finding { fault, what: what.into() }
+    }
+}
+
+impl Harness {
+    /// One of the kills that are wanted, or none when there were enough.
+    fn take_kill(&self) -> bool {
+        self.kills
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kills| {
+                (kills < self.kills_wanted).then_some(kills + 1)
+            })
+            .is_ok()
+    }
+
+    /// A kill that was taken did not come to pass: the process ended before.
+    fn give_kill_back(&self) {
+        self.kills.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The number of the next session, while there is something left to do.
+    fn next(&self) -> Option<u64> {
+        let enough = self.kills.load(Ordering::Relaxed) >= self.kills_wanted;
+        if enough || self.tally().faulty >= FAULTY_SESSIONS_MAX {
+            return None;
+        }
+        let number = self.next_session.fetch_add(1, Ordering::Relaxed);
+        (number <= self.last_session).then_some(number)
+    }
+
+    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn over_http(&self, random: &mut Random) -> bool {
+        let chosen = random.below(3) == 0;
+        match self.wire {
+            Wire::Script => false,
+            Wire::Http => true,
+            Wire::Both => chosen,
+        }
+    }
+
+    fn play_all(&self) -> anyhow::Result<()> {
+        while let Some(number) = self.next() {
+            let played = session::play(self, number)?;
+            let mut tally = self.tally();
+            tally.add(&played.findings, played.unknowns_said);
+            drop(tally);
+            if !played.findings.is_empty() {
+                self.report(number, &played)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&self, number: u64, played: &session::Played) -> anyhow::Result<()> {
+        let mut err = std::io::stderr().lock();
+        writeln!(err, "session {number} of seed {}: {}", self.seed, played.folder.display())?;
+        for finding in &played.findings {
+            writeln!(err, "  {:?}: {}", finding.fault, finding.what)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    fn add(&mut self, findings: &[Finding], unknowns_said: u64) {
+        self.sessions += 1;
+        self.unknowns_said += unknowns_said;
+        self.faulty += u64::from(!findings.is_empty());
+        for finding in findings {
+            let column = match finding.fault {
+                Fault::FactLost => &mut self.facts_lost,
+                Fault::EffectDoubled => &mut self.effects_doubled,
+                Fault::UnknownUnsaid => &mut self.unknowns_unsaid,
+                Fault::Orphan => &mut self.orphans,
+                Fault::Unfinished => &mut self.unfinished,
+                Fault::BrokenJournal => &mut self.broken_journals,
+            };
+            *column += 1;
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "sessions={} facts_lost={} effects_doubled={} unknowns_unsaid={} unknowns_said={} \
+             orphans={} unfinished={} broken_journals={}",
+            self.sessions,
+            self.facts_lost,
+            self.effects_doubled,
+            self.unknowns_unsaid,
+            self.unknowns_said,
+            self.orphans,
+            self.unfinished,
+            self.broken_journals
+        )
+    }
+}
+
+/// Runs the harness.
+///
+/// # Errors
+/// The binary cannot be built or started, or folders cannot be made. A fault of the binary is no
+/// error but exit status 1.
+pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let binary = match args.binary {
+        Some(path) => std::path::absolute(path)?,
+        None => build(root)?,
+    };
+    ensure!(binary.is_file(), "{} is no program; build weir first", binary.display());
+    let seed = args.seed.unwrap_or_else(Random::seed_from_clock);
+    let place = args.folder.unwrap_or_else(quick_folder);
+    let folder = tempfile::Builder::new()
+        .prefix(&format!("kill-{seed}-"))
+        .tempdir_in(&place)
+        .with_context(|| format!("making a folder in {}", place.display()))?;
+    let first = args.session.unwrap_or(0);
+    let harness = Harness {
+        binary,
+        folder: folder.path().to_path_buf(),
+        seed,
+        wire: args.wire,
+        kills_wanted: args.kills,
+        kills: AtomicU64::new(0),
+        next_session: AtomicU64::new(first),
+        last_session: args.session.unwrap_or(u64::MAX),
+        tally: Mutex::default(),
+    };
+    let results: Vec<anyhow::Result<()>> = thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..args.threads.max(1)).map(|_| scope.spawn(|| harness.play_all())).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|end| end.unwrap_or_else(|_| Err(anyhow::anyhow!("a worker panicked")))).collect()
+    });
+    let tally = harness.tally().clone();
+    if tally.faulty > 0 || results.iter().any(Result::is_err) {
+        let kept = folder.keep();
+        writeln!(std::io::stderr(), "kept: {}", kept.display())?;
+    }
+    results.into_iter().collect::<anyhow::Result<()>>()?;
+    let kills = harness.kills.load(Ordering::Relaxed);
+    let seconds = began.elapsed().as_secs_f64();
+    writeln!(std::io::stderr(), "{:.1} kills a second", kills as f64 / seconds.max(0.001))?;
+    writeln!(std::io::stdout(), "kills={kills} {tally} seed={seed}")?;
+    Ok(ExitCode::from(u8::from(tally.faulty > 0)))
+}
+
+/// A SIGKILL leaves the page cache alone, so a disk proves no more than memory does here.
+fn quick_folder() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let usable = tempfile::tempdir_in(memory).is_ok();
+    if usable { memory.to_path_buf() } else { std::env::temp_dir() }
+}
+
+fn build(root: &Path) -> anyhow::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let status = Command::new(cargo)
+        .args(["build", "--quiet", "-p", "weir"])
+        .current_dir(root)
+        .status()
+        .context("starting cargo to build weir")?;
+    ensure!(status.success(), "weir does not build");
+    Ok(crate::target_folder(root)?.join("debug/weir"))
+}

@@ -1,0 +1,142 @@
+//! The folders of one session, and the commands that work on them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+use super::work::Work;
+
+/// A session's place. Everything in `inner` is named by the engine and all that it starts.
+pub(super) struct House {
+    binary: PathBuf,
+    pub(super) folder: PathBuf,
+    /// Names the processes that belong to the session.
+    pub(super) inner: PathBuf,
+    pub(super) workspace: PathBuf,
+    pub(super) witness: PathBuf,
+    state: PathBuf,
+    script: PathBuf,
+    server: Option<Server>,
+    pub(super) full: bool,
+}
+
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where commands write, in the session's folder.
+pub(super) fn witness(folder: &Path) -> PathBuf {
+    folder.join("witness/log")
+}
+
+impl House {
+    pub(super) fn build(
+        binary: &Path,
+        folder: PathBuf,
+        work: &Work,
+        full: bool,
+    ) -> anyhow::Result<House> {
+        let inner = folder.join("in");
+        let house = House {
+            binary: binary.to_path_buf(),
+            workspace: inner.join("workspace"),
+            state: inner.join("state"),
+            witness: witness(&folder),
+            script: folder.join("model.script"),
+            server: None,
+            inner,
+            folder,
+            full,
+        };
+        for folder in [&house.workspace, &house.inner.join("home"), &house.folder.join("witness")]
+        {
+            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        }
+        for (path, text) in &work.files {
+            let path = house.workspace.join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        }
+        fs::write(&house.script, &work.script)?;
+        fs::write(&house.witness, "")?;
+        Ok(house)
+    }
+
+    /// Serves the script over HTTP from a process of its own.
+    pub(super) fn serve(&mut self) -> anyhow::Result<()> {
+        let mut child = Command::new(&self.binary)
+            .args(["script", "serve"])
+            .arg(&self.script)
+            .args(["--bind", "127.0.0.1:0"])
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("HOME", &self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(self.folder.join("server.log"))?)
+            .spawn()
+            .context("starting weir script serve")?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let found = line.split_whitespace().find(|word| word.starts_with("http://"));
+        let address = found.map(ToOwned::to_owned);
+        let Some(address) = address else {
+            // The server is told to end by being dropped here too.
+            drop(Server { child, address: String::new() });
+            bail!("weir script serve did not print its address but {line:?}");
+        };
+        self.server = Some(Server { child, address });
+        Ok(())
+    }
+
+    /// `weir` with these words, on this session's folders.
+    pub(super) fn weir(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(words)
+            .arg("--state-dir")
+            .arg(&self.state)
+            .arg("-C")
+            .arg(&self.workspace)
+            .current_dir(&self.workspace)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.inner.join("home"))
+            .env("RUST_BACKTRACE", "1")
+            .stdin(Stdio::null());
+        if let Some(server) = &self.server {
+            command.env("ANTHROPIC_BASE_URL", &server.address).env("ANTHROPIC_API_KEY", "no-key");
+        }
+        command
+    }
+
+    /// `weir run` with these words.
+    pub(super) fn run(&self, words: &[&str]) -> Command {
+        let mut command = self.weir(&["run", "--output", "jsonl", "--max-iterations", "500"]);
+        command.args(["--permission", if self.full { "full" } else { "auto-edit" }]);
+        command.arg("-m");
+        if self.server.is_some() {
+            command.arg("anthropic/claude-sonnet-4-5");
+        } else {
+            command.arg(format!("script:{}", self.script.display()));
+        }
+        command.args(words);
+        command
+    }
+}

@@ -1,0 +1,74 @@
+//! What the journal holds, read the way a person would: with the commands of the binary.
+
+use std::process::{Command, Output};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::house::House;
+use super::{Fault, Finding};
+
+/// The one session of the store, when there is one.
+///
+/// # Errors
+/// The command could not be started.
+pub(super) fn session(house: &House) -> anyhow::Result<Result<Option<String>, Finding>> {
+    let output = output(house.weir(&["sessions", "list", "--json"]))?;
+    if !output.status.success() {
+        return Ok(Err(broken("weir sessions list", &output)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let list: Value = serde_json::from_str(&text).unwrap_or_default();
+    let list = list.as_array().or_else(|| list["sessions"].as_array()).cloned();
+    let first = list.unwrap_or_default().into_iter().next();
+    let id = first.and_then(|entry| {
+        ["id", "session"].iter().find_map(|key| entry[*key].as_str().map(ToOwned::to_owned))
+    });
+    Ok(Ok(id))
+}
+
+/// All facts of a session.
+///
+/// # Errors
+/// The command could not be started.
+pub(super) fn facts(house: &House, id: &str) -> anyhow::Result<Result<Vec<Value>, Finding>> {
+    let output = output(house.weir(&["sessions", "export", id]))?;
+    if !output.status.success() {
+        return Ok(Err(broken("weir sessions export", &output)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let facts: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+    Ok(facts.map_err(|error| {
+        Finding::new(Fault::BrokenJournal, format!("the export is not JSON lines: {error}"))
+    }))
+}
+
+/// What `weir replay` and `weir audit verify` have against it.
+///
+/// # Errors
+/// A command could not be started.
+pub(super) fn verify(house: &House, id: &str) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for words in [&["replay", id][..], &["audit", "verify"]] {
+        let output = output(house.weir(words))?;
+        if !output.status.success() {
+            findings.push(broken(&format!("weir {}", words.join(" ")), &output));
+        }
+    }
+    Ok(findings)
+}
+
+fn output(mut command: Command) -> anyhow::Result<Output> {
+    command.output().context("starting weir")
+}
+
+fn broken(what: &str, output: &Output) -> Finding {
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = String::from_utf8_lossy(&said);
+    let tail: Vec<&str> = said.lines().rev().take(6).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    Finding::new(
+        Fault::BrokenJournal,
+        format!("{what} ended with {}: {}", output.status, tail.join(" | ")),
+    )
+}

@@ -1,0 +1,188 @@
+//! One process of `weir run`: started, listened to, and killed at its moment or left to end.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::moment::Moment;
+
+/// A process that does not end by itself in this time hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the witness is looked at, when a kill waits for it.
+const GLANCE: Duration = Duration::from_micros(200);
+
+/// How a process ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// By itself.
+    Itself(ExitStatus),
+    /// We killed it at its moment.
+    Killed(Instant),
+    /// It did not end, and we killed it for that.
+    Hung,
+}
+
+/// What a process did.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) end: End,
+    /// Whole lines of standard output: what it acknowledged.
+    pub(super) printed: Vec<Value>,
+    /// Whole lines that were no JSON.
+    pub(super) garbage: Vec<String>,
+    pub(super) took: Duration,
+}
+
+impl Ran {
+    /// Whether it printed a fact of this kind.
+    pub(super) fn printed_kind(&self, kind: &str) -> bool {
+        self.printed.iter().any(|fact| fact["kind"] == kind)
+    }
+}
+
+/// Runs `command` until it ends or its moment has come. Its standard error goes to `errors`,
+/// whatever it prints is also written to `log`.
+pub(super) fn run(
+    mut command: Command,
+    moment: Moment,
+    witness: &Path,
+    logs: (&Path, &Path),
+) -> anyhow::Result<Ran> {
+    let (log, errors) = logs;
+    let written_before = size(witness);
+    let began = Instant::now();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(File::create(errors)?)
+        .spawn()
+        .context("starting weir run")?;
+    let stdout = child.stdout.take().context("its output is piped")?;
+    let lines = listen(stdout);
+    let mut watch = Watch { moment, seen: 0, written: written_before, due: None, began };
+    if let Moment::After(time) = moment {
+        watch.due = Some(began + time);
+    }
+    let mut text: Vec<Vec<u8>> = Vec::new();
+    let ended = loop {
+        if watch.due.is_some_and(|due| Instant::now() >= due) {
+            break None;
+        }
+        if began.elapsed() > PATIENCE {
+            break Some(true);
+        }
+        match lines.recv_timeout(watch.wait()) {
+            Ok(line) => {
+                watch.line(&line);
+                text.push(line);
+            }
+            Err(RecvTimeoutError::Timeout) => watch.glance(witness),
+            // Its output is closed: it is ending.
+            Err(RecvTimeoutError::Disconnected) => break Some(false),
+        }
+    };
+    let end = match ended {
+        Some(false) => End::Itself(child.wait()?),
+        Some(true) => {
+            child.kill()?;
+            child.wait()?;
+            End::Hung
+        }
+        None => {
+            child.kill()?;
+            let killed = Instant::now();
+            // An exit that was quicker than the kill is an exit.
+            let status = child.wait()?;
+            if status.code().is_some() { End::Itself(status) } else { End::Killed(killed) }
+        }
+    };
+    let took = began.elapsed();
+    while let Ok(line) = lines.recv_timeout(PATIENCE) {
+        text.push(line);
+    }
+    fs::write(log, text.concat())?;
+    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took };
+    for line in text {
+        match serde_json::from_slice(&line) {
+            Ok(value) => ran.printed.push(value),
+            Err(_) => ran.garbage.push(String::from_utf8_lossy(&line).into_owned()),
+        }
+    }
+    Ok(ran)
+}
+
+/// Sends whole lines; what a kill cut off in the middle was not said.
+fn listen(stdout: ChildStdout) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(stdout);
+        loop {
+            let mut line = Vec::new();
+            let read = reader.read_until(b'\n', &mut line);
+            if !read.is_ok_and(|bytes| bytes > 0) || line.last() != Some(&b'\n') {
+                return;
+            }
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Waits for the moment.
+struct Watch {
+    moment: Moment,
+    seen: u64,
+    written: u64,
+    due: Option<Instant>,
+    began: Instant,
+}
+
+impl Watch {
+    fn wait(&self) -> Duration {
+        let glance = matches!(self.moment, Moment::Witness { .. }) && self.due.is_none();
+        let rest = match self.due {
+            Some(due) => due.saturating_duration_since(Instant::now()),
+            None => PATIENCE.saturating_sub(self.began.elapsed()),
+        };
+        if glance { rest.min(GLANCE) } else { rest }
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let Moment::Fact { kind, nth, then } = self.moment else { return };
+        if self.due.is_some() {
+            return;
+        }
+        let fact: Value = serde_json::from_slice(line).unwrap_or_default();
+        if fact["kind"] == kind {
+            self.seen += 1;
+        }
+        if self.seen >= nth {
+            self.due = Some(Instant::now() + then);
+        }
+    }
+
+    fn glance(&mut self, witness: &Path) {
+        let Moment::Witness { nth, then } = self.moment else { return };
+        let written = size(witness);
+        if self.due.is_some() || written == self.written {
+            return;
+        }
+        self.written = written;
+        self.seen += 1;
+        if self.seen >= nth {
+            self.due = Some(Instant::now() + then);
+        }
+    }
+}
+
+fn size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}

@@ -1,0 +1,266 @@
+//! One session from its first process to its last: begun, killed, taken up again, checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::house::{self, House};
+use super::moment::{self, Moment};
+use super::orphans::{self, Left};
+use super::process::{self, End, Ran};
+use super::random::Random;
+use super::work::{self, Work};
+use super::{Fault, Finding, Harness, check, journal};
+
+/// Most kills of one session.
+const KILLS_MAX: u64 = 16;
+/// Most processes of one session: kills, and a few that end by themselves.
+const PROCESSES_MAX: usize = 40;
+/// What a turn is taken to need before any was measured.
+const TURN_GUESS: Duration = Duration::from_millis(30);
+const PROMPT: &str = "Do the work.";
+
+/// What became of a session.
+pub(super) struct Played {
+    pub(super) folder: PathBuf,
+    pub(super) findings: Vec<Finding>,
+    pub(super) unknowns_said: u64,
+}
+
+/// What the next process is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Next {
+    /// Begin a session.
+    Begin,
+    /// Say the prompt in one that was opened and not yet told anything.
+    Say(String),
+    /// Go on where it stopped.
+    GoOn(String),
+    /// It is at rest.
+    Over(String),
+    /// It cannot go on; why, stands in the findings.
+    Stuck,
+}
+
+/// Plays the session of this number and checks what it left.
+///
+/// # Errors
+/// Folders or processes could not be made. What the binary did wrong stands in the findings.
+pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
+    let mut random = Random::of(harness.seed, number);
+    let folder = harness.folder.join(number.to_string());
+    fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let work = work::choose(&mut random, number, &house::witness(&folder));
+    // In the other mode commands need an approver, and there is none.
+    let full = random.below(6) != 0;
+    let over_http = harness.over_http(&mut random);
+    let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
+    if over_http {
+        house.serve()?;
+    }
+    let kills_left = random.between(1, KILLS_MAX);
+    let mut player = Player {
+        harness,
+        house: &house,
+        work: &work,
+        random,
+        kills_left,
+        acknowledged: Vec::new(),
+        left: Vec::new(),
+        findings: Vec::new(),
+        turn: TURN_GUESS,
+    };
+    let id = player.to_the_end()?;
+    let unknowns_said = player.check(id.as_deref())?;
+    let findings = player.findings;
+    if findings.is_empty() {
+        drop(house);
+        fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+    }
+    Ok(Played { folder, findings, unknowns_said })
+}
+
+struct Player<'a> {
+    harness: &'a Harness,
+    house: &'a House,
+    work: &'a Work,
+    random: Random,
+    kills_left: u64,
+    /// Every fact that any process printed.
+    acknowledged: Vec<Value>,
+    left: Vec<Left>,
+    findings: Vec<Finding>,
+    /// How long a turn takes, as last measured.
+    turn: Duration,
+}
+
+impl Player<'_> {
+    /// Runs processes until the session rests; its id, when there is one.
+    fn to_the_end(&mut self) -> anyhow::Result<Option<String>> {
+        let mut next = Next::Begin;
+        for process in 1..=PROCESSES_MAX {
+            let words: Vec<&str> = match &next {
+                Next::Begin => vec![PROMPT],
+                Next::Say(id) => vec!["--resume", id, PROMPT],
+                Next::GoOn(id) => vec!["--resume", id],
+                Next::Over(id) => return Ok(Some(id.clone())),
+                Next::Stuck => return Ok(None),
+            };
+            let moment = self.moment(process);
+            let command = self.house.run(&words);
+            let log = self.log(process, "out");
+            let errors = self.log(process, "err");
+            let logs = (log.as_path(), errors.as_path());
+            let ran = process::run(command, moment, &self.house.witness, logs)?;
+            next = self.after(&ran, moment, &errors)?;
+            self.note(process, moment, &ran, &next)?;
+        }
+        self.fault(Fault::Unfinished, format!("it does not rest after {PROCESSES_MAX} processes"));
+        Ok(None)
+    }
+
+    fn moment(&mut self, process: usize) -> Moment {
+        let enough = self.kills_left == 0 || process + 4 > PROCESSES_MAX;
+        if enough || !self.harness.take_kill() {
+            return Moment::Never;
+        }
+        self.kills_left -= 1;
+        let turns = self.acknowledged.iter().filter(|fact| fact["kind"] == "turn.started").count();
+        let left = self.work.turns.saturating_sub(turns as u64).max(1);
+        let left = u32::try_from(left).unwrap_or(1);
+        moment::choose(&mut self.random, self.turn * left + TURN_GUESS)
+    }
+
+    fn log(&self, process: usize, what: &str) -> PathBuf {
+        self.house.folder.join(format!("{what}-{process}.log"))
+    }
+
+    /// One line in the session's own log: what was asked, when it was killed, what comes next.
+    fn note(&self, process: usize, moment: Moment, ran: &Ran, next: &Next) -> anyhow::Result<()> {
+        use std::io::Write as _;
+        let path = self.house.folder.join("harness.log");
+        let mut file = fs::File::options().append(true).create(true).open(path)?;
+        writeln!(
+            file,
+            "{process}: {moment:?}; {:?} after {:?}, {} facts; next {next:?}",
+            ran.end,
+            ran.took,
+            ran.printed.len()
+        )?;
+        Ok(())
+    }
+
+    fn fault(&mut self, fault: Fault, what: String) {
+        self.findings.push(Finding::new(fault, what));
+    }
+
+    /// Takes in what a process said and left behind, and finds out what is next.
+    fn after(&mut self, ran: &Ran, moment: Moment, errors: &Path) -> anyhow::Result<Next> {
+        if let End::Killed(killed) = ran.end {
+            self.left.push(Left::look(&self.house.inner, killed));
+        } else if moment != Moment::Never {
+            self.harness.give_kill_back();
+        }
+        for line in &ran.garbage {
+            self.fault(Fault::FactLost, format!("a line of output is not JSON: {line}"));
+        }
+        let turns = ran.printed.iter().filter(|fact| fact["kind"] == "turn.started").count();
+        if let Some(turns) = u32::try_from(turns).ok().filter(|turns| *turns > 0) {
+            self.turn = ran.took / turns;
+        }
+        self.acknowledged.extend(ran.printed.iter().filter(|fact| fact["seq"].is_u64()).cloned());
+        let overdue: Vec<String> = self.left.iter_mut().flat_map(Left::overdue).collect();
+        for process in overdue {
+            self.fault(Fault::Orphan, process);
+        }
+        let id = self.acknowledged.iter().find_map(|fact| fact["session"].as_str());
+        let id = id.map(ToOwned::to_owned);
+        if matches!(ran.end, End::Hung) {
+            self.fault(Fault::Unfinished, "a process did not end and was stopped".into());
+            return Ok(Next::Stuck);
+        }
+        if let Some(id) = &id {
+            if ran.printed_kind("run.finished") {
+                return Ok(Next::Over(id.clone()));
+            }
+            let told = self.acknowledged.iter().any(|fact| fact["kind"] == "input.accepted");
+            if told && matches!(ran.end, End::Killed(_)) {
+                return Ok(Next::GoOn(id.clone()));
+            }
+        }
+        self.look_up(id, &ran.end, errors)
+    }
+
+    /// What the output does not tell, the journal does.
+    fn look_up(&mut self, id: Option<String>, end: &End, errors: &Path) -> anyhow::Result<Next> {
+        let id = match id {
+            Some(id) => Some(id),
+            None => match journal::session(self.house)? {
+                Ok(id) => id,
+                Err(finding) => {
+                    self.findings.push(finding);
+                    return Ok(Next::Stuck);
+                }
+            },
+        };
+        let facts = match &id {
+            None => Vec::new(),
+            Some(id) => match journal::facts(self.house, id)? {
+                Ok(facts) => facts,
+                Err(finding) => {
+                    self.findings.push(finding);
+                    return Ok(Next::Stuck);
+                }
+            },
+        };
+        let has = |kind: &str| facts.iter().any(|fact| fact["kind"] == kind);
+        if let (Some(id), true) = (&id, has("run.finished")) {
+            return Ok(Next::Over(id.clone()));
+        }
+        if let End::Itself(status) = end {
+            let said = fs::read_to_string(errors).unwrap_or_default();
+            let tail: Vec<&str> = said.lines().rev().take(4).collect();
+            let what = format!("weir run ended with {status} before the run: {}", tail.join(" | "));
+            self.fault(Fault::Unfinished, what);
+            return Ok(Next::Stuck);
+        }
+        Ok(match id {
+            None => Next::Begin,
+            Some(id) if has("input.accepted") => Next::GoOn(id),
+            Some(id) => Next::Say(id),
+        })
+    }
+
+    /// Holds everything against what is there; how many unknowns were said.
+    fn check(&mut self, id: Option<&str>) -> anyhow::Result<u64> {
+        // Whatever lives now was started by a process that is gone.
+        self.left.push(Left::look(&self.house.inner, Instant::now()));
+        for mut left in std::mem::take(&mut self.left) {
+            for process in left.settle() {
+                self.fault(Fault::Orphan, process);
+            }
+        }
+        for process in orphans::of(&self.house.inner) {
+            self.fault(Fault::Orphan, format!("at the end: {process:?}"));
+        }
+        let Some(id) = id else { return Ok(0) };
+        let facts = match journal::facts(self.house, id)? {
+            Ok(facts) => facts,
+            Err(finding) => {
+                self.findings.push(finding);
+                return Ok(0);
+            }
+        };
+        self.findings.extend(check::facts(&facts, &self.acknowledged));
+        self.findings.extend(check::effects(self.house, self.work, &facts)?);
+        self.findings.extend(journal::verify(self.house, id)?);
+        if !self.findings.is_empty() {
+            let lines: Vec<String> = facts.iter().map(ToString::to_string).collect();
+            fs::write(self.house.folder.join("journal.jsonl"), lines.join("\n"))?;
+        }
+        Ok(facts.iter().filter(|fact| fact["kind"] == "call.unknown").count() as u64)
+    }
+}

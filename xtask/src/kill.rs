@@ -32,6 +32,8 @@ use random::Random;
 
 /// After so many sessions with faults no more are begun: the first ones say what is wrong.
 const FAULTY_SESSIONS_MAX: u64 = 20;
+/// Findings of one session that are printed.
+const FINDINGS_SHOWN: usize = 8;
 
 /// Kill the real binary at random and at chosen moments, and check what it left
 #[derive(Debug, Args)]
@@ -182,8 +184,12 @@ impl Harness {
     fn report(&self, number: u64, played: &session::Played) -> anyhow::Result<()> {
         let mut err = std::io::stderr().lock();
         writeln!(err, "session {number} of seed {}: {}", self.seed, played.folder.display())?;
-        for finding in &played.findings {
+        for finding in played.findings.iter().take(FINDINGS_SHOWN) {
             writeln!(err, "  {:?}: {}", finding.fault, finding.what)?;
+        }
+        let more = played.findings.len().saturating_sub(FINDINGS_SHOWN);
+        if more > 0 {
+            writeln!(err, "  and {more} more")?;
         }
         Ok(())
     }

@@ -55,6 +55,8 @@ pub struct Played {
     pub commands: Vec<(weir_core::ids::CallId, String)>,
     /// Crossings of ports in the first life.
     pub crossings: usize,
+    /// The folder above the workspace: its name is chance.
+    pub folder: String,
 }
 
 /// What outlives a crash.
@@ -293,6 +295,7 @@ impl World {
             files,
             commands: self.processes.started(),
             crossings,
+            folder: self.folder.path().display().to_string(),
         })
     }
 }

@@ -6,18 +6,21 @@ use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
 use weir_engine::hub::Fact;
 
+use crate::play::Played;
+
 /// Characters of a text that are shown.
 const TEXT_MAX: usize = 72;
 
 /// The whole journal. Calls that ran beside each other are told one after the other, since the
 /// order in which they came back is chance.
-pub fn journal(facts: &[Fact]) -> String {
-    let mut ordered: Vec<&Fact> = facts.iter().collect();
+pub fn journal(played: &Played) -> String {
+    let mut ordered: Vec<&Fact> = played.facts.iter().collect();
     for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some())
     {
         beside.sort_by_key(|fact| call(&fact.event));
     }
-    ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
+    let text: String = ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect();
+    text.replace(&played.folder, "…")
 }
 
 /// The call that a fact between proposal and result is about.

@@ -93,7 +93,11 @@ impl FakeProcesses {
     }
 
     fn outcome(&self, command: &str, end: Option<CommandEnd>) -> CommandOutcome {
-        let unknown = FakeCommand { code: Some(127), output: format!("{command}: not found"), vanishes: false };
+        let unknown = FakeCommand {
+            code: Some(127),
+            output: format!("{command}: not found"),
+            vanishes: false,
+        };
         let fake = self.commands.get(command).cloned().unwrap_or(unknown);
         let end = end.unwrap_or(CommandEnd::Exited { code: fake.code.unwrap_or(0) });
         let bytes = fake.output.len() as u64;

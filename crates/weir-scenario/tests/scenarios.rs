@@ -124,7 +124,7 @@ fn each_scenario_is_as_written_and_keeps_the_laws() {
         once_each(&played)?;
         let requests = played.wire.lines();
         lines.lock().expect("no panic holds it").extend(requests.iter().map(ToString::to_string));
-        let journal = render::journal(&played.facts);
+        let journal = render::journal(&played);
         let files = files_text(&played);
         if update {
             let text = parse::with_block(text, "journal", &journal);
@@ -155,7 +155,7 @@ fn d1_each_scenario_is_the_same_on_the_disk() {
         let played = play(scenario, Depth::Disk, 0)?;
         laws::check(&played.facts, &played.requests)?;
         let expected = scenario.journal.as_deref().context("no journal block")?;
-        compare("the journal", expected, &render::journal(&played.facts))
+        compare("the journal", expected, &render::journal(&played))
     });
 }
 
@@ -179,15 +179,14 @@ fn d7_sweep_crashes_every_scenario() {
             let played =
                 play(scenario, Depth::Memory, at).with_context(|| format!("crash at {at}"))?;
             laws::check(&played.facts, &played.requests)
-                .with_context(|| format!("crash at {at}:\n{}", render::journal(&played.facts)))?;
+                .with_context(|| format!("crash at {at}:\n{}", render::journal(&played)))?;
             once_each(&played).with_context(|| format!("crash at {at}"))?;
             let requests = played.wire.lines().into_iter().map(|line| line.to_string());
             let requests = requests.filter(|line| !usual.contains(line));
             resumed.lock().expect("no panic holds it").extend(requests);
             if !text.contains("<!-- files vary after a crash -->") {
-                compare("the files", &files_text(&whole), &files_text(&played)).with_context(
-                    || format!("crash at {at}:\n{}", render::journal(&played.facts)),
-                )?;
+                compare("the files", &files_text(&whole), &files_text(&played))
+                    .with_context(|| format!("crash at {at}:\n{}", render::journal(&played)))?;
             }
         }
         Ok(())

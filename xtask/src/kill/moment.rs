@@ -11,10 +11,21 @@ pub(super) enum Moment {
     Never,
     /// So long after its start.
     After(Duration),
-    /// After the n-th fact of this kind was printed.
-    Fact { kind: &'static str, nth: u64, then: Duration },
-    /// After a command wrote to the witness for the n-th time.
-    Witness { nth: u64, then: Duration },
+    /// After the n-th fact of this kind was printed, and at `latest` so long after the start.
+    Fact { kind: &'static str, nth: u64, then: Duration, latest: Duration },
+    /// After a command wrote to the witness for the n-th time, or at `latest`.
+    Witness { nth: u64, then: Duration, latest: Duration },
+}
+
+impl Moment {
+    /// How long after its start a process is killed, whatever else happens.
+    pub(super) fn latest(self) -> Option<Duration> {
+        match self {
+            Moment::Never => None,
+            Moment::After(time) => Some(time),
+            Moment::Fact { latest, .. } | Moment::Witness { latest, .. } => Some(latest),
+        }
+    }
 }
 
 /// Kinds of facts that a kill is put behind; those around effects stand more often.
@@ -49,19 +60,21 @@ pub(super) fn choose(random: &mut Random, whole: Duration) -> Moment {
         let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX / 2);
         Duration::from_micros(random.below(most + 1))
     };
+    // Mostly the first half: a process that ends before its kill proves nothing.
+    let latest = micros(random, whole / 4) + whole / 2;
     match random.below(20) {
         0 => Moment::After(micros(random, Duration::from_millis(20))),
-        1..=8 => Moment::After(micros(random, whole)),
-        9..=12 => {
+        1..=8 => Moment::After(micros(random, whole / 2)),
+        9..=11 => {
             let then = micros(random, Duration::from_millis(20));
-            Moment::Witness { nth: random.between(1, 3), then }
+            Moment::Witness { nth: random.between(1, 3), then, latest }
         }
         _ => {
             let kind = random.one_of(KINDS);
-            let nth = random.between(1, 3);
+            let nth = random.between(1, 2);
             let most = random.one_of(&[0, 300, 3_000, 20_000]);
             let then = micros(random, Duration::from_micros(most));
-            Moment::Fact { kind, nth, then }
+            Moment::Fact { kind, nth, then, latest }
         }
     }
 }

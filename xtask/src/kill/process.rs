@@ -65,10 +65,8 @@ pub(super) fn run(
         .context("starting weir run")?;
     let stdout = child.stdout.take().context("its output is piped")?;
     let lines = listen(stdout);
-    let mut watch = Watch { moment, seen: 0, written: written_before, due: None, began };
-    if let Moment::After(time) = moment {
-        watch.due = Some(began + time);
-    }
+    let due = moment.latest().map(|latest| began + latest);
+    let mut watch = Watch { moment, seen: 0, written: written_before, due, began };
     let mut text: Vec<Vec<u8>> = Vec::new();
     let ended = loop {
         if watch.due.is_some_and(|due| Instant::now() >= due) {
@@ -147,38 +145,36 @@ struct Watch {
 
 impl Watch {
     fn wait(&self) -> Duration {
-        let glance = matches!(self.moment, Moment::Witness { .. }) && self.due.is_none();
         let rest = match self.due {
             Some(due) => due.saturating_duration_since(Instant::now()),
             None => PATIENCE.saturating_sub(self.began.elapsed()),
         };
-        if glance { rest.min(GLANCE) } else { rest }
+        let glances = matches!(self.moment, Moment::Witness { .. });
+        if glances { rest.min(GLANCE) } else { rest }
     }
 
     fn line(&mut self, line: &[u8]) {
-        let Moment::Fact { kind, nth, then } = self.moment else { return };
-        if self.due.is_some() {
-            return;
-        }
+        let Moment::Fact { kind, nth, then, .. } = self.moment else { return };
         let fact: Value = serde_json::from_slice(line).unwrap_or_default();
         if fact["kind"] == kind {
-            self.seen += 1;
-        }
-        if self.seen >= nth {
-            self.due = Some(Instant::now() + then);
+            self.count(nth, then);
         }
     }
 
     fn glance(&mut self, witness: &Path) {
-        let Moment::Witness { nth, then } = self.moment else { return };
+        let Moment::Witness { nth, then, .. } = self.moment else { return };
         let written = size(witness);
-        if self.due.is_some() || written == self.written {
-            return;
+        if written != self.written {
+            self.written = written;
+            self.count(nth, then);
         }
-        self.written = written;
+    }
+
+    fn count(&mut self, nth: u64, then: Duration) {
         self.seen += 1;
-        if self.seen >= nth {
-            self.due = Some(Instant::now() + then);
+        if self.seen == nth {
+            let due = Instant::now() + then;
+            self.due = self.due.map(|latest| latest.min(due));
         }
     }
 }

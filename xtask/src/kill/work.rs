@@ -75,7 +75,7 @@ struct Draft<'a> {
 
 /// Chooses the work of a session. Commands write to `witness`.
 pub(super) fn choose(random: &mut Random, session: u64, witness: &Path) -> Work {
-    let steps = random.between(4, 10);
+    let steps = random.between(5, 14);
     let mut draft = Draft {
         work: Work::default(),
         random,

@@ -6,6 +6,10 @@ use crate::event::Event;
 use crate::ids::{Seq, SessionId, Timestamp};
 use crate::record::{GENESIS, Record, VERSION};
 
+/// Kind of the lines by which an exported session carries its bytes: `blob`, `bytes` (how many) and
+/// `data` (base64). They have no place in the journal.
+pub const BLOB_EXPORTED: &str = "blob.exported";
+
 /// The envelope and the fields of the kind in one object.
 pub fn fact(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> Value {
     let mut out = envelope(session, Some(seq), ts, event.kind());
@@ -90,6 +94,16 @@ pub fn schema() -> Value {
             "required": [subject, "text"],
         }));
     }
+    one_of.push(json!({
+        "properties": {
+            "kind": { "const": BLOB_EXPORTED },
+            "blob": { "type": "string" },
+            "bytes": { "type": "integer", "minimum": 0 },
+            "data": { "type": "string", "contentEncoding": "base64" },
+            "seq": false,
+        },
+        "required": ["blob", "bytes", "data"],
+    }));
     let definitions = generator.take_definitions(true);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,9 +1,47 @@
-//! `weir script`.
+//! `weir script`: the scripted model over HTTP (V6).
 
 use std::process::ExitCode;
 
-use crate::options::ScriptCommand;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use weir_providers::script::Script;
+use weir_providers::script::serve::{ServeOptions, serve};
 
-pub(crate) async fn script(_command: ScriptCommand) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("weir script is being written")
+use crate::failure::usage;
+use crate::options::{ScriptCommand, ScriptServeArgs};
+use crate::terminal::out;
+
+/// Does what was asked.
+pub(crate) async fn script(command: ScriptCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        ScriptCommand::Serve(args) => served(args).await,
+    }
+}
+
+/// Serves until a signal says to end.
+async fn served(args: ScriptServeArgs) -> anyhow::Result<ExitCode> {
+    let script = Script::read(&args.file).map_err(|error| usage(error.to_string()))?;
+    let bound = TcpListener::bind(args.bind).await;
+    let listener = bound.map_err(|error| {
+        usage(format!("--bind {}: {error}; port 0 takes a free one", args.bind))
+    })?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let shutdown = CancellationToken::new();
+    let _ends_with_us = shutdown.clone().drop_guard();
+    let address = listener.local_addr()?;
+    let options = ServeOptions { record: args.record, shutdown: shutdown.clone() };
+    let mut server = std::pin::pin!(serve(listener, script, options));
+    out(&format!("listening on http://{address}"))?;
+    loop {
+        tokio::select! {
+            ended = &mut server => {
+                ended?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            _ = interrupt.recv() => shutdown.cancel(),
+            _ = terminate.recv() => shutdown.cancel(),
+        }
+    }
 }

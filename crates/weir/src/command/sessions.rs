@@ -27,6 +27,8 @@ mod markdown;
 mod summary;
 mod transcript;
 
+pub(super) use export::put;
+
 /// Does what was asked.
 pub(crate) async fn sessions(cx: &Cx, command: SessionsCommand) -> anyhow::Result<ExitCode> {
     match command {

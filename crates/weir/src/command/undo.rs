@@ -1,10 +1,267 @@
-//! `weir undo`.
+//! `weir undo`: the file changes of a run, taken back and brought back (G7).
+//!
+//! What is put back is worked out by the engine; here it is chosen, shown, and noted in the
+//! session's journal, so that the agent knows when it goes on.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cx::Cx;
-use crate::options::UndoArgs;
+use serde_json::json;
+use weir_core::event::CheckpointRestored;
+use weir_core::governance::filter::one_line;
+use weir_core::ids::{CallId, CheckpointId, SessionId};
+use weir_core::input::Command;
+use weir_engine::pen::SessionPen;
+use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
+use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
+use weir_store::this_process;
 
-pub(crate) async fn undo(_cx: &Cx, _args: UndoArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("weir undo is being written")
+use super::checkpoints::{difference, short, wanted};
+use super::sessions::meta;
+use crate::cx::Cx;
+use crate::failure::{engine_failure, exit, usage};
+use crate::options::UndoArgs;
+use crate::session_ids;
+use crate::terminal::{out, out_json};
+use crate::wiring::{self, SystemClock};
+
+/// What is to be taken back.
+pub(super) struct TakeBack {
+    /// Whose changes.
+    pub(super) session: SessionId,
+    /// Of which run.
+    pub(super) run: String,
+    /// Of this call alone.
+    pub(super) call: Option<CallId>,
+    /// The checkpoints taken before them.
+    pub(super) checkpoints: Vec<CheckpointInfo>,
+    /// Only these paths; empty: all.
+    pub(super) only: Vec<String>,
+    /// Write merges that have no overlap.
+    pub(super) merge: bool,
+    /// Change nothing.
+    pub(super) dry_run: bool,
+    /// Print JSON.
+    pub(super) json: bool,
+}
+
+/// What came of it.
+struct Done {
+    /// The checkpoint of the restore itself.
+    checkpoint: Option<CheckpointId>,
+    /// Path and change, in words.
+    changes: Vec<(String, difference::Change)>,
+    conflicts: Vec<Conflict>,
+    already: Vec<String>,
+}
+
+pub(crate) async fn undo(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
+    let (there, session) = match &args.session {
+        Some(text) => {
+            let store = cx.store()?;
+            let id = session_ids::find(store.as_ref(), text).await?;
+            let folder = meta(store.as_ref(), &id).await?.workspace;
+            (cx.at(Path::new(&folder))?, Some(id))
+        }
+        None => (cx.at(&cx.folder)?, None),
+    };
+    let all = changes_of(&there, session).await?;
+    let workspace = there.workspace()?;
+    let only = wanted(&workspace, &args.paths, &all.iter().collect::<Vec<_>>())?;
+    let touched = |info: &CheckpointInfo| {
+        only.is_empty() || info.changes.iter().any(|change| only.contains(&change.path))
+    };
+    let all = all.into_iter().filter(touched).collect();
+    let checkpoints = chosen(all, &args)?;
+    let newest = &checkpoints[0];
+    let back = TakeBack {
+        session: newest.session.clone(),
+        run: newest.run.clone(),
+        call: None,
+        only,
+        merge: args.merge,
+        dry_run: args.dry_run,
+        json: args.json.json,
+        checkpoints,
+    };
+    take_back(&there, back).await
+}
+
+/// All checkpoints of a session, newest first: of the one that is named, or of that which changed
+/// the folder last.
+async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<CheckpointInfo>> {
+    let checkpoints = wiring::checkpoints(cx);
+    let session = match session {
+        Some(session) => Some(session),
+        None => {
+            let newest = CheckpointFilter { session: None, limit: Some(1) };
+            let found = checkpoints.list(&cx.folder, &newest).await?;
+            found.into_iter().next().map(|info| info.session)
+        }
+    };
+    let found = match session {
+        Some(session) => {
+            let filter = CheckpointFilter { session: Some(session), limit: None };
+            checkpoints.list(&cx.folder, &filter).await?
+        }
+        None => Vec::new(),
+    };
+    if found.is_empty() {
+        let folder = cx.folder.display();
+        return Err(usage(format!(
+            "there is nothing to undo: no file change is saved for {folder} (-C names another \
+             folder, `weir sessions list` shows the sessions)"
+        )));
+    }
+    Ok(found)
+}
+
+/// What to take back of `all` (newest first): never empty, newest first.
+fn chosen(all: Vec<CheckpointInfo>, args: &UndoArgs) -> anyhow::Result<Vec<CheckpointInfo>> {
+    if args.redo {
+        let restore = all.into_iter().find(|info| info.call.is_none());
+        let restore = restore.ok_or_else(|| usage("nothing was undone that could come back"))?;
+        return Ok(vec![restore]);
+    }
+    let run = match (&args.run, all.first()) {
+        (Some(run), _) => run.clone(),
+        // The last change was an undo: taking that back brings the changes back.
+        (None, Some(newest)) if newest.call.is_none() => return Ok(vec![newest.clone()]),
+        (None, Some(newest)) => newest.run.clone(),
+        (None, None) => return Err(usage("there is nothing to undo")),
+    };
+    let (found, others): (Vec<_>, Vec<_>) =
+        all.into_iter().filter(|info| info.call.is_some()).partition(|info| info.run == run);
+    if found.is_empty() {
+        let mut runs: Vec<String> = others.into_iter().map(|info| info.run).collect();
+        runs.dedup();
+        let runs = if runs.is_empty() { "none".into() } else { runs.join(", ") };
+        return Err(usage(format!("run {run} changed no file; runs that did: {runs}")));
+    }
+    Ok(found)
+}
+
+/// Takes changes back, or says what that would do. While it works nobody can run the session.
+pub(super) async fn take_back(cx: &Cx, mut back: TakeBack) -> anyhow::Result<ExitCode> {
+    // Oldest first: what was there before the first of several changes comes back.
+    back.checkpoints.reverse();
+    let done = if back.dry_run {
+        let restore = planned(cx, &back).await?;
+        Done::of(restore, None)
+    } else {
+        let owner = this_process("weir undo");
+        let principal = wiring::principal(cx);
+        let pen = SessionPen::take(cx.store()?, &owner, &principal, &back.session).await;
+        let mut pen = pen.map_err(engine_failure)?;
+        let done = change(cx, &back, &mut pen).await;
+        pen.give_back().await.map_err(engine_failure)?;
+        done?
+    };
+    show(&back, &done)?;
+    let left = !done.conflicts.is_empty();
+    Ok(if left { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+}
+
+async fn planned(cx: &Cx, back: &TakeBack) -> anyhow::Result<Restore> {
+    let checkpoints = wiring::checkpoints(cx);
+    let workspace = cx.workspace()?;
+    let planned = plan(checkpoints.as_ref(), &workspace, &back.checkpoints, &back.only);
+    let mut restore = planned.await?;
+    if back.merge {
+        restore.accept_merges();
+    }
+    Ok(restore)
+}
+
+async fn change(cx: &Cx, back: &TakeBack, pen: &mut SessionPen) -> anyhow::Result<Done> {
+    let restore = planned(cx, back).await?;
+    let workspace = cx.workspace()?;
+    let checkpoints = wiring::checkpoints(cx);
+    let clock = SystemClock::default();
+    let by = (back.session.clone(), back.run.clone(), clock.now());
+    let mut done = Done::of(restore.clone(), None);
+    let applied = apply(checkpoints.as_ref(), &workspace, restore, by).await?;
+    let Some((checkpoint, paths)) = applied else { return Ok(done) };
+    done.checkpoint = Some(checkpoint.clone());
+    if pen.session().run().is_some() {
+        // It was interrupted: what follows from that comes before what the person did now.
+        let engine = env!("CARGO_PKG_VERSION").to_owned();
+        let resumed = pen.record(clock.now(), Command::Resume { engine }).await;
+        resumed.map_err(engine_failure)?;
+    }
+    let conflicts = done.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    let by = wiring::principal(cx);
+    let fact = CheckpointRestored { checkpoint, call: back.call, paths, conflicts, by };
+    pen.record(clock.now(), Command::Restored(fact)).await.map_err(engine_failure)?;
+    Ok(done)
+}
+
+impl Done {
+    fn of(restore: Restore, checkpoint: Option<CheckpointId>) -> Done {
+        let changes = restore.entries.iter().map(|entry| {
+            (entry.path.clone(), difference::change(&entry.before, &entry.after))
+        });
+        Done {
+            checkpoint,
+            changes: changes.collect(),
+            conflicts: restore.conflicts,
+            already: restore.already,
+        }
+    }
+}
+
+fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
+    let merge = |conflict: &Conflict| match &conflict.merged {
+        Some(Merge::Clean(_)) => "clean",
+        Some(Merge::Marked(_)) => "overlaps",
+        None => "impossible",
+    };
+    if back.json {
+        let restored = done.changes.iter().map(|(path, change)| {
+            json!({ "path": path, "change": change })
+        });
+        let conflicts = done.conflicts.iter().map(|conflict| {
+            json!({ "path": conflict.path, "merge": merge(conflict) })
+        });
+        return out_json(&json!({
+            "session": back.session,
+            "run": back.run,
+            "call": back.call,
+            "checkpoints": back.checkpoints.iter().map(|info| &info.id).collect::<Vec<_>>(),
+            "dry_run": back.dry_run,
+            "restored": restored.collect::<Vec<_>>(),
+            "conflicts": conflicts.collect::<Vec<_>>(),
+            "already": done.already,
+            "checkpoint": done.checkpoint,
+        }));
+    }
+    let mut lines = Vec::new();
+    let names: Vec<String> = back.checkpoints.iter().map(short).collect();
+    let what = format!("run {} of session {} ({})", back.run, back.session, names.join(", "));
+    lines.push(match (done.changes.is_empty(), back.dry_run) {
+        (true, _) => format!("Nothing to put back: {what}"),
+        (false, true) => format!("Would put back: {what}"),
+        (false, false) => format!("Put back: {what}"),
+    });
+    for (path, change) in &done.changes {
+        lines.push(format!("  {}  {change}", one_line(path)));
+    }
+    if !done.already.is_empty() {
+        lines.push(format!("As before already: {}", one_line(&done.already.join(", "))));
+    }
+    if !done.conflicts.is_empty() {
+        lines.push("Left alone, because somebody changed them since:".to_owned());
+    }
+    for conflict in &done.conflicts {
+        let hint = match merge(conflict) {
+            "clean" => "both changes fit together: --merge writes them",
+            "overlaps" => "both changed the same lines: compare with `weir checkpoints diff`",
+            _ => "not text on every side: compare with `weir checkpoints diff`",
+        };
+        lines.push(format!("  {}  {hint}", one_line(&conflict.path)));
+    }
+    if done.checkpoint.is_some() {
+        lines.push(format!("To bring it back: weir undo {} --redo", back.session));
+    }
+    out(&lines.join("\n"))
 }

@@ -1,0 +1,264 @@
+//! Plays facts through a fresh session, one input at a time, and stops at the first difference.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use weir_core::event::{Event, ModelReplied};
+use weir_core::governance::filter::one_line;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::input::Input;
+use weir_core::message::{Block, Message};
+use weir_core::session::Session;
+
+use super::input::{Came, came, fields, same};
+use super::source::Line;
+
+/// What playing came to.
+#[derive(Debug, Default)]
+pub(super) struct Played {
+    pub(super) facts: u64,
+    pub(super) runs: u64,
+    pub(super) turns: u64,
+    pub(super) calls: u64,
+    pub(super) difference: Option<Difference>,
+}
+
+/// The first place where the journal is not what it should be.
+#[derive(Debug, Serialize)]
+pub(super) struct Difference {
+    /// Number of the fact; 0: the journal as a whole.
+    pub(super) seq: Seq,
+    /// What is wrong.
+    pub(super) why: String,
+    /// What should have stood there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) expected: Option<Value>,
+    /// What stands there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) found: Option<Value>,
+}
+
+impl Difference {
+    /// The journal cannot be played from here.
+    pub(super) fn damage(seq: Seq, why: impl Into<String>) -> Difference {
+        Difference { seq, why: why.into(), expected: None, found: None }
+    }
+
+    fn between(seq: Seq, expected: Option<&Event>, found: Option<&Event>) -> Difference {
+        let name = |event: Option<&Event>| event.map_or("nothing", Event::kind).to_owned();
+        let why = format!("expected {}, found {}", name(expected), name(found));
+        Difference { seq, why, expected: expected.map(fields), found: found.map(fields) }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.seq > 0 {
+            write!(f, "fact {}: ", self.seq)?;
+        }
+        f.write_str(&one_line(&self.why))?;
+        if let (Some(expected), Some(found)) = (&self.expected, &self.found) {
+            // Only what differs: a fact can be long.
+            let (expected, found) = differing(expected, found);
+            let [expected, found] = [expected, found].map(|value| one_line(&value.to_string()));
+            write!(f, "\n  expected {expected}\n  found    {found}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields in which two objects differ.
+fn differing(a: &Value, b: &Value) -> (Value, Value) {
+    let (Value::Object(a), Value::Object(b)) = (a, b) else { return (a.clone(), b.clone()) };
+    let only = |x: &serde_json::Map<String, Value>, y: &serde_json::Map<String, Value>| {
+        let fields = x.iter().filter(|(name, value)| y.get(*name) != Some(value));
+        Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+    };
+    (only(a, b), only(b, a))
+}
+
+/// Plays all of `lines`.
+pub(super) fn play(lines: &[Line]) -> Played {
+    let mut played = Played::default();
+    let Some(first) = lines.first() else {
+        played.difference = Some(Difference::damage(0, "there are no facts"));
+        return played;
+    };
+    let mut player = Player::new(first.session.clone());
+    for (at, line) in lines.iter().enumerate() {
+        if let Err(difference) = player.step(lines, at) {
+            played.difference = Some(difference);
+            return played;
+        }
+        played.facts += 1;
+        match line.event {
+            Event::RunStarted(_) => played.runs += 1,
+            Event::TurnStarted(_) => played.turns += 1,
+            Event::CallProposed(_) => played.calls += 1,
+            _ => (),
+        }
+    }
+    played.difference = player.end(lines).err();
+    played
+}
+
+struct Player {
+    id: SessionId,
+    /// Driven by inputs. Ahead of the journal by what is in `expected`.
+    session: Session,
+    /// Folded from the journal: always exactly there.
+    fold: Session,
+    /// Facts that must come next, with the moment they were recorded at.
+    expected: VecDeque<(Timestamp, Event)>,
+    /// The history of the last request, and whether the next may be another.
+    request: Vec<Arc<Message>>,
+    may_break: bool,
+    calls: u32,
+}
+
+impl Player {
+    fn new(id: SessionId) -> Player {
+        Player {
+            session: Session::new(id.clone()),
+            fold: Session::new(id.clone()),
+            id,
+            expected: VecDeque::new(),
+            request: Vec::new(),
+            may_break: false,
+            calls: 0,
+        }
+    }
+
+    /// The fact at `at` must be what follows, or something from outside that is taken.
+    fn step(&mut self, lines: &[Line], at: usize) -> Result<(), Difference> {
+        let line = &lines[at];
+        let due = at as Seq + 1;
+        if line.seq != due {
+            let why = format!("fact {due} is missing: fact {} stands in its place", line.seq);
+            return Err(Difference::damage(due, why));
+        }
+        if line.session != self.id {
+            let why = format!("it belongs to session {}, not {}", line.session, self.id);
+            return Err(Difference::damage(due, why));
+        }
+        self.law(line)?;
+        // A program may have died before everything that followed was recorded: the next one
+        // begins from what was.
+        if matches!(line.event, Event::SessionResumed(_)) && !self.expected.is_empty() {
+            self.expected.clear();
+            self.session = self.fold.clone();
+        }
+        match self.expected.pop_front() {
+            Some((ts, event)) if ts == line.ts && same(&event, &line.event) => (),
+            Some((_, event)) => {
+                return Err(Difference::between(due, Some(&event), Some(&line.event)));
+            }
+            None => self.outside(line)?,
+        }
+        self.fold.apply(line.ts, &line.event);
+        Ok(())
+    }
+
+    /// Hands in what came from outside; what follows from it is expected next.
+    fn outside(&mut self, line: &Line) -> Result<(), Difference> {
+        let input = match came(&self.session, &line.event) {
+            Came::Whole(input) => input,
+            Came::Nothing => Input::Tick,
+            Came::Fact => {
+                self.session.apply(line.ts, &line.event);
+                let followed = self.session.handle(line.ts, Input::Tick);
+                self.expect(line.ts, followed);
+                return Ok(());
+            }
+        };
+        let mut facts = VecDeque::from(self.session.handle(line.ts, input));
+        let first = facts.pop_front();
+        match &first {
+            Some(event) if same(event, &line.event) => {
+                self.expect(line.ts, facts);
+                Ok(())
+            }
+            other => Err(Difference::between(line.seq, other.as_ref(), Some(&line.event))),
+        }
+    }
+
+    fn expect(&mut self, ts: Timestamp, facts: impl IntoIterator<Item = Event>) {
+        self.expected.extend(facts.into_iter().map(|event| (ts, event)));
+    }
+
+    /// What holds for single facts: requests extend each other, calls are numbered in order.
+    fn law(&mut self, line: &Line) -> Result<(), Difference> {
+        match &line.event {
+            Event::HistoryQuarantined(_) => self.may_break = true,
+            Event::ModelRequested(f) => {
+                let Some(request) = self.fold.request(f.turn) else {
+                    let why = format!("there is no request of turn {} to be sent", f.turn);
+                    return Err(Difference::damage(line.seq, why));
+                };
+                let history = request.history.as_ref();
+                let kept = history.iter().zip(&self.request);
+                let kept = kept.take_while(|(a, b)| Arc::ptr_eq(a, b) || a == b).count();
+                if kept < self.request.len() && !self.may_break {
+                    let why = format!(
+                        "the request does not extend the one before: {kept} of its {} messages \
+                         are kept",
+                        self.request.len()
+                    );
+                    return Err(Difference::damage(line.seq, why));
+                }
+                self.request.clone_from(history);
+                self.may_break = false;
+            }
+            Event::ModelReplied(f) => self.reply(line.seq, f)?,
+            _ => (),
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, seq: Seq, reply: &ModelReplied) -> Result<(), Difference> {
+        for block in &reply.content {
+            let Block::Call(call) = block else { continue };
+            self.calls += 1;
+            if call.call.0 != self.calls {
+                let why = format!("call {} should be c{}", call.call, self.calls);
+                return Err(Difference::damage(seq, why));
+            }
+        }
+        let price = self.fold.config().and_then(|config| config.model.cost(&reply.usage));
+        let close = match (price, reply.cost_usd) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        if !close {
+            let why = format!("it cost {price:?} USD by the table of prices, not {:?}", reply.cost_usd);
+            return Err(Difference::damage(seq, why));
+        }
+        Ok(())
+    }
+
+    /// Everything that follows was recorded, and both sessions are in the same state.
+    fn end(&mut self, lines: &[Line]) -> Result<(), Difference> {
+        let seq = lines.len() as Seq + 1;
+        if let Some((_, event)) = self.expected.front() {
+            return Err(Difference::between(seq, Some(event), None));
+        }
+        let state = |session: &Session| {
+            (
+                session.status(),
+                session.history().clone(),
+                session.queued().clone(),
+                session.plan().to_vec(),
+                session.media().clone(),
+                *session.usage(),
+            )
+        };
+        if state(&self.session) != state(&self.fold) {
+            let why = "folding the journal gives another state than playing it";
+            return Err(Difference::damage(seq - 1, why));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! A journal to be played: from the store's records, or from the lines of an exported session.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use serde_json::Value;
+use weir_core::event::Event;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::record::Record;
+use weir_engine::ledger::fact_of;
+
+use super::Read;
+use super::play::Difference;
+use crate::failure::usage;
+
+/// Longest line of a file, in bytes.
+const LINE_BYTES_MAX: u64 = 512 << 20;
+
+/// One fact of a journal.
+pub(super) struct Line {
+    pub(super) session: SessionId,
+    pub(super) seq: Seq,
+    pub(super) ts: Timestamp,
+    pub(super) event: Event,
+}
+
+/// The facts in `records`.
+pub(super) fn records(records: &[Record]) -> Result<Vec<Line>, Difference> {
+    let line = |record: &Record| {
+        let fact = fact_of(record);
+        let fact = fact.map_err(|error| Difference::damage(record.seq, error.to_string()))?;
+        let session = record.session.clone();
+        let event = std::sync::Arc::unwrap_or_clone(fact.event);
+        Ok(Line { session, seq: fact.seq, ts: fact.ts, event })
+    };
+    records.iter().map(line).collect()
+}
+
+/// The facts in a file of JSON lines. Lines without a sequence number are no facts.
+pub(super) fn file(path: &Path) -> Read {
+    let shown = path.display();
+    let wrong = |error: &std::io::Error| usage(format!("{shown}: {error}"));
+    let mut reader = BufReader::new(File::open(path).map_err(|error| wrong(&error))?);
+    let mut lines = Vec::new();
+    let mut bytes = Vec::new();
+    for number in 1_usize.. {
+        bytes.clear();
+        let mut bounded = reader.by_ref().take(LINE_BYTES_MAX);
+        if bounded.read_until(b'\n', &mut bytes).map_err(|error| wrong(&error))? == 0 {
+            break;
+        }
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        match line(&bytes) {
+            Ok(Some(line)) => lines.push(line),
+            Ok(None) => (),
+            Err(why) => {
+                let why = format!("line {number} of {shown}: {why}");
+                return Ok(Err(Difference::damage(0, why)));
+            }
+        }
+    }
+    if lines.is_empty() {
+        return Err(usage(format!(
+            "{shown} holds no facts; `weir sessions export ID -o FILE` writes such a file"
+        )));
+    }
+    Ok(Ok(lines))
+}
+
+/// One line: the envelope taken off, the rest are the fields of the kind.
+fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
+    let value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let Value::Object(mut fields) = value else { return Err("is no JSON object".into()) };
+    let Some(seq) = fields.shift_remove("seq") else { return Ok(None) };
+    let seq = seq.as_u64().ok_or("seq is no number")?;
+    let mut text = |name: &str| match fields.shift_remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("{name} is no text")),
+        None => Err(format!("{name} is missing")),
+    };
+    let (ts, session, kind) = (text("ts")?, text("session")?, text("kind")?);
+    let ts = ts.parse().map_err(|error| format!("ts {ts:?}: {error}"))?;
+    fields.shift_remove("v");
+    let payload = Value::Object(fields).to_string();
+    let event = Event::from_payload(&kind, &payload).map_err(|error| error.to_string())?;
+    Ok(Some(Line { session: SessionId::new(session), seq, ts, event }))
+}

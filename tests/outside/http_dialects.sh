@@ -65,6 +65,13 @@ PYTHON
     --timeout 60s "And tell me what is left." </dev/null >"$at/again.txt" 2>"$at/err.txt" ||
     { cat "$at/err.txt"; return 1; }
   grep -q 'Nothing is left.' "$at/again.txt" || { cat "$at/again.txt"; return 1; }
+  "$python" - "$at/asked.jsonl" <<'PYTHON' || return 1
+import json, sys
+asked = [json.loads(line) for line in open(sys.argv[1])]
+paths = [a["path"] for a in asked if a["m"] == "POST"]
+assert len(paths) == 6, paths
+assert len(set(paths[:5])) == 1 and paths[5] != paths[0], paths
+PYTHON
   judges "$at/asked.jsonl"
 }
 

@@ -23,16 +23,18 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# checked NAME COMMAND...: one check; its output is shown when it fails.
+# checked NAME COMMAND...: one check; its output is shown when it fails. The command runs in this
+# shell, so that what it starts is known to `stop_all`; `set -e` does not hold inside it.
 checked() {
-  local name=$1 out
+  local name=$1
   shift
-  if out=$("$@" 2>&1); then
+  if "$@" >"$scratch/.out" 2>&1; then
     passed=$((passed + 1))
     printf 'ok    %s\n' "$name"
   else
     failed=$((failed + 1))
-    printf 'FAIL  %s\n%s\n' "$name" "$(printf '%s\n' "$out" | tail -n 40)"
+    printf 'FAIL  %s\n' "$name"
+    tail -n 40 "$scratch/.out"
   fi
 }
 

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
 mod kill;
+mod tidy;
 
 /// The project's own commands
 #[derive(Debug, Parser)]
@@ -19,12 +20,14 @@ struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
     match Options::parse().command {
+        Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
     }
 }

@@ -279,6 +279,9 @@ impl Start {
         let blobs = Arc::new(StagedBlobs::new(store.clone()));
         let lease = self.lease;
         let hub = self.hub.clone();
+        if let Some(config) = self.session.config() {
+            options.workspace.hold_rules(Arc::new(config.rules.clone()));
+        }
         let loop_ = SessionLoop {
             desk: Desk {
                 parts,

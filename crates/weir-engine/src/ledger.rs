@@ -222,6 +222,7 @@ fn indexed(event: &Event) -> Option<String> {
         Event::InputAccepted(f) => plain_text(&f.content),
         Event::ModelReplied(f) => plain_text(&f.content),
         Event::CallFinished(f) => plain_text(&f.result),
+        Event::QuestionAsked(f) => f.text.clone(),
         _ => return None,
     };
     let text: String = text.chars().take(INDEXED_MAX).collect();

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_core::governance::Permit;
+use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
 use weir_core::tool::{Access, Change, Image, PathEffect, Place};
 
 use crate::ports::Content;
@@ -166,6 +167,8 @@ pub struct Workspace {
     trash: Option<PathBuf>,
     /// Folders already cleaned of temporary files that a killed process left.
     swept: Mutex<BTreeSet<PathBuf>>,
+    /// Rules of the session: what they close is passed over by calls that read many files.
+    rules: RwLock<Arc<RuleSet>>,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -198,7 +201,8 @@ impl Workspace {
             options.own_folders.iter().map(|folder| resolve::real_form(folder)).collect();
         let guard = Guard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
-        Ok(Workspace { guard, anchors, top, given, trash: None, swept })
+        let rules = RwLock::default();
+        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules })
     }
     /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
     #[must_use]
@@ -211,6 +215,11 @@ impl Workspace {
     pub fn with_home(mut self, folder: impl AsRef<Path>) -> Workspace {
         self.guard.set_home(resolve::real_form(folder.as_ref()));
         self
+    }
+    /// Takes the session's rules: a file that they deny or ask about is `sensitive` when
+    /// [`Workspace::found`] looks at it, so a search does not read what a read may not (C3).
+    pub fn hold_rules(&self, rules: Arc<RuleSet>) {
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
     }
     /// Its root, absolute and without links.
     pub fn root(&self) -> &Path {
@@ -244,7 +253,17 @@ impl Workspace {
             recursive: false,
             ignored: verdict.ignored,
             protected: verdict.protected,
-            sensitive: verdict.sensitive,
+            sensitive: verdict.sensitive.or_else(|| self.closed_by_rule(&entry.path)),
+        }
+    }
+    fn closed_by_rule(&self, path: &str) -> Option<String> {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if rules.is_empty() {
+            return None;
+        }
+        match rules.rule_path_use(path, PathUse::Read) {
+            Ruling::Deny(rule) | Ruling::Ask(rule) => Some(rule.to_string()),
+            Ruling::Allow(_) | Ruling::Silent => None,
         }
     }
     /// Which list, line and pattern decide about `path`: for `weir permissions explain`.

@@ -35,7 +35,9 @@ pub fn from_journal<'a>(facts: impl IntoIterator<Item = &'a Value>) -> String {
         }
     }
     if let Some(model) = model.filter(|model| !model.contains(['\n', '#'])) {
-        let _ = writeln!(out, "name: {model}");
+        // Of a script's own model only the name is a name; the rest said that it was scripted.
+        let name = model.strip_prefix("script/").unwrap_or(model);
+        let _ = writeln!(out, "name: {name}");
     }
     if condensed {
         // Condensing shortens the history, so replies can no longer be counted in it.

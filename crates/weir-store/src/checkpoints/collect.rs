@@ -14,7 +14,7 @@ use weir_engine::ports::{CheckpointFilter, StoreError};
 
 use super::names::ref_name;
 use super::objects::{Objects, git_error};
-use super::repository::Shadow;
+use super::repository::{Pack, Shadow};
 use crate::filesystem::io_error;
 
 const DOING: &str = "collecting checkpoints";
@@ -90,7 +90,7 @@ impl Shadow {
         let tips: Vec<Oid> = self.tips()?.into_values().collect();
         let cuts = self.shallow()?;
         let old_packs = self.pack_files()?;
-        let (repository, _) = self.open_anew()?;
+        let (repository, _) = self.open_anew(Pack::Small)?;
         let pack = pack_of(&repository, &tips, &cuts)?;
         let kept = match pack {
             Some(pack) => Some(self.add_pack(&pack)?),

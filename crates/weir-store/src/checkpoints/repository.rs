@@ -26,6 +26,10 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfi
     \tlogallrefupdates = false\n\tautocrlf = false\n\tprotectNTFS = false\n\tprotectHFS = false\n\
     \thooksPath = /dev/null\n[gc]\n\tauto = 0\n";
 
+/// The configuration for taking checkpoints: there is no time to look for similar objects. That is
+/// done when checkpoints are collected.
+const CONFIG_TAKE: &str = "[core]\n\tbigFileThreshold = 1\n";
+
 /// A shadow repository, opened when it is first used.
 pub(super) struct Shadow {
     pub(super) path: PathBuf,
@@ -35,6 +39,15 @@ pub(super) struct Shadow {
     loose: bool,
     /// Objects that this process made durable.
     durable: HashSet<Oid>,
+}
+
+/// How packs are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pack {
+    /// Compressed object by object.
+    Fast,
+    /// Similar objects stored as their difference.
+    Small,
 }
 
 impl Shadow {
@@ -72,7 +85,7 @@ impl Shadow {
 
     pub(super) fn repository(&mut self) -> Result<&Repository, StoreError> {
         if self.repository.is_none() {
-            let (repository, loose) = self.open_anew()?;
+            let (repository, loose) = self.open_anew(Pack::Fast)?;
             self.repository = Some(repository);
             self.loose = loose;
         }
@@ -87,10 +100,14 @@ impl Shadow {
     /// Libgit2 reads the user's configuration when it opens a repository, and refuses to when that
     /// is broken. Then the objects alone are opened (second value `false`): they can be read, and
     /// packs can be added.
-    pub(super) fn open_anew(&self) -> Result<(Repository, bool), StoreError> {
+    pub(super) fn open_anew(&self, pack: Pack) -> Result<(Repository, bool), StoreError> {
+        let config = match pack {
+            Pack::Fast => self.path.join("weir-take.config"),
+            Pack::Small => self.path.join("config"),
+        };
         let open = || match Repository::open_bare(&self.path) {
             Ok(repository) => {
-                repository.set_config(&Config::open(&self.path.join("config"))?)?;
+                repository.set_config(&Config::open(&config)?)?;
                 Ok((repository, true))
             }
             Err(e) if e.class() == ErrorClass::Config => {
@@ -101,7 +118,7 @@ impl Shadow {
                 })?;
                 odb.add_disk_alternate(objects)?;
                 let repository = Repository::from_odb(odb)?;
-                repository.set_config(&Config::new()?)?;
+                repository.set_config(&Config::open(&config)?)?;
                 Ok((repository, false))
             }
             Err(e) => Err(e),
@@ -299,11 +316,13 @@ fn make(path: &Path, workspace: &Path) -> io::Result<()> {
         fs::create_dir_all(path.join(folder))?;
     }
     fs::write(path.join("config"), CONFIG)?;
+    fs::write(path.join("weir-take.config"), CONFIG_TAKE)?;
     fs::write(
         path.join("description"),
         format!("Weir's checkpoints of {}\n", workspace.display()),
     )?;
-    sync_all(&[path.join("config"), path.join("description"), path.join("objects")])?;
+    let made = ["config", "weir-take.config", "description", "objects"];
+    sync_all(&made.map(|name| path.join(name)))?;
     replace(&path.join("HEAD"), "ref: refs/heads/none\n")?;
     sync_folder(&path.join("refs"))?;
     path.parent().map_or(Ok(()), sync_folder)

@@ -20,7 +20,7 @@ use super::names::{ref_name, tree_path};
 use super::note::{Note, title};
 use super::objects::{EXECUTABLE, FILE, LINK, Node, Objects, git_error, plan};
 use super::pick;
-use super::repository::{Shadow, sync_all};
+use super::repository::{Pack, Shadow, sync_all};
 use crate::filesystem::{io_error, sync_folder};
 
 /// Most entries that are written as single files; more go into one pack.
@@ -53,7 +53,7 @@ impl Shadow {
     /// Writes all objects of a large checkpoint as one pack: few files, few syncs.
     fn take_packed(&mut self, snapshot: &Snapshot, tip: Option<Oid>) -> Result<Oid, StoreError> {
         let failed = |e: &git2::Error| git_error(TAKING, e);
-        let (repository, _) = self.open_anew()?;
+        let (repository, _) = self.open_anew(Pack::Fast)?;
         let odb = repository.odb().map_err(|e| failed(&e))?;
         let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
         let own = repository.odb().map_err(|e| failed(&e))?;

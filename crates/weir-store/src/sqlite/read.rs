@@ -104,8 +104,10 @@ fn limit_of(limit: usize) -> i64 {
 const FACTS_AT_ONCE: usize = 128;
 
 /// Facts one after the other: a line with the fields and the length of the payload, then the
-/// payload.
-const FACTS: &str = "SELECT CAST(group_concat(fact, '') AS BLOB), count(*) FROM (
+/// payload. The number of facts that there must be comes from the same moment, because a damaged
+/// page may end a table early without an error.
+const FACTS: &str = "SELECT CAST(group_concat(fact, '') AS BLOB), count(*),
+  COALESCE((SELECT facts FROM sessions WHERE id = $1), 0) FROM (
   SELECT seq || ' ' || ts || ' ' || v || ' ' || hash || ' ' || kind || ' '
     || length(CAST(payload AS BLOB)) || char(10) || payload AS fact
   FROM facts WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3)";
@@ -117,8 +119,9 @@ pub(super) async fn facts(
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
     let mut records: Vec<Record> = Vec::new();
+    let first = from.max(1);
     while records.len() < limit {
-        let next = records.last().map_or(from, |last| last.seq + 1);
+        let next = first.saturating_add(records.len() as u64);
         let wanted = FACTS_AT_ONCE.min(limit - records.len());
         let query = sqlx::query(FACTS)
             .bind(session.as_str())
@@ -126,18 +129,23 @@ pub(super) async fn facts(
             .bind(limit_of(wanted));
         let row = query.fetch_one(&mut *connection).await;
         let row = row.map_err(|e| failed("reading a journal", &e))?;
-        let count = usize::try_from(number(&row, 1)?).unwrap_or(usize::MAX);
-        if count > 0 {
-            let before = records.len();
-            let whole = parse_facts(cell(&row, 0)?, session, &mut records);
-            if whole.is_none() || records.len() - before != count {
-                return Err(StoreError::Damaged {
-                    what: format!("the journal of {session}"),
-                    why: format!("a fact from {next} on cannot be read"),
-                });
+        let (count, facts) = (number(&row, 1)?, number(&row, 2)?);
+        let expected = (facts + 1).saturating_sub(next).min(wanted as u64);
+        let damaged =
+            |why: String| StoreError::Damaged { what: format!("the journal of {session}"), why };
+        if count < expected {
+            return Err(damaged(format!("fact {} of {facts} is missing", next + count)));
+        }
+        let before = records.len();
+        if count > 0 && parse_facts(cell(&row, 0)?, session, &mut records).is_none() {
+            return Err(damaged(format!("a fact from {next} on cannot be read")));
+        }
+        for (record, expected) in records[before..].iter().zip(next..) {
+            if record.seq != expected {
+                return Err(damaged(format!("fact {expected} of {facts} is missing")));
             }
         }
-        if count < wanted {
+        if count < wanted as u64 {
             break;
         }
     }

@@ -189,10 +189,46 @@ async fn d9_a_damaged_page_is_named_as_damage() {
     }
     fs::write(&database, &bytes).expect("writable");
     let store = store_in(folder.path());
-    let error = store.read(&scribe.lease.session, 1, 10_000).await.expect_err("damaged");
+    let read = store.read(&scribe.lease.session, 1, 10_000).await;
+    let error = read.map(|facts| facts.len()).expect_err("damaged");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let error = store.check().await.expect_err("damaged");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+/// Every page in turn: whatever is hit, all facts come back or an error does.
+#[tokio::test]
+async fn d9_no_damage_ever_shortens_a_journal() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    for _ in 0..20 {
+        scribe.write(&store, 20).await;
+    }
+    let written = store.read(&scribe.lease.session, 1, 10_000).await.expect("readable");
+    assert_eq!(written.len(), 400);
+    drop(store);
+    let database = folder.path().join("weir.db");
+    let whole = fs::read(&database).expect("readable");
+    let mut noticed = 0;
+    for page in 0..whole.len() / 4096 {
+        let mut bytes = whole.clone();
+        // The head of a page: its kind, its cells' number and places.
+        for at in (page * 4096..page * 4096 + 64).step_by(5) {
+            bytes[at] ^= 0x5a;
+        }
+        let hit = tempfile::tempdir().expect("a temporary folder");
+        fs::write(hit.path().join("weir.db"), bytes).expect("writable");
+        let read = match SqliteStore::open(hit.path()) {
+            Ok(store) => store.read(&scribe.lease.session, 1, 10_000).await,
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(facts) => assert_eq!(facts.len(), 400, "page {page}"),
+            Err(_) => noticed += 1,
+        }
+    }
+    assert!(noticed > 30, "{noticed} pages noticed");
 }
 
 #[tokio::test]

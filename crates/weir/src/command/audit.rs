@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_core::governance::filter::one_line;
 use weir_core::ids::SessionId;
 use weir_core::record::{GENESIS, verify_chain};
+use weir_core::view::plain::visible;
 use weir_engine::ports::{AuditLine, SessionFilter, SessionMeta, Store};
 use weir_store::verify_audit;
 
@@ -153,7 +153,7 @@ fn told(line: &AuditLine) -> String {
         }
     }
     let _ = write!(text, "  by {}", plain(&fields["by"]));
-    one_line(&text)
+    visible(&text.replace('\n', " "))
 }
 
 fn plain(value: &Value) -> String {

@@ -82,7 +82,8 @@ async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Re
         model: Arc::new(ScriptedModel::from_text(SCRIPT)?),
     };
     let options = wiring::session_options_with(&there, &wishes, None, chosen)?;
-    let shown = Shown { output: args.output, deltas: false, quiet: args.quiet };
+    let shown =
+        Shown { output: args.output, deltas: false, quiet: args.quiet, resumable: args.keep };
     let engine = wiring::engine(&there, "weir demo")?;
     let play = run::open(engine, options, shown).await?;
     let code = play.go(&there, Some(vec![Block::text(PROMPT)])).await?;

@@ -54,7 +54,8 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
     let target = target(cx, &args, &store).await?;
     let attended = terminal::is_attended();
     let wishes = Wishes::of_run(&args, attended)?;
-    let shown = Shown { output: args.output, deltas: args.deltas, quiet: args.quiet };
+    let shown =
+        Shown { output: args.output, deltas: args.deltas, quiet: args.quiet, resumable: true };
     match target {
         Target::New => {
             let prompt = input::required(&args)?;

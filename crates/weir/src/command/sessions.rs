@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::view::plain::visible;
 use weir_engine::engine::{EngineError, read_verified};
 use weir_engine::hub::Fact;
 use weir_engine::ledger::fact_of;
@@ -45,6 +46,12 @@ pub(crate) async fn sessions(cx: &Cx, command: SessionsCommand) -> anyhow::Resul
 /// A moment for people: to the second, in UTC.
 pub(super) fn moment(ts: Timestamp) -> String {
     ts.to_string().chars().take(19).collect::<String>().replace('T', " ")
+}
+
+/// `text` in one line that can be looked at without harm, however long it is.
+pub(super) fn single(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    visible(&words.join(" "))
 }
 
 /// The facts of a session, with its hash chain checked.

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::event::CheckpointRestored;
-use weir_core::governance::filter::one_line;
 use weir_core::ids::{CallId, CheckpointId, SessionId};
 use weir_core::input::Command;
 use weir_engine::pen::SessionPen;
@@ -17,7 +16,7 @@ use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
 use weir_store::this_process;
 
 use super::checkpoints::{difference, short, wanted};
-use super::sessions::meta;
+use super::sessions::{meta, single};
 use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::UndoArgs;
@@ -244,10 +243,10 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
         (false, false) => format!("Put back: {what}"),
     });
     for (path, change) in &done.changes {
-        lines.push(format!("  {}  {change}", one_line(path)));
+        lines.push(format!("  {}  {change}", single(path)));
     }
     if !done.already.is_empty() {
-        lines.push(format!("As before already: {}", one_line(&done.already.join(", "))));
+        lines.push(format!("As before already: {}", single(&done.already.join(", "))));
     }
     if !done.conflicts.is_empty() {
         lines.push("Left alone, because somebody changed them since:".to_owned());
@@ -258,7 +257,7 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
             "overlaps" => "both changed the same lines: compare with `weir checkpoints diff`",
             _ => "not text on every side: compare with `weir checkpoints diff`",
         };
-        lines.push(format!("  {}  {hint}", one_line(&conflict.path)));
+        lines.push(format!("  {}  {hint}", single(&conflict.path)));
     }
     if done.checkpoint.is_some() {
         lines.push(format!("To bring it back: weir undo {} --redo", back.session));

@@ -3,4 +3,5 @@
 mod cli_small;
 mod config;
 mod house;
+mod journal_commands;
 mod run;

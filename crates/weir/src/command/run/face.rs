@@ -28,6 +28,8 @@ pub(in crate::command) struct Shown {
     pub(in crate::command) deltas: bool,
     /// No progress.
     pub(in crate::command) quiet: bool,
+    /// The session is still there afterwards.
+    pub(in crate::command) resumable: bool,
 }
 
 /// The face of one run.
@@ -116,17 +118,24 @@ impl Face {
         ));
         if !finished.changed_files.is_empty() {
             let files = finished.changed_files.join(", ");
-            self.progress(&format!("changed: {files} (weir undo {} takes it back)", self.session));
+            let undo = if self.shown.resumable {
+                format!(" (weir undo {} takes it back)", self.session)
+            } else {
+                String::new()
+            };
+            self.progress(&format!("changed: {files}{undo}"));
         }
         for denial in &finished.denials {
             let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
             self.progress(&format!("denied: {what} (by {}: {})", denial.by, denial.reason));
         }
-        let how = match finished.status {
-            RunStatus::NeedsInput => "answer or allow it, and go on",
-            _ => "go on",
-        };
-        self.progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
+        if self.shown.resumable {
+            let how = match finished.status {
+                RunStatus::NeedsInput => "answer or allow it, and go on",
+                _ => "go on",
+            };
+            self.progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
+        }
         match self.shown.output {
             OutputFormat::Text if finished.text.is_empty() => Ok(()),
             OutputFormat::Text => terminal::out(&finished.text),

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunStatus};
-use weir_core::governance::filter::one_line;
 use weir_core::ids::{ApprovalId, QuestionId, RunId, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::Session;
@@ -13,7 +12,7 @@ use weir_engine::hub::Fact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::SessionMeta;
 
-use super::moment;
+use super::{moment, single};
 
 /// What `weir sessions show` says before the conversation.
 #[derive(Debug, Serialize)]
@@ -152,7 +151,7 @@ impl Summary {
     pub(super) fn told(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{name:<12}{}", one_line(value));
+            let _ = writeln!(text, "{name:<12}{}", single(value));
         };
         line("session", self.session.as_str());
         line("title", &self.title);

@@ -180,6 +180,8 @@ pub(super) fn brief(fact: &Fact) -> Option<String> {
     let mut text = format!("\n[{}] {}", entry.seq, visible(&one_line(&entry.heading)));
     for part in &entry.parts {
         match part {
+            // A result of one line stands in its heading.
+            Part::Text(shown) if entry.heading.ends_with(shown.trim_end()) => (),
             Part::Text(shown) => indented(&mut text, "", shown, limit),
             Part::Exact("call", shown) => indented(&mut text, "-> ", shown, limit),
             Part::Exact(_, shown) => indented(&mut text, "| ", shown, limit),

@@ -1,0 +1,205 @@
+//! Which crate may depend on which: the borders of the house, from cargo's own metadata.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+
+use super::{Finding, line_of};
+
+/// What one crate may use.
+struct Border {
+    krate: &'static str,
+    /// Crates of ours.
+    ours: &'static [&'static str],
+    /// Crates of others that it must not name.
+    never: &'static [&'static str],
+    /// The only crates of others that it may name; empty: any that is not in `never`.
+    only: &'static [&'static str],
+}
+
+const HTTP: &[&str] = &["reqwest", "hyper", "axum", "sqlx", "git2", "crossterm", "ratatui"];
+
+/// The table. A crate that is not in it may not be in the workspace.
+const BORDERS: &[Border] = &[
+    Border {
+        krate: "weir-core",
+        ours: &[],
+        never: &[],
+        only: &["serde", "serde_json", "thiserror", "jiff", "globset", "schemars", "sha2"],
+    },
+    Border { krate: "weir-engine", ours: &["weir-core"], never: HTTP, only: &[] },
+    Border {
+        krate: "weir-providers",
+        ours: &["weir-core", "weir-engine"],
+        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        only: &[],
+    },
+    Border { krate: "weir-tools", ours: &["weir-core", "weir-engine"], never: HTTP, only: &[] },
+    Border {
+        krate: "weir-store",
+        ours: &["weir-core", "weir-engine"],
+        never: &["reqwest", "axum", "crossterm", "ratatui"],
+        only: &[],
+    },
+    Border { krate: "weir-sandbox", ours: &["weir-core", "weir-engine"], never: HTTP, only: &[] },
+    Border {
+        krate: "weir-web",
+        ours: &["weir-core", "weir-engine"],
+        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        only: &[],
+    },
+    Border {
+        krate: "weir-scenario",
+        ours: &["weir-core", "weir-engine", "weir-providers", "weir-tools", "weir-store"],
+        never: &["reqwest"],
+        only: &[],
+    },
+    Border {
+        krate: "weir",
+        ours: &[
+            "weir-core",
+            "weir-engine",
+            "weir-providers",
+            "weir-tools",
+            "weir-store",
+            "weir-sandbox",
+            "weir-web",
+        ],
+        never: &[],
+        only: &[],
+    },
+    Border { krate: "xtask", ours: &[], never: &["tokio", "reqwest"], only: &[] },
+];
+
+/// Crates that may not be anywhere below ours: a second TLS stack, or one that needs C's.
+const BANNED: &[(&str, &str)] = &[
+    ("aws-lc-rs", "ring is the one provider of rustls: use `default-features = false`"),
+    ("aws-lc-sys", "ring is the one provider of rustls: use `default-features = false`"),
+    ("openssl-sys", "rustls is the one TLS stack"),
+    ("native-tls", "rustls is the one TLS stack"),
+];
+
+/// Crates that make the core impure, even through others.
+const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "sqlx", "rand", "mio", "async-std"];
+
+/// What crosses a border.
+///
+/// # Errors
+/// Cargo cannot say what the workspace is.
+pub(super) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .other_options(["--locked".to_owned(), "--offline".to_owned()])
+        .exec();
+    // Packages of other systems may never have been fetched here; then cargo must fetch them.
+    let metadata = match metadata {
+        Ok(metadata) => metadata,
+        Err(_) => MetadataCommand::new()
+            .manifest_path(root.join("Cargo.toml"))
+            .other_options(["--locked".to_owned()])
+            .exec()
+            .context("cargo metadata --locked")?,
+    };
+    let mut found = Vec::new();
+    for package in metadata.workspace_packages() {
+        let manifest = package.manifest_path.as_std_path();
+        let path = manifest.strip_prefix(root).unwrap_or(manifest).display().to_string();
+        let text = fs::read_to_string(manifest).unwrap_or_default();
+        found.extend(borders(package, &path, &text));
+    }
+    let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
+    found.extend(banned(&lock));
+    found.extend(impure(&metadata));
+    Ok(found)
+}
+
+fn borders(package: &Package, path: &str, manifest: &str) -> Vec<Finding> {
+    let name = package.name.as_str();
+    let Some(border) = BORDERS.iter().find(|border| border.krate == name) else {
+        let what = format!("{name} has no row in the table of borders (xtask/src/tidy/crates.rs)");
+        return vec![Finding::new("border", (path, 1), what)];
+    };
+    let mut found = Vec::new();
+    for dependency in &package.dependencies {
+        let other = dependency.name.as_str();
+        let ours = other.starts_with("weir");
+        let for_tests = dependency.kind == DependencyKind::Development;
+        let allowed = match (ours, for_tests) {
+            (true, _) => border.ours.contains(&other) || (for_tests && other == "weir-scenario"),
+            (false, true) => true,
+            (false, false) => {
+                !border.never.contains(&other)
+                    && (border.only.is_empty() || border.only.contains(&other))
+            }
+        };
+        if !allowed {
+            let what = format!("{name} must not depend on {other}: do it behind a port of the engine");
+            let line = line_of(manifest, other);
+            found.push(Finding::new("border", (path, line), what));
+        }
+    }
+    found
+}
+
+/// Banned crates in the lock file.
+fn banned(lock: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (name, why) in BANNED {
+        let entry = format!("name = \"{name}\"");
+        if lock.lines().any(|line| line == entry) {
+            let what = format!("{name} is pulled in: {why} (`cargo tree -i {name}` says by whom)");
+            found.push(Finding::new("border", ("Cargo.lock", line_of(lock, &entry)), what));
+        }
+    }
+    found
+}
+
+/// What the core pulls in through others.
+fn impure(metadata: &Metadata) -> Vec<Finding> {
+    let Some(resolve) = &metadata.resolve else { return Vec::new() };
+    let normal: BTreeMap<_, Vec<_>> = resolve
+        .nodes
+        .iter()
+        .map(|node| {
+            let normal = node.deps.iter().filter(|dependency| {
+                dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+            });
+            (&node.id, normal.map(|dependency| &dependency.pkg).collect())
+        })
+        .collect();
+    let core = metadata.packages.iter().find(|package| package.name.as_str() == "weir-core");
+    let mut open: Vec<_> = core.map(|package| &package.id).into_iter().collect();
+    let mut seen: BTreeSet<_> = open.iter().copied().collect();
+    while let Some(id) = open.pop() {
+        for next in normal.get(id).into_iter().flatten() {
+            if seen.insert(*next) {
+                open.push(next);
+            }
+        }
+    }
+    let names = metadata.packages.iter().filter(|package| seen.contains(&package.id));
+    names
+        .filter(|package| IMPURE.contains(&package.name.as_str()))
+        .map(|package| {
+            let what = format!("weir-core pulls in {} through another crate", package.name);
+            Finding::new("border", ("crates/weir-core/Cargo.toml", 1), what)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_tls_stack_is_found() {
+        let lock = "[[package]]\nname = \"ring\"\n\n[[package]]\nname = \"aws-lc-rs\"\n";
+        let found = banned(lock);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].line, 5);
+        assert!(banned("name = \"ring\"\n").is_empty());
+    }
+}

@@ -1,0 +1,235 @@
+//! Lists that must be complete: every gate and filter is in its list, every limit is checked, and
+//! a scenario or test reaches each of them and each command. A guard that nobody calls guards
+//! nothing.
+
+use syn::visit::{self, Visit};
+use syn::{Expr, Fields, Item, ItemConst, ItemStatic};
+
+use super::permits::implementors;
+use super::text::has_word;
+use super::tree::{Source, Tree};
+use super::{Finding, line_of};
+
+const GATES: &str = "crates/weir-core/src/governance/gate.rs";
+const FILTERS: &str = "crates/weir-core/src/governance/filter.rs";
+const LIMITS: &str = "crates/weir-core/src/profile.rs";
+const COMMANDS: &str = "crates/weir/src/options.rs";
+
+/// Everything that is missing from its list, or that nothing reaches.
+pub(super) fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut found = guards(tree, (GATES, "GATES", "Gate"));
+    found.extend(guards(tree, (FILTERS, "FILTERS", "Filter")));
+    found.extend(limits(tree));
+    found.extend(commands(tree));
+    found
+}
+
+fn source<'a>(tree: &'a Tree, path: &str) -> Option<&'a Source> {
+    tree.sources.iter().find(|source| source.path == path)
+}
+
+/// Types that implement a guard's trait, against the list of the guards.
+fn guards(tree: &Tree, (path, list, kind): (&str, &str, &str)) -> Vec<Finding> {
+    let Some(parent) = source(tree, path) else { return Vec::new() };
+    let listed = listed(parent, list);
+    let folder = path.trim_end_matches(".rs");
+    let below = |source: &&Source| {
+        !source.for_tests && (source.path == path || source.path.starts_with(&format!("{folder}/")))
+    };
+    let mut found = Vec::new();
+    for source in tree.sources.iter().filter(below) {
+        for (name, line) in implementors(source, kind) {
+            if !listed.contains(&name) {
+                let what = format!("{name} is not in {list}: add its line, or remove it");
+                found.push(Finding::new("reach", (&source.path, line), what));
+            }
+            let word = word_of(source).unwrap_or_else(|| name.to_lowercase());
+            if !reached(tree, &word) {
+                let what = format!("no scenario and no test reaches the {kind} {word:?}: write one");
+                found.push(Finding::new("reach", (&source.path, line), what));
+            }
+        }
+    }
+    found
+}
+
+/// Last names in the array of a constant.
+fn listed(source: &Source, list: &str) -> Vec<String> {
+    struct Paths(Vec<String>);
+    impl<'ast> Visit<'ast> for Paths {
+        fn visit_path(&mut self, path: &'ast syn::Path) {
+            self.0.extend(path.segments.last().map(|last| last.ident.to_string()));
+            visit::visit_path(self, path);
+        }
+    }
+    let array = source.syntax.items.iter().find_map(|item| match item {
+        Item::Const(ItemConst { ident, expr, .. })
+        | Item::Static(ItemStatic { ident, expr, .. })
+            if ident == list =>
+        {
+            Some(&**expr)
+        }
+        _ => None,
+    });
+    let mut paths = Paths(Vec::new());
+    if let Some(array) = array {
+        paths.visit_expr(array);
+    }
+    paths.0
+}
+
+/// What `fn name` of a source returns: the word by which journals know it.
+fn word_of(source: &Source) -> Option<String> {
+    struct Word(Option<String>);
+    impl<'ast> Visit<'ast> for Word {
+        fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+            if item.sig.ident == "name"
+                && let [syn::Stmt::Expr(Expr::Lit(literal), None)] = item.block.stmts.as_slice()
+                && let syn::Lit::Str(text) = &literal.lit
+            {
+                self.0 = Some(text.value());
+            }
+        }
+    }
+    let mut word = Word(None);
+    word.visit_file(&source.syntax);
+    word.0
+}
+
+/// Whether a scenario shows the word, or a test names it.
+fn reached(tree: &Tree, word: &str) -> bool {
+    let mut scenarios = tree.texts.iter().filter(|text| text.path.starts_with("scenarios/"));
+    if scenarios.any(|text| text.text.lines().any(|line| has_word(line, word))) {
+        return true;
+    }
+    let tests = tree.sources.iter().filter(|source| source.krate != "xtask");
+    tests.into_iter().any(|source| {
+        let text = if source.for_tests { source.text.as_str() } else { own_tests(&source.text) };
+        // In tests a name may be part of a function's name: `g3_known_…`.
+        text.contains(&format!("\"{word}\"")) || text.contains(&format!("_{word}_"))
+    })
+}
+
+/// A source's tests of its own.
+fn own_tests(text: &str) -> &str {
+    text.find("#[cfg(test)]").map_or("", |at| &text[at..])
+}
+
+/// Every bound is a field that somebody reads, and that somebody tests.
+fn limits(tree: &Tree) -> Vec<Finding> {
+    let Some(source) = source(tree, LIMITS) else { return Vec::new() };
+    let fields = source.syntax.items.iter().find_map(|item| match item {
+        Item::Struct(item) if item.ident == "Limits" => Some(&item.fields),
+        _ => None,
+    });
+    let Some(Fields::Named(fields)) = fields else { return Vec::new() };
+    let mut found = Vec::new();
+    for field in &fields.named {
+        let Some(ident) = &field.ident else { continue };
+        let (name, line) = (ident.to_string(), ident.span().start().line);
+        let read = tree.sources.iter().any(|source| {
+            let acts = matches!(source.krate.as_str(), "weir-core" | "weir-engine");
+            acts && !source.for_tests && source.text.contains(&format!("limits.{name}"))
+        });
+        if !read {
+            let what = format!("nobody holds a run to {name}: check it, or remove it");
+            found.push(Finding::new("reach", (LIMITS, line), what));
+        } else if !reached(tree, &name) && !tested_as_field(tree, &name) {
+            let what = format!("no scenario and no test reaches the limit {name}: write one");
+            found.push(Finding::new("reach", (LIMITS, line), what));
+        }
+    }
+    found
+}
+
+fn tested_as_field(tree: &Tree, name: &str) -> bool {
+    tree.sources.iter().filter(|source| source.for_tests).any(|source| {
+        source.text.lines().any(|line| has_word(line, name))
+    })
+}
+
+/// Every command is started by a test.
+fn commands(tree: &Tree) -> Vec<Finding> {
+    let Some(source) = source(tree, COMMANDS) else { return Vec::new() };
+    let variants = source.syntax.items.iter().find_map(|item| match item {
+        Item::Enum(item) if item.ident == "Command" => Some(&item.variants),
+        _ => None,
+    });
+    let mut found = Vec::new();
+    for variant in variants.into_iter().flatten() {
+        let word = kebab(&variant.ident.to_string());
+        if !started(tree, &word) {
+            let line = line_of(&source.text, &format!("    {}", variant.ident));
+            let what = format!("no test starts `weir {word}`: write one in crates/weir/tests");
+            found.push(Finding::new("reach", (COMMANDS, line), what));
+        }
+    }
+    found
+}
+
+/// A command is the first word of a list of arguments, or of a line for a shell.
+fn started(tree: &Tree, word: &str) -> bool {
+    let forms =
+        [format!("[\"{word}\""), format!("arg(\"{word}\")"), format!("weir {word}"), format!("(\"{word} ")];
+    tree.texts.iter().any(|text| {
+        let is_test = text.path.starts_with("tests/")
+            || text.path.starts_with("crates/weir/tests/")
+            || text.path.starts_with("xtask/src/kill");
+        is_test && forms.iter().any(|form| text.text.contains(form))
+    })
+}
+
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree;
+    use super::*;
+
+    const LIST: &str = "//! X.\npub const GATES: &[&dyn Gate] = &[&known::Known];";
+    const GATE: &str = "//! X.\nimpl Gate for Known {\n    fn name(&self) -> &'static str {\n        \
+                        \"known\"\n    }\n}";
+
+    #[test]
+    fn a_gate_that_is_not_listed_or_not_reached_is_found() {
+        let files = |list, scenario| {
+            [
+                (GATES, list),
+                ("crates/weir-core/src/governance/gate/known.rs", GATE),
+                ("scenarios/gate/x.md", scenario),
+            ]
+        };
+        let reached = "# T\ncall.judged c1 · deny · known\n";
+        assert!(findings(&tree::of(&files(LIST, reached))).is_empty());
+        assert_eq!(findings(&tree::of(&files(LIST, "# T\n"))).len(), 1);
+        let empty = "//! X.\npub const GATES: &[&dyn Gate] = &[];";
+        assert_eq!(findings(&tree::of(&files(empty, reached))).len(), 1);
+    }
+
+    #[test]
+    fn a_limit_that_nobody_checks_is_found() {
+        let limits = (LIMITS, "//! X.\npub struct Limits { pub max_x: u32 }");
+        let reader = ("crates/weir-core/src/session.rs", "//! X.\nfn f() { limits.max_x; }");
+        let scenario = ("scenarios/loop/x.md", "limit max_x: 1\n");
+        assert!(findings(&tree::of(&[limits, reader, scenario])).is_empty());
+        assert_eq!(findings(&tree::of(&[limits, scenario])).len(), 1);
+        assert_eq!(findings(&tree::of(&[limits, reader])).len(), 1);
+    }
+
+    #[test]
+    fn a_command_that_no_test_starts_is_found() {
+        let options = (COMMANDS, "//! X.\nenum Command { McpServers }");
+        let test = ("crates/weir/tests/it/x.rs", "house.ok(&[\"mcp-servers\", \"list\"]);");
+        assert!(findings(&tree::of(&[options, test])).is_empty());
+        assert_eq!(findings(&tree::of(&[options])).len(), 1);
+    }
+}

@@ -266,7 +266,9 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         let workers: Vec<_> =
             (0..args.threads.max(1)).map(|_| scope.spawn(|| harness.play_all())).collect();
         let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|end| end.unwrap_or_else(|_| Err(anyhow::anyhow!("a worker panicked")))).collect()
+        joined
+            .map(|end| end.unwrap_or_else(|_| Err(anyhow::anyhow!("a worker panicked"))))
+            .collect()
     });
     let tally = harness.tally().clone();
     if tally.faulty > 0 || results.iter().any(Result::is_err) {

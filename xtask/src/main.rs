@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod kill;
 mod tidy;
 
@@ -22,6 +23,7 @@ struct Options {
 enum Command {
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -29,6 +31,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Options::parse().command {
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
+        Command::Bench(args) => bench::bench(&root, &args),
     }
 }
 

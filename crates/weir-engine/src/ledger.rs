@@ -13,6 +13,7 @@ use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::message::plain_text;
 use weir_core::record::{GENESIS, Record};
 use weir_core::session::{Session, Status};
+use weir_core::tool::Control;
 use weir_core::view;
 
 use crate::hub::Fact;
@@ -223,6 +224,10 @@ fn indexed(event: &Event) -> Option<String> {
         Event::ModelReplied(f) => plain_text(&f.content),
         Event::CallFinished(f) => plain_text(&f.result),
         Event::QuestionAsked(f) => f.text.clone(),
+        Event::CallJudged(f) => match &f.inspection.effects.control {
+            Some(Control::Complete { result }) => result.clone(),
+            _ => return None,
+        },
         _ => return None,
     };
     let text: String = text.chars().take(INDEXED_MAX).collect();

@@ -451,11 +451,14 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
     let mut seen = Seen::default();
     // What was done and is not seen yet as a fact: nothing else is done before.
     let mut awaited = None;
+    let mut last = 0;
     for _ in 0..UPDATES_MAX {
         let Some(update) = updates.next().await? else {
             bail!("the session went down");
         };
         let Update::Fact(fact) = update else { continue };
+        ensure!(fact.seq == last + 1, "L17: fact {} came after fact {last}", fact.seq);
+        last = fact.seq;
         seen.fold(&fact.event);
         if fact.seq <= known {
             continue;

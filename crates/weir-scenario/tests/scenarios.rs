@@ -4,10 +4,17 @@
 //! crossing of a port; otherwise every few are tried, shifted from scenario to scenario.
 #![expect(clippy::print_stdout, reason = "counts are told beside the verdict")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use weir_core::event::Event;
+use weir_core::ids::{CallId, SessionId};
+use weir_core::profile::{PermissionMode, built_in_profiles};
+use weir_core::prompt::Scene;
+use weir_core::session::{Session, Status};
+use weir_core::tool::Group;
+use weir_engine::toolbox::Toolbox;
 use weir_scenario::laws;
 use weir_scenario::parse::{self, Scenario};
 use weir_scenario::play::{Depth, Played, play};
@@ -143,6 +150,134 @@ fn for_the_judges(name: &str, lines: BTreeSet<String>) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(&out, text).expect("the target folder is writable");
     println!("{} requests for the judges in {}", lines.len(), out.display());
+}
+
+/// G9: each call goes through its stages in their order, each of them journaled.
+#[test]
+fn g9_each_call_goes_through_the_stages_in_order() {
+    const STAGES: [&str; 7] = [
+        "call.proposed",
+        "call.judged",
+        "approval.requested",
+        "approval.resolved",
+        "checkpoint.taken",
+        "call.started",
+        "call.finished",
+    ];
+    each(|_, _, _, scenario| {
+        let played = play(scenario, Depth::Memory, 0)?;
+        let mut reached: BTreeMap<CallId, usize> = BTreeMap::new();
+        for fact in &played.facts {
+            let call = match fact.event.as_ref() {
+                Event::CallProposed(f) => f.call,
+                Event::CallJudged(f) => f.call,
+                Event::ApprovalRequested(f) => f.call,
+                Event::ApprovalResolved(f) => f.call,
+                Event::CheckpointTaken(f) => f.call,
+                Event::CallStarted(f) => f.call,
+                Event::CallFinished(f) => f.call,
+                _ => continue,
+            };
+            let kind = fact.event.kind();
+            let stage = STAGES.iter().position(|s| *s == kind).context("a stage")?;
+            let before = reached.insert(call, stage);
+            ensure!(before.is_none_or(|b| b < stage), "{call} came to {kind} too late");
+            ensure!(before.is_some() || stage == 0, "{call} came to {kind} from nowhere");
+            let changes =
+                matches!(fact.event.as_ref(), Event::CallFinished(f) if !f.changed.is_empty());
+            ensure!(!changes || before == Some(5), "{call} changed files without having started");
+        }
+        Ok(())
+    });
+}
+
+/// L2: what a session is doing follows from its journal alone.
+#[test]
+fn l2_the_status_follows_from_the_journal() {
+    let seen = std::sync::Mutex::new(BTreeSet::new());
+    each(|_, _, _, scenario| {
+        let played = play(scenario, Depth::Memory, 0)?;
+        let mut session = Session::new(SessionId::new("folded"));
+        for fact in &played.facts {
+            session.apply(fact.ts, &fact.event);
+            let status = session.status();
+            let expected = match fact.event.as_ref() {
+                Event::ModelRequested(_) => Status::Streaming,
+                Event::CallProposed(_) => Status::ExecutingTools,
+                Event::CancelRequested(_) => Status::Stopped,
+                Event::RunFinished(_) => Status::Idle,
+                Event::ApprovalRequested(_) if scenario.setup.attended => {
+                    // Beside a read that still works, the session works.
+                    ensure!(
+                        matches!(status, Status::PendingApproval | Status::ExecutingTools),
+                        "{status:?} while a person is asked"
+                    );
+                    status
+                }
+                _ => status,
+            };
+            ensure!(status == expected, "{status:?} after {}", fact.event.kind());
+            seen.lock().expect("no panic holds it").insert(format!("{status:?}"));
+        }
+        Ok(())
+    });
+    let seen = seen.into_inner().expect("no panic holds it");
+    for status in ["Idle", "Streaming", "ExecutingTools", "PendingApproval", "Stopped"] {
+        assert!(seen.contains(status), "no scenario comes to {status}");
+    }
+}
+
+/// P1, P6, P7, Q7: the prompt of each built-in profile, as it is sent, is a golden file; the
+/// coding profile's with its tools stays under 24 kB.
+#[test]
+fn p6_the_prompt_is_a_golden_file() {
+    let toolbox = Toolbox::new(weir_tools::tools()).expect("names are unique");
+    let mut text = String::new();
+    for profile in built_in_profiles() {
+        let writes = profile.permission != Some(PermissionMode::Plan);
+        let tools = toolbox.visible(&profile, writes);
+        let scene = Scene {
+            conventions: profile.conventions.clone(),
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            ..Scene::default()
+        };
+        let sections = weir_core::prompt::render(&scene);
+        assert!(sections.iter().all(|s| !s.text.trim().is_empty()), "P1: empty sections vanish");
+        let order: Vec<&str> = weir_core::prompt::SECTIONS.iter().map(|s| s.name).collect();
+        let places: Vec<_> =
+            sections.iter().map(|s| order.iter().position(|name| *name == s.name)).collect();
+        assert!(places.is_sorted(), "P1: sections stand in the order of the list");
+        let has_edit = tools.iter().any(|tool| tool.group == Group::Edit);
+        assert_eq!(
+            has_edit,
+            profile.groups.contains(&Group::Edit) && writes,
+            "P7: {}",
+            profile.name
+        );
+        let system = weir_core::prompt::system(&scene);
+        let schemas: usize = tools
+            .iter()
+            .map(|t| t.name.len() + t.description.len() + t.input_schema.to_string().len())
+            .sum();
+        let bytes = system.len() + schemas;
+        if profile.name == "code" {
+            assert!(bytes <= 24_000, "Q7: {bytes} bytes of prompt and schemas");
+        }
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        text.push_str(&format!(
+            "# {} ({} bytes of prompt, {schemas} of tools)\n\n{system}\n\ntools: {}\n\n",
+            profile.name,
+            system.len(),
+            names.join(", ")
+        ));
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/prompt.txt");
+    if std::env::var("UPDATE").is_ok() {
+        std::fs::write(&path, &text).expect("the folder is writable");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    compare("the prompt", &golden, &text).expect("UPDATE=1 rewrites it");
 }
 
 /// The same journal with SQLite and git on the disk.

@@ -41,6 +41,11 @@ use writer::{Answer, Command, Counters, Writer};
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
+/// An append whose audit lines cannot be written fails with [`StoreError::Io`] and nothing is stored:
+/// the day's file is opened and its space reserved before the commit. Should the file fail even so
+/// (a broken disk), the error comes after the commit: a writer that sees `Io` must read again before
+/// it goes on.
+///
 /// Dropping it waits for what was sent to it and closes the file.
 pub struct SqliteStore {
     /// `None` only while dropping.
@@ -199,6 +204,7 @@ fn thread_gone() -> StoreError {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
+        self.readers.close();
         self.commands = None;
         if let Some(thread) = self.thread.take() {
             // A writer that panicked has nothing more to say here.

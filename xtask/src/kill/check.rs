@@ -173,8 +173,10 @@ fn judge(call: &Planned, said: Said, texts: (&str, &str)) -> Vec<Finding> {
         };
         let count = text.lines().filter(|line| *line == mark.text).count();
         if let Some(fault) = wrong(call, mark, said, count) {
-            let what =
-                format!("{}: {:?} is there {count} times; the journal: {said:?}", call.tag, mark.text);
+            let what = format!(
+                "{}: {:?} is there {count} times; the journal: {said:?}",
+                call.tag, mark.text
+            );
             findings.push(Finding::new(fault, what));
         }
     }
@@ -190,9 +192,7 @@ fn wrong(call: &Planned, mark: &Mark, said: Said, count: usize) -> Option<Fault>
         Said::Succeeded => (mark.certain && !happened).then_some(Fault::FactLost),
         Said::NotStarted => happened.then_some(Fault::UnknownUnsaid),
         // A command that failed may have run in part, and its result says so.
-        Said::Failed => {
-            (happened && call.kind == Kind::File).then_some(Fault::UnknownUnsaid)
-        }
+        Said::Failed => (happened && call.kind == Kind::File).then_some(Fault::UnknownUnsaid),
         // What was said of it covers both.
         Said::Unknown | Said::Nothing => None,
     }
@@ -202,10 +202,8 @@ fn wrong(call: &Planned, mark: &Mark, said: Said, count: usize) -> Option<Fault>
 fn torn(work: &Work, workspace: &str, witness: &str) -> Vec<Finding> {
     let marks = work.calls.iter().flat_map(|call| &call.marks).map(|mark| mark.text.as_str());
     let before = work.files.iter().flat_map(|(_, text)| text.lines());
-    let known: BTreeSet<&str> = marks
-        .chain(before)
-        .chain(["a line that makes the file longer"])
-        .collect();
+    let known: BTreeSet<&str> =
+        marks.chain(before).chain(["a line that makes the file longer"]).collect();
     let lines = workspace.lines().chain(witness.lines());
     lines
         .filter(|line| !known.contains(line) && !line.starts_with("path "))

@@ -60,8 +60,7 @@ impl House {
             folder,
             full,
         };
-        for folder in [&house.workspace, &house.inner.join("home"), &house.folder.join("witness")]
-        {
+        for folder in [&house.workspace, &house.inner.join("home"), &house.folder.join("witness")] {
             fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         }
         for (path, text) in &work.files {

@@ -152,10 +152,8 @@ fn patch(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let mut marks = Vec::new();
     for name in ["pair-a", "pair-b"] {
         let new = format!("{name} {tag} changed");
-        let _ = write!(
-            text,
-            "--- a/{name}.txt\n+++ b/{name}.txt\n@@ -1,1 +1,1 @@\n-{old}\n+{new}\n"
-        );
+        let _ =
+            write!(text, "--- a/{name}.txt\n+++ b/{name}.txt\n@@ -1,1 +1,1 @@\n-{old}\n+{new}\n");
         marks.push(added(new, Place::Workspace));
     }
     draft.plan(tag, Kind::File, marks);
@@ -165,8 +163,7 @@ fn patch(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
 fn write(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let line = format!("{tag} written");
     let filler = "a line that makes the file longer\n".repeat(40);
-    let input =
-        json!({"path": format!("made/{tag}.txt"), "content": format!("{line}\n{filler}")});
+    let input = json!({"path": format!("made/{tag}.txt"), "content": format!("{line}\n{filler}")});
     draft.plan(tag, Kind::File, vec![added(line, Place::Workspace)]);
     ("write_file", input)
 }
@@ -195,13 +192,8 @@ fn command(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let witness = draft.witness.display();
     let (begin, end) = (format!("{tag} begins"), format!("{tag} ends"));
     let ms = draft.random.one_of(&[0, 0, 5, 20, 60]);
-    let command =
-        format!("echo {begin} >> {witness}; sleep 0.{ms:03}; echo {end} >> {witness}");
-    draft.plan(
-        tag,
-        Kind::Command,
-        vec![added(begin, Place::Witness), added(end, Place::Witness)],
-    );
+    let command = format!("echo {begin} >> {witness}; sleep 0.{ms:03}; echo {end} >> {witness}");
+    draft.plan(tag, Kind::Command, vec![added(begin, Place::Witness), added(end, Place::Witness)]);
     ("run_shell", json!({"command": command}))
 }
 

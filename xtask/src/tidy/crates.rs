@@ -136,7 +136,8 @@ fn borders(package: &Package, path: &str, manifest: &str) -> Vec<Finding> {
             }
         };
         if !allowed {
-            let what = format!("{name} must not depend on {other}: do it behind a port of the engine");
+            let what =
+                format!("{name} must not depend on {other}: do it behind a port of the engine");
             let line = line_of(manifest, other);
             found.push(Finding::new("border", (path, line), what));
         }

@@ -14,8 +14,9 @@ const SKIPPED: &[&str] = &["target", "node_modules", "__pycache__"];
 /// Hidden folders that do.
 const HIDDEN: &[&str] = &[".ci", ".cargo", ".github"];
 /// Ends of names of the texts that are read.
-const TEXTS: &[&str] =
-    &["rs", "md", "toml", "sh", "py", "sql", "json", "jsonl", "sse", "script", "yml", "yaml", "txt"];
+const TEXTS: &[&str] = &[
+    "rs", "md", "toml", "sh", "py", "sql", "json", "jsonl", "sse", "script", "yml", "yaml", "txt",
+];
 /// A larger text is data, not something that people wrote.
 const TEXT_BYTES_MAX: u64 = 2_000_000;
 
@@ -98,6 +99,7 @@ impl Tree {
         let rust = |text: &&Text| {
             text.path.ends_with(".rs")
                 && (text.path.starts_with("crates/") || text.path.starts_with("xtask/"))
+                && !is_data(&text.path)
         };
         for Text { path, text } in self.texts.iter().filter(rust) {
             let syntax = match syn::parse_file(text) {
@@ -131,6 +133,12 @@ impl Tree {
             source.for_tests = module || matches!(folder, "tests" | "benches");
         }
     }
+}
+
+/// What a test reads or changes is data, even where it looks like a source.
+fn is_data(path: &str) -> bool {
+    let Some((_, inside)) = path.split_once("/tests/") else { return false };
+    inside.contains('/') && !inside.starts_with("it/")
 }
 
 /// Paths, without `.rs`, of the modules that `path` declares for tests alone.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::executor::block_on;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Decode, Row, Sqlite, Type};
 use tokio::sync::Semaphore;
@@ -29,6 +30,16 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(place: Place) -> Readers {
         Readers { place, idle: Mutex::new(Vec::new()), permits: Semaphore::new(READERS) }
+    }
+
+    /// Closes what is idle, so that the writer is the last and can tidy up the log.
+    pub(super) fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        for connection in idle {
+            if let Err(error) = block_on(sqlx::Connection::close(connection)) {
+                tracing::debug!(%error, "a reading connection did not close cleanly");
+            }
+        }
     }
 
     /// Gives `work` a connection. One whose work was dropped half-way is not used again.

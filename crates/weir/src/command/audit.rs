@@ -132,12 +132,8 @@ fn told(line: &AuditLine) -> String {
     let fields = &line.entry.fields;
     let word = |name: &str| fields[name].as_str().map(String::from).unwrap_or_default();
     let session: String = line.entry.session.as_str().chars().take(12).collect();
-    let mut text = format!(
-        "{:>6}  {}  {session}  {:<20}",
-        line.n,
-        moment(line.entry.ts),
-        word("kind")
-    );
+    let mut text =
+        format!("{:>6}  {}  {session}  {:<20}", line.n, moment(line.entry.ts), word("kind"));
     // The fields that tell most come first; the rest in their own order.
     const FIRST: [&str; 6] = ["call", "tool", "verdict", "gate", "rule", "decision"];
     const LEFT_OUT: [&str; 3] = ["kind", "by", "profile"];

@@ -7,7 +7,9 @@ use serde_json::json;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::Timestamp;
 use weir_core::tool::Access;
-use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _, StoreError};
+use weir_engine::ports::{
+    CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _, StoreError,
+};
 use weir_engine::ports::{Content, SnapshotEntry};
 use weir_engine::workspace::{FileError, Workspace};
 
@@ -109,9 +111,8 @@ async fn diff(cx: &Cx, args: &CheckpointsDiffArgs) -> anyhow::Result<()> {
     }
     if args.json.json {
         let rows = shown.iter().filter(|(_, _, text)| !text.is_empty());
-        let rows = rows.map(|(path, change, text)| {
-            json!({ "path": path, "change": change, "diff": text })
-        });
+        let rows = rows
+            .map(|(path, change, text)| json!({ "path": path, "change": change, "diff": text }));
         let rows: Vec<_> = rows.collect();
         return out_json(&json!({ "checkpoint": info.id, "session": info.session, "files": rows }));
     }

@@ -197,9 +197,10 @@ async fn change(cx: &Cx, back: &TakeBack, pen: &mut SessionPen) -> anyhow::Resul
 
 impl Done {
     fn of(restore: Restore, checkpoint: Option<CheckpointId>) -> Done {
-        let changes = restore.entries.iter().map(|entry| {
-            (entry.path.clone(), difference::change(&entry.before, &entry.after))
-        });
+        let changes = restore
+            .entries
+            .iter()
+            .map(|entry| (entry.path.clone(), difference::change(&entry.before, &entry.after)));
         Done {
             checkpoint,
             changes: changes.collect(),
@@ -216,12 +217,12 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
         None => "impossible",
     };
     if back.json {
-        let restored = done.changes.iter().map(|(path, change)| {
-            json!({ "path": path, "change": change })
-        });
-        let conflicts = done.conflicts.iter().map(|conflict| {
-            json!({ "path": conflict.path, "merge": merge(conflict) })
-        });
+        let restored =
+            done.changes.iter().map(|(path, change)| json!({ "path": path, "change": change }));
+        let conflicts = done
+            .conflicts
+            .iter()
+            .map(|conflict| json!({ "path": conflict.path, "merge": merge(conflict) }));
         return out_json(&json!({
             "session": back.session,
             "run": back.run,

@@ -223,7 +223,10 @@ fn g7_checkpoints_are_listed_compared_restored_and_collected() {
 fn d2_replay_is_the_same_and_names_the_first_difference() {
     let (house, id) = changed();
     let said = house.json(&["replay", &id, "--json"]);
-    assert_eq!((&said["same"], &said["runs"], &said["calls"]), (&true.into(), &1.into(), &6.into()));
+    assert_eq!(
+        (&said["same"], &said["runs"], &said["calls"]),
+        (&true.into(), &1.into(), &6.into())
+    );
     let file = house.at("session.jsonl");
     house.ok(&["sessions", "export", &id, "-o", &file.display().to_string()]);
     let whole = read(&file);
@@ -288,7 +291,11 @@ fn g10_audit_verify_finds_a_changed_line() {
         std::fs::write(&file, text).expect("writable");
         let said = house.run(&["audit", "verify"]);
         assert_eq!(said.status, 1, "{}", said.out);
-        assert!(said.out.contains(&format!("audit line {n} ")) && said.out.contains(why), "{}", said.out);
+        assert!(
+            said.out.contains(&format!("audit line {n} ")) && said.out.contains(why),
+            "{}",
+            said.out
+        );
     };
     verify(whole.replacen("force push", "mild push!", 1), "changed", at + 1);
     let mut fewer = lines.clone();
@@ -410,13 +417,77 @@ fn l15_show_tells_usage_cost_denials_and_what_is_open() {
     assert!(house.refused(&["sessions", "show", "zz"]).contains("sessions list"));
 }
 
+/// Runs that end or go on in every odd way: each must play again.
+#[test]
+fn d2_replay_holds_for_odd_runs() {
+    let calls = "calls: read_file {\"path\": \"a.txt\"}\n\n";
+    let long = "calls: write_file {\"path\": \"long.txt\", \"content\": \"LONG\"}\n\n\
+                calls: read_file {\"path\": \"long.txt\"}\n\nsays: long\n";
+    let long = long.replace("LONG", &"many words ".repeat(600));
+    let odd = "raw-arguments: read_file {\"path\": broken\n\ncalls: no_such_tool {}\n\
+               calls: read_file {\"path\": 7}\n\ncalls: read_file {\"path\": \"nowhere\"}\n\n\
+               calls: write_file {\"path\": \"../out\", \"content\": \"x\"}\n\nsays: odd\n";
+    let todo = "calls: update_todo_list {\"items\": [{\"text\": \"look\", \"status\": \"in_progress\"}]}\n\n\
+                image: dot\nsays: a picture\n";
+    let ask = "calls: ask_followup_question {\"question\": \"Which?\"}\n\nsays: that one\n";
+    let end = "calls: attempt_completion {\"result\": \"all harbours done\"}\n\
+               calls: read_file {\"path\": \"a.txt\"}\n";
+    let cases: [(&str, &str, &[&str], i32); 13] = [
+        ("retried", "error: 429 retry-after=0\nerror: cut\nsays: after all\n", &[], 0),
+        ("failed", "error: 401\n", &[], 1),
+        ("empty", "says:\n\nsays:\n", &[], 1),
+        ("odd", odd, &[], 3),
+        ("iterations", &calls.repeat(9), &["--max-iterations", "2"], 3),
+        ("calls", &calls.repeat(9), &["--max-tool-calls", "1"], 3),
+        ("repeated", &calls.repeat(3), &[], 0),
+        ("timeout", "error: hang\n", &["--timeout", "300ms"], 3),
+        (
+            "denied",
+            "calls: write_file {\"path\": \"z\", \"content\": \"\"}\n\nsays: no\n",
+            &["--permission", "ask"],
+            4,
+        ),
+        ("externalised", &long, &["--permission", "auto-edit"], 0),
+        ("todo", todo, &[], 0),
+        ("question", ask, &[], 4),
+        ("completed", end, &[], 0),
+    ];
+    let house = house();
+    for (name, script, flags, status) in cases {
+        house.write(&house.at("t.script"), script);
+        let mut args = vec!["run", "-m", "script:../t.script"];
+        args.extend(flags);
+        args.push("go");
+        let said = house.run(&args);
+        assert_eq!(said.status, status, "{name}: {}", said.err);
+        let replayed = house.run(&["replay", "last"]);
+        assert_eq!(replayed.status, 0, "{name}: {}", replayed.out);
+        for form in ["jsonl", "markdown", "html", "script"] {
+            house.ok(&["sessions", "export", "last", "--format", form]);
+        }
+        house.ok(&["sessions", "export", "last", "-o", &format!("../{name}.jsonl")]);
+        let replayed = house.run(&["replay", &format!("../{name}.jsonl")]);
+        assert_eq!(replayed.status, 0, "{name} as a file: {}", replayed.out);
+        if name == "question" {
+            let fork = house.json(&["sessions", "fork", "last", "--json"]);
+            let fork = fork["session"].as_str().expect("an id").to_owned();
+            house.ok(&["run", "-m", "script:../t.script", "--resume", &fork, "the red one"]);
+            assert!(house.ok(&["replay", &fork]).starts_with("the same"), "{name}");
+        }
+    }
+    assert!(house.ok(&["sessions", "show", "last"]).contains("all harbours done"));
+    assert!(house.ok(&["sessions", "search", "harbours"]).contains(&newest(&house)));
+    house.ok(&["audit", "verify"]);
+}
+
 /// A session at work that never comes to an end by itself.
 fn hanging(house: &House) -> (Child, String) {
     let script = read(&house.at("t.script"));
     let script = script.replacen("says: All three are changed.", "error: hang", 1);
     house.write(&house.at("t.script"), &script);
     let mut command = house.command(&run_of(&["change things"]));
-    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    let mut child =
+        command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
     let stderr = BufReader::new(child.stderr.take().expect("piped"));
     // The last change is made; what comes now is the answer that never comes.
     for line in stderr.lines().map_while(Result::ok) {

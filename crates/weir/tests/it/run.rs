@@ -346,7 +346,7 @@ fn l14_pausing_elsewhere_ends_a_running_session() {
 }
 
 #[test]
-fn d2_a_session_that_another_process_runs_is_refused_with_its_name() {
+fn d2_d5_a_session_has_one_writer_and_is_taken_up_when_it_died() {
     let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
     let script = format!("script:{}", house.at("s.script").display());
     let mut child = house

@@ -233,7 +233,8 @@ impl Player {
             (a, b) => a.is_none() && b.is_none(),
         };
         if !close {
-            let why = format!("it cost {price:?} USD by the table of prices, not {:?}", reply.cost_usd);
+            let why =
+                format!("it cost {price:?} USD by the table of prices, not {:?}", reply.cost_usd);
             return Err(Difference::damage(seq, why));
         }
         Ok(())

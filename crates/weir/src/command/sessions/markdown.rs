@@ -60,7 +60,8 @@ pub(super) fn media_type<'a>(entries: &'a [Entry], id: &BlobId) -> &'a str {
         _ => None,
     });
     // A media type that could end the address early is none.
-    let plain = |text: &&str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/.+-".contains(&b));
+    let plain =
+        |text: &&str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/.+-".contains(&b));
     media.filter(plain).unwrap_or("text/plain")
 }
 

@@ -7,6 +7,7 @@ use weir_core::governance::Verdict;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{BlobId, Timestamp};
 use weir_core::message::{Block, Media};
+use weir_core::tool::Control;
 use weir_core::view::plain::visible;
 use weir_engine::hub::Fact;
 use weir_engine::ledger::status_text;
@@ -63,9 +64,14 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
         Event::InputAccepted(f) => (f.by.clone(), blocks(&f.content)),
         Event::ModelReplied(f) => ("model".into(), blocks(&f.content)),
         Event::CallJudged(f) => {
-            let verdict = match f.verdict {
-                Verdict::Allow => return None,
-                Verdict::Ask => "asks",
+            let control = f.inspection.effects.control.as_ref();
+            let verdict = match (f.verdict, control) {
+                (Verdict::Allow, Some(Control::Complete { result })) => {
+                    let parts = vec![Part::Text(result.clone())];
+                    return Some((format!("{} ends the task", f.call), parts));
+                }
+                (Verdict::Allow, _) => return None,
+                (Verdict::Ask, _) => "asks",
                 _ => "denied",
             };
             let gate = f.gate.as_deref().unwrap_or("gate");
@@ -165,10 +171,8 @@ pub(super) fn one(fact: &Fact) -> String {
 
 /// A fact of the conversation, with the beginning of long results; `None` for the others.
 pub(super) fn brief(fact: &Fact) -> Option<String> {
-    let quiet = matches!(
-        fact.event.as_ref(),
-        Event::ApprovalRequested(_) | Event::CheckpointTaken(_)
-    );
+    let quiet =
+        matches!(fact.event.as_ref(), Event::ApprovalRequested(_) | Event::CheckpointTaken(_));
     let entry = entry(fact);
     if quiet || !entry.is_told {
         return None;

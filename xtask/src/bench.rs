@@ -1,0 +1,153 @@
+//! `cargo xtask bench`: what Weir costs beyond the model, as one table with the target beside each
+//! figure. Real processes, a real store on a real disk, a model over HTTP that answers at once.
+//!
+//! Not a test: machines are shared and noisy, so nothing here fails for being slow. Figures are
+//! medians with their spread; what has a bench of its own crate is only run, with `--all`.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use serde_json::{Value, json};
+
+mod figures;
+mod house;
+mod model;
+mod one_answer;
+mod turns;
+
+use figures::Row;
+use house::House;
+
+/// Where the figures of every run are kept.
+const KEPT: &str = "bench/figures.jsonl";
+/// Benches of single crates: package, bench, what it shows.
+const BENCHES: &[(&str, &str, &str)] = &[
+    ("weir-providers", "decoders", "Q9 stream decoders, at least 300 MB/s a core"),
+    ("weir-store", "store", "Q10, Q11, Q14: the store beside the disk's own sync"),
+    ("weir-core", "gate", "Q12 one call judged with 200 rules, at most 20 µs"),
+    ("weir-sandbox", "supervisor", "Q13 a command beyond running it bare"),
+];
+
+/// Measure what a run costs beyond the model, target beside figure
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// The binary; without it target/release/weir is built
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Where workspaces and stores are made: the disk that is measured
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Runs of what is run more than once
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Turns of the long run (Q4, Q10)
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(60..))]
+    turns: u32,
+    /// Also run the benches of the crates (minutes)
+    #[arg(long)]
+    all: bool,
+    /// Print JSON instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// The binary cannot be built, or a run failed.
+pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    let target = crate::target_folder(root)?;
+    let binary = match &args.binary {
+        Some(path) => std::path::absolute(path)?,
+        None => {
+            build(root)?;
+            target.join("release/weir")
+        }
+    };
+    ensure!(binary.is_file(), "{} is no program", binary.display());
+    let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let house = House::build(&binary, &place, args.turns)?;
+    let mut rows = one_answer::rows(&house, args.runs)?;
+    rows.extend(turns::rows(&house, args.runs, args.turns)?);
+    rows.extend(build_rows(root, &binary)?);
+    rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
+    let kept = keep(&target, &binary, &rows)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{kept}")?;
+    } else {
+        write!(out, "{}", figures::table(&rows))?;
+        let met = rows.iter().filter(|row| row.met == Some(true)).count();
+        let judged = rows.iter().filter(|row| row.met.is_some()).count();
+        writeln!(out, "{met} of {judged} targets met; kept in target/{KEPT}")?;
+    }
+    drop(out);
+    if args.all {
+        crate_benches(root)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn build(root: &Path) -> anyhow::Result<()> {
+    let status = cargo()
+        .args(["build", "--release", "-p", "weir"])
+        .current_dir(root)
+        .status()
+        .context("starting cargo to build weir")?;
+    ensure!(status.success(), "weir does not build");
+    Ok(())
+}
+
+/// Q23, as far as it can be read off without building again.
+fn build_rows(root: &Path, binary: &Path) -> anyhow::Result<Vec<Row>> {
+    let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
+    let crates = lock.lines().filter(|line| line.starts_with("source = ")).count();
+    let bytes = fs::metadata(binary)?.len() as f64;
+    Ok(vec![
+        Row::watched("Q23", "crates of others in Cargo.lock", crates as f64, "crates"),
+        Row::at_most("Q23", "size of the binary", &[bytes / 1e6], "MB", 45.0),
+    ])
+}
+
+fn keep(target: &Path, binary: &Path, rows: &[Row]) -> anyhow::Result<Value> {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let profile = binary.parent().and_then(Path::file_name).unwrap_or_default();
+    let kept = json!({
+        "at": at,
+        "profile": profile.to_string_lossy(),
+        "cpus": cpus,
+        "load": load.split_whitespace().next(),
+        "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
+    });
+    let path = target.join(KEPT);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = fs::File::options().append(true).create(true).open(&path)?;
+    writeln!(file, "{kept}").with_context(|| path.display().to_string())?;
+    Ok(kept)
+}
+
+fn crate_benches(root: &Path) -> anyhow::Result<()> {
+    for (package, name, what) in BENCHES {
+        writeln!(std::io::stdout(), "\n{what}")?;
+        let status = cargo()
+            .args(["bench", "--quiet", "-p", package, "--bench", name])
+            .current_dir(root)
+            .status()
+            .with_context(|| format!("starting cargo bench -p {package}"))?;
+        ensure!(status.success(), "the bench {name} of {package} failed");
+    }
+    Ok(())
+}

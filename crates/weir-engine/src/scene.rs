@@ -150,6 +150,10 @@ fn git_branch(root: &Path) -> Option<String> {
 /// The date and time as a sentence, to the minute, in the configured zone.
 pub fn clock(timezone: &str, now: Timestamp) -> String {
     let moment = jiff::Timestamp::from_microsecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let zone = jiff::tz::TimeZone::get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    // Looking a name up walks the whole folder of zones first; the usual one needs no lookup.
+    let zone = match timezone {
+        "" | "UTC" => jiff::tz::TimeZone::UTC,
+        name => jiff::tz::TimeZone::get(name).unwrap_or(jiff::tz::TimeZone::UTC),
+    };
     moment.to_zoned(zone).strftime("Now: %A, %Y-%m-%d %H:%M (%Z)").to_string()
 }

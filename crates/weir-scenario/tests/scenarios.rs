@@ -141,11 +141,11 @@ fn each_scenario_is_as_written_and_keeps_the_laws() {
         compare("the journal", scenario.journal.as_deref().context("no journal block")?, &journal)?;
         compare("the files", scenario.files.as_deref().context("no files block")?, &files)
     });
-    for_the_judges("scenario-requests.jsonl", lines.into_inner().expect("no panic holds it"));
+    for_the_judges("scenario-requests.jsonl", &lines.into_inner().expect("no panic holds it"));
 }
 
 /// Writes requests in every dialect for the judges from outside, one JSON object a line.
-fn for_the_judges(name: &str, lines: BTreeSet<String>) {
+fn for_the_judges(name: &str, lines: &BTreeSet<String>) {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(&out, text).expect("the target folder is writable");
@@ -327,5 +327,5 @@ fn d7_sweep_crashes_every_scenario() {
         Ok(())
     });
     println!("{} crashes", crashes.into_inner());
-    for_the_judges("resumed-requests.jsonl", resumed.into_inner().expect("no panic holds it"));
+    for_the_judges("resumed-requests.jsonl", &resumed.into_inner().expect("no panic holds it"));
 }

@@ -1,6 +1,6 @@
 //! Files as they were before a call, and as the call left them (G7): one bare git repository per
-//! workspace in `checkpoints/` of the state folder, content-addressed, compressed, and readable with
-//! plain `git log -p refs/weir/SESSION`.
+//! workspace in `checkpoints/` of the state folder, content-addressed, compressed, and readable
+//! with plain `git log -p refs/weir/SESSION`.
 //!
 //! The user's own repository is never touched: nothing here knows where it is. Git is used as a
 //! store of objects only; no index, no work tree, no hooks, no signatures.

@@ -2,7 +2,8 @@
 //! were in [`Checkpoints`](weir_engine::ports::Checkpoints).
 //!
 //! Two stores keep one contract, and one test suite runs against both (D1): [`SqliteStore`] and
-//! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what a fact means.
+//! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
+//! a fact means.
 
 use std::path::Path;
 use std::sync::Arc;

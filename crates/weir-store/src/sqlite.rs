@@ -41,10 +41,10 @@ use writer::{Answer, Command, Counters, Writer};
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
-/// An append whose audit lines cannot be written fails with [`StoreError::Io`] and nothing is stored:
-/// the day's file is opened and its space reserved before the commit. Should the file fail even so
-/// (a broken disk), the error comes after the commit: a writer that sees `Io` must read again before
-/// it goes on.
+/// An append whose audit lines cannot be written fails with [`StoreError::Io`] and nothing is
+/// stored: the day's file is opened and its space reserved before the commit. Should the file fail
+/// even so (a broken disk), the error comes after the commit: a writer that sees `Io` must read
+/// again before it goes on.
 ///
 /// Dropping it waits for what was sent to it and closes the file.
 pub struct SqliteStore {

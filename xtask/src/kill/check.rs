@@ -10,11 +10,14 @@ use super::house::House;
 use super::work::{Kind, Mark, Place, Planned, Work};
 use super::{Fault, Finding};
 
-/// Statuses in which a run of the harness may rest.
-const STATUSES: &[&str] = &["completed", "needs_input", "denied"];
+/// Statuses in which a run of the harness may rest when everything is permitted.
+pub(super) const STATUSES_FULL: &[&str] = &["completed", "needs_input"];
+/// And when commands are denied for want of an approver: many of them in a row end the run.
+pub(super) const STATUSES_DENIED: &[&str] = &["completed", "needs_input", "limit"];
 
-/// Every fact that was printed is in the journal as it was printed, and the journal is whole.
-pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
+/// Every fact that was printed is in the journal as it was printed, the journal is whole, and its
+/// run rests in one of these statuses.
+pub(super) fn facts(journal: &[Value], acknowledged: &[Value], statuses: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let by_seq: BTreeMap<u64, &Value> =
         journal.iter().filter_map(|fact| Some((fact["seq"].as_u64()?, fact))).collect();
@@ -29,12 +32,12 @@ pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
             ));
         }
     }
-    let gap = (1..).zip(journal).find(|(number, fact)| fact["seq"] != Value::from(*number));
+    let gap = (1_u64..).zip(journal).find(|(number, fact)| fact["seq"] != *number);
     if let Some((number, _)) = gap {
         let what = format!("the journal has no fact {number} at its place");
         findings.push(Finding::new(Fault::BrokenJournal, what));
     }
-    findings.extend(run_status(journal));
+    findings.extend(run_status(journal, statuses));
     findings.extend(replies(journal));
     findings
 }
@@ -54,11 +57,11 @@ fn brief(fact: &Value) -> String {
     text.chars().take(200).collect()
 }
 
-fn run_status(journal: &[Value]) -> Option<Finding> {
+fn run_status(journal: &[Value], statuses: &[&str]) -> Option<Finding> {
     let finished: Vec<&Value> =
         journal.iter().filter(|fact| fact["kind"] == "run.finished").collect();
     let what = match finished.as_slice() {
-        [one] if STATUSES.contains(&one["status"].as_str().unwrap_or_default()) => return None,
+        [one] if statuses.contains(&one["status"].as_str().unwrap_or_default()) => return None,
         [one] => format!("the run ended as {}: {}", one["status"], one["error"]),
         [] => "there is no run.finished".into(),
         more => format!("there are {} run.finished", more.len()),
@@ -282,15 +285,15 @@ mod tests {
             json!({"seq": 2, "kind": "run.finished", "status": "completed"}),
         ];
         let same = [json!({"seq": 1, "kind": "run.started", "run": "r1"})];
-        assert!(facts(&kept, &same).is_empty());
+        assert!(facts(&kept, &same, STATUSES_FULL).is_empty());
         for lost in [
             json!({"seq": 1, "kind": "run.started", "run": "r2"}),
             json!({"seq": 3, "kind": "run.started", "run": "r1"}),
         ] {
-            let found = facts(&kept, &[lost]);
+            let found = facts(&kept, &[lost], STATUSES_FULL);
             assert_eq!(found.len(), 1, "{found:?}");
             assert_eq!(found[0].fault, Fault::FactLost);
         }
-        assert_eq!(facts(&kept[1..], &[])[0].fault, Fault::BrokenJournal);
+        assert_eq!(facts(&kept[1..], &[], STATUSES_FULL)[0].fault, Fault::BrokenJournal);
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         findings: Vec::new(),
         turn: TURN_GUESS,
     };
-    let id = player.to_the_end()?;
+    let id = player.run_until_rest()?;
     let unknowns_said = player.check(id.as_deref())?;
     let findings = player.findings;
     if findings.is_empty() {
@@ -99,7 +99,7 @@ struct Player<'a> {
 
 impl Player<'_> {
     /// Runs processes until the session rests; its id, when there is one.
-    fn to_the_end(&mut self) -> anyhow::Result<Option<String>> {
+    fn run_until_rest(&mut self) -> anyhow::Result<Option<String>> {
         let mut next = Next::Begin;
         for process in 1..=PROCESSES_MAX {
             let words: Vec<&str> = match &next {
@@ -254,7 +254,8 @@ impl Player<'_> {
                 return Ok(0);
             }
         };
-        self.findings.extend(check::facts(&facts, &self.acknowledged));
+        let statuses = if self.house.full { check::STATUSES_FULL } else { check::STATUSES_DENIED };
+        self.findings.extend(check::facts(&facts, &self.acknowledged, statuses));
         self.findings.extend(check::effects(self.house, self.work, &facts)?);
         self.findings.extend(journal::verify(self.house, id)?);
         if !self.findings.is_empty() {

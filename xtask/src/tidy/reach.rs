@@ -45,7 +45,8 @@ fn guards(tree: &Tree, (path, list, kind): (&str, &str, &str)) -> Vec<Finding> {
             }
             let word = word_of(source).unwrap_or_else(|| name.to_lowercase());
             // What a filter did stands in the text, as a form of its name: `[redacted: …]`.
-            let shown = kind == "Filter" && scenario_lines(tree).any(|line| line.contains(&word));
+            let shown = kind == "Filter"
+                && scenario_lines(tree).chain(test_lines(tree)).any(|line| line.contains(&word));
             if !shown && !reached(tree, &word) {
                 let what =
                     format!("no scenario and no test reaches the {kind} {word:?}: write one");
@@ -104,17 +105,22 @@ fn reached(tree: &Tree, word: &str) -> bool {
     if scenario_lines(tree).any(|line| has_word(line, word)) {
         return true;
     }
-    let tests = tree.sources.iter().filter(|source| source.krate != "xtask");
-    tests.into_iter().any(|source| {
-        let text = if source.for_tests { source.text.as_str() } else { own_tests(&source.text) };
-        // In tests a name may be part of a function's name: `g3_known_…`.
-        text.contains(&format!("\"{word}\"")) || text.contains(&format!("_{word}_"))
-    })
+    // In tests a name may be part of a function's name: `g3_known_…`.
+    let forms = [format!("\"{word}\""), format!("_{word}_")];
+    test_lines(tree).any(|line| forms.iter().any(|form| line.contains(form)))
 }
 
 fn scenario_lines(tree: &Tree) -> impl Iterator<Item = &str> {
     let scenarios = tree.texts.iter().filter(|text| text.path.starts_with("scenarios/"));
     scenarios.flat_map(|text| text.text.lines())
+}
+
+fn test_lines(tree: &Tree) -> impl Iterator<Item = &str> {
+    let sources = tree.sources.iter().filter(|source| source.krate != "xtask");
+    sources.flat_map(|source| {
+        let text = if source.for_tests { source.text.as_str() } else { own_tests(&source.text) };
+        text.lines()
+    })
 }
 
 /// A source's tests of its own.

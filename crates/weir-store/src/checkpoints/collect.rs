@@ -1,8 +1,9 @@
 //! Removing checkpoints: those of a session, old ones, and the oldest when there are too many.
 //!
 //! A session's chain is cut the way git cuts shallow histories, so that the checkpoints that stay
-//! keep their names. What nothing reaches any more is then removed by packing what is left. The last
-//! known content of every file that a session touched stays as long as one of its checkpoints does.
+//! keep their names. What nothing reaches any more is then removed by packing what is left. The
+//! last known content of every file that a session touched stays as long as one of its checkpoints
+//! does.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,8 +108,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Removes single objects, which are in the pack now or not wanted any more, and what a person's
-    /// `git gc` wrote about commits that may be gone.
+    /// Removes single objects, which are in the pack now or not wanted any more, and what a
+    /// person's `git gc` wrote about commits that may be gone.
     fn remove_loose(&self) -> Result<(), StoreError> {
         let remove = || -> std::io::Result<()> {
             for folder in loose_folders(&self.path)? {

@@ -1,5 +1,5 @@
-//! Names that git accepts for paths and sessions that it may not. Both ways are one to one; the real
-//! path stands in the checkpoint's note, so nothing is ever decoded.
+//! Names that git accepts for paths and sessions that it may not. Both ways are one to one; the
+//! real path stands in the checkpoint's note, so nothing is ever decoded.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ pub(super) fn tree_path(path: &str) -> Vec<String> {
     path.split('/').map(tree_name).collect()
 }
 
-/// One part of a path. Git refuses empty names, `.`, `..` and everything that some file system takes
-/// for `.git`; those get their first character as `%XX`, and `%` itself becomes `%25`.
+/// One part of a path. Git refuses empty names, `.`, `..` and everything that some file system
+/// takes for `.git`; those get their first character as `%XX`, and `%` itself becomes `%25`.
 fn tree_name(name: &str) -> String {
     if name.is_empty() {
         return "%".to_string();

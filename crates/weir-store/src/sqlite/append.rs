@@ -102,9 +102,9 @@ impl Writer {
         }
     }
 
-    /// One transaction. `Err`: nothing of the group was committed, except when the audit file failed
-    /// after its space had been reserved (a broken disk): then everything is in the store, and the
-    /// writers must stop and read again.
+    /// One transaction. `Err`: nothing of the group was committed, except when the audit file
+    /// failed after its space had been reserved (a broken disk): then everything is in the store,
+    /// and the writers must stop and read again.
     fn try_group(&mut self, group: &[Pending]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let ground = match self.begin(group) {
             Ok(ground) => ground,

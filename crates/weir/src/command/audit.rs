@@ -109,8 +109,11 @@ async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
     if shown.is_empty() && !args.json.json && !args.follow {
         out("There is no audit line yet.")?;
     }
+    if !args.follow {
+        return Ok(());
+    }
     let mut next = end + 1;
-    while args.follow {
+    loop {
         let (lines, after) = page(store, next, session.as_ref()).await?;
         for line in &lines {
             print(line, args.json.json)?;
@@ -120,7 +123,6 @@ async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
             tokio::time::sleep(FOLLOW_EVERY).await;
         }
     }
-    Ok(())
 }
 
 fn print(line: &AuditLine, as_json: bool) -> anyhow::Result<()> {

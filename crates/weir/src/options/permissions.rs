@@ -43,7 +43,7 @@ pub(crate) struct RuleTarget {
     /// In this workspace's .weir/config.toml (its allow rules hold only once it is trusted)
     #[arg(long, group = "target")]
     pub(crate) project: bool,
-    /// In your own configuration [default]
+    /// In your own configuration, the default
     #[arg(long, group = "target")]
     pub(crate) user: bool,
     /// In this session alone; the beginning of its id will do

@@ -72,7 +72,7 @@ pub(crate) struct ConfigSetArgs {
     /// In this workspace's .weir/config.toml
     #[arg(long, conflicts_with = "user")]
     pub(crate) project: bool,
-    /// In your own configuration [default]
+    /// In your own configuration, the default
     #[arg(long)]
     pub(crate) user: bool,
 }

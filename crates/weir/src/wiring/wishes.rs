@@ -20,15 +20,15 @@ pub(crate) struct Wishes {
     pub(crate) allow: Vec<String>,
     /// Deny rules.
     pub(crate) deny: Vec<String>,
-    /// As in [`Limits`].
+    /// As in `Limits`.
     pub(crate) max_iterations: Option<u32>,
-    /// As in [`Limits`].
+    /// As in `Limits`.
     pub(crate) max_tool_calls: Option<u32>,
-    /// As in [`Limits`].
+    /// As in `Limits`.
     pub(crate) budget_usd: Option<f64>,
-    /// As in [`Limits`].
+    /// As in `Limits`.
     pub(crate) budget_tokens: Option<u64>,
-    /// As in [`Limits`].
+    /// As in `Limits`.
     pub(crate) run_timeout_ms: Option<u64>,
     /// Another system prompt.
     pub(crate) prompt: PromptWish,

@@ -309,6 +309,26 @@ fn g10_audit_verify_finds_a_changed_line() {
 }
 
 #[test]
+fn g10_audit_tail_follows_what_is_written() {
+    let house = house();
+    let mut command = house.command(&["audit", "tail", "--follow", "--json", "-n", "5"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    house.ok(&run_of(&["change things"]));
+    let mut seen = Vec::new();
+    while seen.last().is_none_or(|kind| kind != "run.finished") {
+        let mut line = String::new();
+        assert!(stdout.read_line(&mut line).expect("a line") > 0, "it goes on: {seen:?}");
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(line["n"], seen.len() + 1, "none is missing, none comes twice");
+        seen.push(line["entry"]["fields"]["kind"].clone());
+    }
+    assert_eq!(seen[0], "session.opened");
+    child.kill().expect("it goes on until it is ended");
+    child.wait().expect("it ends");
+}
+
+#[test]
 fn d9_delete_removes_everything() {
     let house = house();
     let script = house.at("t.script");
@@ -443,7 +463,8 @@ fn d2_replay_holds_for_odd_runs() {
         ("timeout", "error: hang\n", &["--timeout", "300ms"], 3),
         (
             "denied",
-            "calls: write_file {\"path\": \"z\", \"content\": \"\"}\n\nsays: no\n",
+            "calls: write_file {\"path\": \"z\", \"content\": \"\"}\n\
+             calls: write_file {\"path\": \"../z\", \"content\": \"\"}\n\nsays: no\n",
             &["--permission", "ask"],
             4,
         ),

@@ -1,3 +1,5 @@
+//! The text format of scripts: what each line becomes, and what is refused with which words.
+
 use std::time::Duration;
 
 use weir_core::model::{Stop, Usage};

@@ -35,10 +35,10 @@ pub(super) struct Difference {
     pub(super) why: String,
     /// What should have stood there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) expected: Option<Value>,
+    pub(super) expected: Option<Box<Value>>,
     /// What stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) found: Option<Value>,
+    pub(super) found: Option<Box<Value>>,
 }
 
 impl Difference {
@@ -48,9 +48,10 @@ impl Difference {
     }
 
     fn between(seq: Seq, expected: Option<&Event>, found: Option<&Event>) -> Difference {
+        let boxed = |event: Option<&Event>| event.map(|event| Box::new(fields(event)));
         let name = |event: Option<&Event>| event.map_or("nothing", Event::kind).to_owned();
         let why = format!("expected {}, found {}", name(expected), name(found));
-        Difference { seq, why, expected: expected.map(fields), found: found.map(fields) }
+        Difference { seq, why, expected: boxed(expected), found: boxed(found) }
     }
 }
 

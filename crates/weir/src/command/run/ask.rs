@@ -56,11 +56,11 @@ impl Asking {
             Event::QuestionAnswered(f) => self.settled_question(&f.question),
             _ => (),
         }
-        if self.reading.is_none() {
-            if let Some(open) = self.waiting.front().cloned() {
-                show(&open);
-                self.reading = Some(tokio::task::spawn_blocking(move || read(open)));
-            }
+        if self.reading.is_none()
+            && let Some(open) = self.waiting.front().cloned()
+        {
+            show(&open);
+            self.reading = Some(tokio::task::spawn_blocking(move || read(open)));
         }
     }
 
@@ -74,18 +74,14 @@ impl Asking {
 
     /// The next answer; never, while nothing is asked.
     pub(super) async fn answered(&mut self) -> Answered {
-        loop {
-            match &mut self.reading {
-                Some(reading) => {
-                    let answer = reading.await;
-                    self.reading = None;
-                    if let Ok(answer) = answer {
-                        return answer;
-                    }
-                }
-                None => std::future::pending().await,
+        if let Some(reading) = &mut self.reading {
+            let answer = reading.await;
+            self.reading = None;
+            if let Ok(answer) = answer {
+                return answer;
             }
         }
+        std::future::pending().await
     }
 
     /// Passes an answer on.

@@ -131,6 +131,8 @@ pub(crate) async fn session_options(
     let workspace = cx.workspace()?;
     let toolbox = toolbox()?;
     let profile = profile(cx, wishes, kept)?;
+    // A wrong rule is said before a model is looked for, which may ask local servers.
+    rules(cx, &workspace, wishes, kept)?;
     let model = model(cx, wishes, kept, &profile).await?;
     session_options_with(cx, wishes, kept, Chosen { workspace, toolbox, profile, model })
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 
 use anyhow::{Context as _, bail};
 
@@ -24,15 +25,22 @@ pub(super) struct House {
 }
 
 struct Server {
-    child: Child,
+    child: Mutex<Child>,
     address: String,
+}
+
+impl Server {
+    fn child(&self) -> std::sync::MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let mut child = self.child();
         // It may have ended by itself; then there is nothing to do.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
@@ -97,11 +105,16 @@ impl House {
         let address = found.map(ToOwned::to_owned);
         let Some(address) = address else {
             // The server is told to end by being dropped here too.
-            drop(Server { child, address: String::new() });
+            drop(Server { child: Mutex::new(child), address: String::new() });
             bail!("weir script serve did not print its address but {line:?}");
         };
-        self.server = Some(Server { child, address });
+        self.server = Some(Server { child: Mutex::new(child), address });
         Ok(())
+    }
+
+    /// How the script's server ended, when it did before its time.
+    pub(super) fn server_ended(&self) -> Option<ExitStatus> {
+        self.server.as_ref().and_then(|server| server.child().try_wait().ok().flatten())
     }
 
     /// `weir` with these words, on this session's folders.

@@ -246,6 +246,10 @@ impl Player<'_> {
         for process in orphans::of(&self.house.inner) {
             self.fault(Fault::Orphan, format!("at the end: {process:?}"));
         }
+        if let Some(status) = self.house.server_ended() {
+            let what = format!("weir script serve ended by itself, with {status}");
+            self.fault(Fault::Unfinished, what);
+        }
         let Some(id) = id else { return Ok(0) };
         let facts = match journal::facts(self.house, id)? {
             Ok(facts) => facts,

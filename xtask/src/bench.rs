@@ -71,7 +71,7 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     };
     ensure!(binary.is_file(), "{} is no program", binary.display());
     let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
-    let house = House::build(&binary, &place, args.turns)?;
+    let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
     let mut rows = one_answer::rows(&house, args.runs)?;
     rows.extend(turns::rows(&house, args.runs, args.turns)?);
     rows.extend(build_rows(root, &binary)?);

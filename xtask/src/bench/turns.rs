@@ -13,7 +13,7 @@ use super::house::{self, House, Ran};
 use super::model::{Exchange, Model, Reply, Script};
 
 /// Turns of the middle run (Q3, Q5, Q6, Q8).
-const TURNS: u32 = 100;
+pub(super) const TURNS: u32 = 100;
 /// How often the disk is asked what a sync takes.
 const SYNCS: u32 = 200;
 

@@ -10,10 +10,10 @@ use super::house::House;
 use super::work::{Kind, Mark, Place, Planned, Work};
 use super::{Fault, Finding};
 
-/// Statuses in which a run of the harness may rest when everything is permitted.
-pub(super) const STATUSES_FULL: &[&str] = &["completed", "needs_input"];
-/// And when commands are denied for want of an approver: many of them in a row end the run.
-pub(super) const STATUSES_DENIED: &[&str] = &["completed", "needs_input", "limit"];
+/// Statuses in which a run of the harness may rest.
+const STATUSES: &[&str] = &["completed", "needs_input"];
+/// How the engine begins the names of files that it is about to rename.
+const TEMPORARY: &str = ".weir-tmp-";
 
 /// Every fact that was printed is in the journal as it was printed, the journal is whole, and its
 /// run rests in one of these statuses.
@@ -37,7 +37,7 @@ pub(super) fn facts(journal: &[Value], acknowledged: &[Value], statuses: &[&str]
         let what = format!("the journal has no fact {number} at its place");
         findings.push(Finding::new(Fault::BrokenJournal, what));
     }
-    findings.extend(run_status(journal, statuses));
+    findings.extend(run_status(journal));
     findings.extend(replies(journal));
     findings
 }
@@ -57,11 +57,11 @@ fn brief(fact: &Value) -> String {
     text.chars().take(200).collect()
 }
 
-fn run_status(journal: &[Value], statuses: &[&str]) -> Option<Finding> {
+fn run_status(journal: &[Value]) -> Option<Finding> {
     let finished: Vec<&Value> =
         journal.iter().filter(|fact| fact["kind"] == "run.finished").collect();
     let what = match finished.as_slice() {
-        [one] if statuses.contains(&one["status"].as_str().unwrap_or_default()) => return None,
+        [one] if STATUSES.contains(&one["status"].as_str().unwrap_or_default()) => return None,
         [one] => format!("the run ended as {}: {}", one["status"], one["error"]),
         [] => "there is no run.finished".into(),
         more => format!("there are {} run.finished", more.len()),
@@ -105,10 +105,14 @@ pub(super) fn effects(
     work: &Work,
     journal: &[Value],
 ) -> anyhow::Result<Vec<Finding>> {
-    let mut workspace = String::new();
-    gather(&house.workspace, &house.workspace, &mut workspace)?;
+    let (mut workspace, mut left) = (String::new(), Vec::new());
+    gather(&house.workspace, &house.workspace, (&mut workspace, &mut left))?;
     let witness = String::from_utf8_lossy(&fs::read(&house.witness)?).into_owned();
     let mut findings = torn(work, &workspace, &witness);
+    for path in left {
+        let what = format!("{path} was left in the workspace by a process that was killed");
+        findings.push(Finding::new(Fault::Unfinished, what));
+    }
     for call in &work.calls {
         let ids = proposed(journal, &call.tag);
         if ids.len() > 1 {
@@ -216,20 +220,30 @@ fn torn(work: &Work, workspace: &str, witness: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// All texts below `folder`, and a line for every path; what the agent keeps for itself left out.
-fn gather(root: &Path, folder: &Path, out: &mut String) -> anyhow::Result<()> {
+/// All texts below `folder` with a line for every path, and the temporary files of the engine; what
+/// the agent keeps for itself is left out.
+fn gather(
+    root: &Path,
+    folder: &Path,
+    (out, left): (&mut String, &mut Vec<String>),
+) -> anyhow::Result<()> {
     let mut entries: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        if entry.file_name() == ".weir" {
+        let name = entry.file_name();
+        if name == ".weir" {
             continue;
         }
         if entry.file_type()?.is_dir() {
-            gather(root, &path, out)?;
+            gather(root, &path, (&mut *out, &mut *left))?;
             continue;
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).display();
+        if name.to_string_lossy().starts_with(TEMPORARY) {
+            left.push(relative.to_string());
+            continue;
+        }
         out.push_str(&format!("path {relative}\n"));
         out.push_str(&String::from_utf8_lossy(&fs::read(&path)?));
         if !out.ends_with('\n') {
@@ -285,15 +299,15 @@ mod tests {
             json!({"seq": 2, "kind": "run.finished", "status": "completed"}),
         ];
         let same = [json!({"seq": 1, "kind": "run.started", "run": "r1"})];
-        assert!(facts(&kept, &same, STATUSES_FULL).is_empty());
+        assert!(facts(&kept, &same).is_empty());
         for lost in [
             json!({"seq": 1, "kind": "run.started", "run": "r2"}),
             json!({"seq": 3, "kind": "run.started", "run": "r1"}),
         ] {
-            let found = facts(&kept, &[lost], STATUSES_FULL);
+            let found = facts(&kept, &[lost]);
             assert_eq!(found.len(), 1, "{found:?}");
             assert_eq!(found[0].fault, Fault::FactLost);
         }
-        assert_eq!(facts(&kept[1..], &[], STATUSES_FULL)[0].fault, Fault::BrokenJournal);
+        assert_eq!(facts(&kept[1..], &[])[0].fault, Fault::BrokenJournal);
     }
 }

@@ -10,6 +10,10 @@ use anyhow::{Context as _, bail};
 
 use super::work::Work;
 
+/// A command that a kill interrupted is an error to the model, and many kills in a row would end the
+/// run before its work is done.
+const CONFIG: &str = "[limits]\nconsecutive_mistake_limit = 0\n";
+
 /// A session's place. Everything in `inner` is named by the engine and all that it starts.
 pub(super) struct House {
     binary: PathBuf,
@@ -68,7 +72,9 @@ impl House {
             folder,
             full,
         };
-        for folder in [&house.workspace, &house.inner.join("home"), &house.folder.join("witness")] {
+        for folder in
+            [&house.workspace, &house.inner.join("config/weir"), &house.folder.join("witness")]
+        {
             fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         }
         for (path, text) in &work.files {
@@ -78,6 +84,7 @@ impl House {
             }
             fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
         }
+        fs::write(house.inner.join("config/weir/config.toml"), CONFIG)?;
         fs::write(&house.script, &work.script)?;
         fs::write(&house.witness, "")?;
         Ok(house)
@@ -129,7 +136,8 @@ impl House {
             .current_dir(&self.workspace)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.inner.join("home"))
+            .env("HOME", &self.inner)
+            .env("XDG_CONFIG_HOME", self.inner.join("config"))
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null());
         if let Some(server) = &self.server {

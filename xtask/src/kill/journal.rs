@@ -37,10 +37,17 @@ pub(super) fn facts(house: &House, id: &str) -> anyhow::Result<Result<Vec<Value>
         return Ok(Err(broken("weir sessions export", &output)));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let facts: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
-    Ok(facts.map_err(|error| {
-        Finding::new(Fault::BrokenJournal, format!("the export is not JSON lines: {error}"))
-    }))
+    let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+    let mut lines = match lines {
+        Ok(lines) => lines,
+        Err(error) => {
+            let what = format!("the export is not JSON lines: {error}");
+            return Ok(Err(Finding::new(Fault::BrokenJournal, what)));
+        }
+    };
+    // Behind the facts stand the blobs that they name.
+    lines.retain(|line| line["kind"] != "blob.exported");
+    Ok(Ok(lines))
 }
 
 /// What `weir replay` and `weir audit verify` have against it.

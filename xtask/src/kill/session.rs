@@ -258,8 +258,7 @@ impl Player<'_> {
                 return Ok(0);
             }
         };
-        let statuses = if self.house.full { check::STATUSES_FULL } else { check::STATUSES_DENIED };
-        self.findings.extend(check::facts(&facts, &self.acknowledged, statuses));
+        self.findings.extend(check::facts(&facts, &self.acknowledged));
         self.findings.extend(check::effects(self.house, self.work, &facts)?);
         self.findings.extend(journal::verify(self.house, id)?);
         if !self.findings.is_empty() {

@@ -62,7 +62,7 @@ type Maker = fn(&mut Draft<'_>, String) -> (&'static str, Value);
 
 /// All kinds; commands stand more often, because they are the hardest to get right.
 const MAKERS: &[Maker] =
-    &[append, append, edit, patch, write, moved, delete, command, command, command, job, read];
+    &[append, edit, patch, patch, write, moved, delete, command, command, command, long, job, read];
 
 struct Draft<'a> {
     work: Work,
@@ -194,6 +194,16 @@ fn command(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let ms = draft.random.one_of(&[0, 0, 5, 20, 60]);
     let command = format!("echo {begin} >> {witness}; sleep 0.{ms:03}; echo {end} >> {witness}");
     draft.plan(tag, Kind::Command, vec![added(begin, Place::Witness), added(end, Place::Witness)]);
+    ("run_shell", json!({"command": command}))
+}
+
+/// A command whose output is too long for the model and goes to a file.
+fn long(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
+    let witness = draft.witness.display();
+    let (begin, end) = (format!("{tag} begins"), format!("{tag} ends"));
+    let command = format!("echo {begin} >> {witness}; seq 1 3000; echo {end} >> {witness}");
+    let marks = vec![added(begin, Place::Witness), added(end, Place::Witness)];
+    draft.plan(tag, Kind::Command, marks);
     ("run_shell", json!({"command": command}))
 }
 

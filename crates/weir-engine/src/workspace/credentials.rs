@@ -142,16 +142,23 @@ pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
 });
 
 fn matcher(table: &str) -> Gitignore {
+    // Both sides are lower-cased rather than matched without regard to case: then most patterns are
+    // plain names and endings and need no regular expression, which start-up would pay for (Q1).
     let mut builder = GitignoreBuilder::new(".");
-    builder.case_insensitive(true).expect("a flag is always accepted");
-    for line in table.lines() {
+    for line in table.to_lowercase().lines() {
         builder.add_line(None, line).expect("a test compiles every line of the tables");
     }
     builder.build().expect("a test compiles every line of the tables")
 }
 
+/// Whether `table` names `path` itself, without regard to case.
+pub(super) fn names(table: &Gitignore, path: &str, is_folder: bool) -> bool {
+    table.matched(path.to_lowercase(), is_folder).is_ignore()
+}
+
 /// The line of `table` that names `path` (relative, `/` between parts) or a folder above it.
 pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
+    let path = path.to_lowercase();
     let ends = path.match_indices('/').map(|(at, _)| at).chain(std::iter::once(path.len()));
     for end in ends {
         if end == 0 {

@@ -10,7 +10,7 @@ use ignore::gitignore::Gitignore;
 use rustix::fs::Stat;
 use unicode_normalization::UnicodeNormalization;
 
-use super::credentials::{TABLES, line_for};
+use super::credentials::{self, TABLES, line_for};
 use super::lists::{IGNORE_LIST, List, Lists, PROTECT_LIST, Said};
 use super::twins::Twins;
 
@@ -173,7 +173,7 @@ impl Guard {
         }
         let tables = &*TABLES;
         let is_folder = seen != Seen::File;
-        let names = |table: &Gitignore, path: &str| table.matched(path, is_folder).is_ignore();
+        let names = |table: &Gitignore, path: &str| credentials::names(table, path, is_folder);
         let from_home = self.home.as_deref().and_then(|home| spot.real.strip_prefix(home).ok());
         names(&tables.hidden, &spot.rel)
             || names(&tables.hidden_on_machine, text.trim_start_matches('/'))

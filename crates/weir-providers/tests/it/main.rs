@@ -1,9 +1,9 @@
 //! All integration tests of this crate in one binary.
 
+mod histories;
+mod http;
 mod script_journal;
 mod script_model;
 mod script_serve;
-mod histories;
-mod http;
 mod support;
 mod wire;

@@ -14,8 +14,7 @@ impl Gate for Arguments {
                 self,
                 None,
                 format!(
-                    "The arguments of {} are not valid JSON: {message}. Send the call again with \
-                     one complete JSON object.",
+                    "{} was not run. {message} Send the call again with one complete JSON object.",
                     super::quoted(call.tool)
                 ),
             ));

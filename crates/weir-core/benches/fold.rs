@@ -1,0 +1,138 @@
+//! Q10: folding a journal, in facts a second; as it is read from records and as it is in memory.
+
+use serde_json::json;
+use weir_core::event::Event;
+use weir_core::governance::rules::RuleSet;
+use weir_core::governance::{FilterContext, clean};
+use weir_core::ids::{CallId, SessionId, Timestamp, TurnId};
+use weir_core::input::{Answer, Command, Input};
+use weir_core::message::Block;
+use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Thinking, Usage};
+use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::session::{Session, SessionConfig};
+use weir_core::tool::{EffectClass, Effects, Group, Inspection, Raw, ToolSpec};
+
+/// Turns of the journal.
+const TURNS: u32 = 2_000;
+
+fn main() {
+    divan::main();
+}
+
+fn config() -> SessionConfig {
+    SessionConfig {
+        workspace: "/w".into(),
+        profile: built_in_profiles().remove(0),
+        model: ModelInfo {
+            model: ModelRef { provider: "script".into(), name: "bench".into() },
+            window: 100_000,
+            max_output: 1_000,
+            price: None,
+            abilities: Vec::new(),
+        },
+        thinking: Thinking::Off,
+        permission: PermissionMode::Full,
+        rules: RuleSet::default(),
+        limits: Limits { max_iterations: u32::MAX, ..Limits::default() },
+        tools: vec![ToolSpec {
+            name: "look".into(),
+            description: String::new(),
+            group: Group::Read,
+            input_schema: json!({ "type": "object" }),
+            deferred: false,
+            parallel_safe: true,
+            poll: true,
+            keeps_result: true,
+            timeout_ms: None,
+        }],
+        system: "You are a bench.".into(),
+        externalize_over: 2_000,
+        output_schema: None,
+        strict: false,
+        attended: false,
+    }
+}
+
+/// One reply that asks for one call.
+fn asks(turn: u32) -> Reply {
+    Reply::Whole {
+        blocks: vec![ReplyBlock::Call(ReplyCall {
+            wire_id: format!("call_{turn}"),
+            tool: "look".into(),
+            arguments: format!("{{\"n\":{turn}}}"),
+            seal: None,
+        })],
+        stop: Stop::Calls,
+        usage: Usage { input: 10, output: 5, ..Usage::default() },
+    }
+}
+
+/// The facts of a run of many turns, each with one call and a result of 1 kB.
+fn journal() -> Vec<(Timestamp, Event)> {
+    let mut session = Session::new(SessionId::new("bench"));
+    let mut facts = Vec::new();
+    let mut now = Timestamp(1_700_000_000_000_000);
+    let mut take = |session: &mut Session, input: Input| {
+        now = now.plus_ms(1);
+        facts.extend(session.handle(now, input).into_iter().map(|event| (now, event)));
+    };
+    let open = Command::Open { engine: "bench".into(), config: Box::new(config()), parent: None };
+    take(&mut session, Input::Command(open));
+    let content = vec![Block::text("Look often.")];
+    take(&mut session, Input::Command(Command::Say { content, by: "bench".into() }));
+    take(&mut session, Input::Answer(Answer::Seen { notes: Vec::new() }));
+    let context = FilterContext {
+        call: CallId(1),
+        tool: None,
+        secrets: &[],
+        externalize_over: 0,
+        externalize_to: "",
+    };
+    for number in 1..=TURNS {
+        let (turn, call) = (TurnId(number), CallId(number));
+        let prepared =
+            Answer::Prepared { turn, bytes: 1_000, prefix_bytes: 900, prefix_expected: 900 };
+        take(&mut session, Input::Answer(prepared));
+        let reply = asks(number);
+        let replied = Answer::Replied { turn, reply, images: Vec::new(), jitter: 0 };
+        take(&mut session, Input::Answer(replied));
+        let inspection = Box::new(Inspection {
+            known: true,
+            nearest: None,
+            invalid: None,
+            fails: None,
+            effects: Effects::default(),
+            class: EffectClass::Read,
+            summary: "Look".into(),
+            diff: None,
+            confirm: None,
+        });
+        take(&mut session, Input::Answer(Answer::Inspected { call, inspection }));
+        let raw = Raw::ok(format!("{number}{}", "x".repeat(1_000)));
+        let clean = clean(raw, &context).clean;
+        take(&mut session, Input::Answer(Answer::Returned { call, clean }));
+    }
+    facts
+}
+
+#[divan::bench]
+fn q10_fold(bencher: divan::Bencher<'_, '_>) {
+    let facts = journal();
+    bencher.counter(divan::counter::ItemsCount::new(facts.len())).bench(|| {
+        Session::replay(SessionId::new("bench"), facts.iter().map(|(ts, event)| (*ts, event)))
+    });
+}
+
+#[divan::bench]
+fn q10_read_and_fold(bencher: divan::Bencher<'_, '_>) {
+    let records: Vec<(Timestamp, &'static str, String)> =
+        journal().into_iter().map(|(ts, event)| (ts, event.kind(), event.payload())).collect();
+    bencher.counter(divan::counter::ItemsCount::new(records.len())).bench(|| {
+        let mut session = Session::new(SessionId::new("bench"));
+        for (ts, kind, payload) in &records {
+            let event = Event::from_payload(kind, payload).expect("a fact");
+            session.apply(*ts, &event);
+        }
+        session
+    });
+}

@@ -16,8 +16,8 @@ const STATUSES: &[&str] = &["completed", "needs_input"];
 const TEMPORARY: &str = ".weir-tmp-";
 
 /// Every fact that was printed is in the journal as it was printed, the journal is whole, and its
-/// run rests in one of these statuses.
-pub(super) fn facts(journal: &[Value], acknowledged: &[Value], statuses: &[&str]) -> Vec<Finding> {
+/// run rests.
+pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let by_seq: BTreeMap<u64, &Value> =
         journal.iter().filter_map(|fact| Some((fact["seq"].as_u64()?, fact))).collect();

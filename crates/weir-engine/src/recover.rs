@@ -51,7 +51,10 @@ impl Desk {
         };
         let changes = inspection.effects.changes.clone();
         let workspace = self.workspace.clone();
-        let look = move || disk(&workspace, &changes);
+        let look = move || {
+            workspace.sweep(&changes);
+            disk(&workspace, &changes)
+        };
         let state = match tokio::task::spawn_blocking(look).await {
             Ok(Ok(state)) => state,
             Ok(Err(why)) => return Found::Lost(why),

@@ -342,6 +342,17 @@ impl Workspace {
     ) -> Result<Vec<String>, FileError> {
         changes::apply(self, changes, contents, "restored")
     }
+    /// Removes what a killed process left beside these paths while it made the changes.
+    pub fn sweep(&self, changes: &[Change]) {
+        for located in changes.iter().filter_map(|change| self.locate(&change.path).ok()) {
+            let above = located.rel.ancestors().zip(located.spot.real.ancestors()).skip(1);
+            for (folder, real) in above {
+                if let Ok(handle) = beneath::open_folder(self.anchor(&located), folder) {
+                    temporary::sweep(self, handle.as_fd(), real);
+                }
+            }
+        }
+    }
     /// Writes one of Weir's own files below `.weir/` (externalised results): not for tools.
     pub fn write_own(&self, path: &str, text: &str) -> Result<(), FileError> {
         own::write(self, path, text)

@@ -356,7 +356,9 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     let mut ran = false;
     let mut input = String::new();
     with_call(s, f.call, |call| {
-        call.mistake = !f.ok && !cancelled && call.stage != Stage::Proposed;
+        // What a crash interrupted is no mistake of the model (L5).
+        let its_own = !matches!(call.stage, Stage::Proposed | Stage::Reconciling);
+        call.mistake = !f.ok && !cancelled && its_own;
         ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
         changed_world =
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());

@@ -222,10 +222,15 @@ fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>
     if let Some(untaken) = session.queue.front().filter(|_| !goes_on) {
         return InputWithdrawn { input: untaken.input }.into();
     }
-    let unanswered = status == RunStatus::Completed && run.unanswered;
-    let (status, error) = if unanswered {
-        let why = "A call needed a person's approval and nobody could be asked.";
-        (RunStatus::NeedsInput, Some(why.to_string()))
+    // What nobody could answer decides the outcome, whatever else was achieved (C2).
+    let decides = matches!(status, RunStatus::Completed | RunStatus::Limit | RunStatus::Denied);
+    let (status, error) = if decides && run.unanswered {
+        let mut why = "A call needed a person's approval and nobody could be asked.".to_string();
+        if let Some(error) = error {
+            why.push(' ');
+            why.push_str(&error);
+        }
+        (RunStatus::NeedsInput, Some(why))
     } else {
         (status, error)
     };

@@ -215,8 +215,11 @@ proptest! {
         let line = parse(&quoted.join(" "));
         let texts: Vec<&str> = line.parts[0].words.iter().map(|w| w.text.as_str()).collect();
         prop_assert_eq!(texts, words.iter().map(String::as_str).collect::<Vec<_>>());
-        // The lexer may take braces for an expansion although they are quoted: that fails closed.
-        let has_brace = words.iter().any(|w| w.contains('{'));
-        prop_assert!(line.is_plain() || has_brace);
+        // Today's fault, asserted so that its mending shows: the lexer takes quoted braces for an
+        // expansion. It errs on the closed side.
+        let taken_for_expansion = |w: &String| {
+            w.contains('{') && w.contains('}') && (w.contains(',') || w.contains(".."))
+        };
+        prop_assert_eq!(line.is_plain(), !words.iter().any(taken_for_expansion));
     }
 }

@@ -50,6 +50,7 @@ fn config() -> SessionConfig {
         output_schema: None,
         strict: false,
         attended: false,
+        guards: weir_core::session::Guards::default(),
     }
 }
 
@@ -87,6 +88,8 @@ fn journal() -> Vec<(Timestamp, Event)> {
         secrets: &[],
         externalize_over: 0,
         externalize_to: "",
+        label: &weir_core::governance::label::Label::default(),
+        withhold: None,
     };
     for number in 1..=TURNS {
         let (turn, call) = (TurnId(number), CallId(number));
@@ -106,6 +109,8 @@ fn journal() -> Vec<(Timestamp, Event)> {
             summary: "Look".into(),
             diff: None,
             confirm: None,
+            hooks: Vec::new(),
+            judged: None,
         });
         take(&mut session, Input::Answer(Answer::Inspected { call, inspection }));
         let raw = Raw::ok(format!("{number}{}", "x".repeat(1_000)));

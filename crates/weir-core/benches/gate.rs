@@ -55,6 +55,8 @@ fn inspection(effects: Effects) -> Inspection {
         summary: "bench".into(),
         diff: None,
         confirm: None,
+        hooks: Vec::new(),
+        judged: None,
     }
 }
 
@@ -67,18 +69,24 @@ fn on(access: Access, path: &str) -> Effects {
         ignored: None,
         protected: None,
         sensitive: None,
+        marked: None,
     };
     Effects { paths: vec![path], ..Effects::default() }
 }
 
 fn running(command: &str) -> Effects {
-    let command = CommandEffect { command: command.into(), cwd: ".".into(), background: false };
+    let command =
+        CommandEffect { command: command.into(), cwd: ".".into(), ..CommandEffect::default() };
     Effects { commands: vec![command], ..Effects::default() }
 }
 
 fn fetching(host: &str) -> Effects {
-    let host =
-        HostEffect { method: "GET".into(), host: host.into(), url: format!("https://{host}/") };
+    let host = HostEffect {
+        method: "GET".into(),
+        host: host.into(),
+        url: format!("https://{host}/"),
+        secret: None,
+    };
     Effects { hosts: vec![host], ..Effects::default() }
 }
 
@@ -126,6 +134,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
                 changes: 0,
                 recent: &recent,
                 unknown: &[],
+                provenance: weir_core::governance::Provenance::clean(),
             },
         )
     };

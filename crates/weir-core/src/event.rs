@@ -9,10 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::governance::label::Label;
+use crate::governance::lease::LeaseTerms;
 use crate::governance::rules::Rule;
 use crate::governance::{Opinion, Verdict};
 use crate::ids::{
-    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, RunId, SessionId, TurnId,
+    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, RunId, SessionId, Timestamp,
+    TurnId,
 };
 use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
@@ -109,6 +112,7 @@ events! {
     "call.reconciled" => CallReconciled,
     "call.finished" => CallFinished,
     "call.unknown" => CallUnknown,
+    "lease.revoked" => LeaseRevoked,
     "question.asked" => QuestionAsked,
     "question.answered" => QuestionAnswered,
     "plan.updated" => PlanUpdated,
@@ -249,6 +253,9 @@ pub struct ModelRequested {
     /// Why less than the whole request before was kept, when it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_lost: Option<String>,
+    /// The join of everything that the request contains (Z1).
+    #[serde(default, skip_serializing_if = "Label::is_clean")]
+    pub label: Label,
 }
 
 /// A request failed in a way that may pass; it is sent again after `wait_ms`.
@@ -349,6 +356,9 @@ pub struct CallJudged {
     pub gates: Vec<Opinion>,
     /// What was judged: the declared effects, with images before and after.
     pub inspection: Box<Inspection>,
+    /// Leases without which it would not have been allowed: one use of each is taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<u32>,
 }
 
 /// A person is asked.
@@ -374,6 +384,12 @@ pub struct ApprovalRequested {
     pub rules: Vec<Rule>,
     /// Hash of tool, canonical arguments and effects that an answer is bound to.
     pub binds: String,
+    /// When no answer is a denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// What the model had read when it asked for the call (Z1).
+    #[serde(default, skip_serializing_if = "Label::is_clean")]
+    pub label: Label,
 }
 
 /// What was decided about an approval.
@@ -418,6 +434,18 @@ pub struct ApprovalResolved {
     /// Their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How far an approval for the session reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<LeaseTerms>,
+}
+
+/// A lease was taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeaseRevoked {
+    /// Which.
+    pub lease: u32,
+    /// Who took it back.
+    pub by: String,
 }
 
 /// Files were saved before a call changes them.
@@ -492,6 +520,15 @@ pub struct CallFinished {
     /// Paths that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// Where the result came from and how private it is (Z1).
+    #[serde(default, skip_serializing_if = "Label::is_clean")]
+    pub label: Label,
+    /// The paths in `changed` are marked as foreign from now on: where the foreign words came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<String>,
+    /// The content was withheld from the model: why (G8 `screen`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
 }
 
 /// It cannot be told whether a call happened (D4).
@@ -552,6 +589,9 @@ pub struct OutputChecked {
     /// What is wrong with it, when it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<String>,
+    /// The words of a hook that does not let the run end as completed (G11 `Stop`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_going: Option<String>,
 }
 
 /// How hard a limit is.
@@ -596,6 +636,8 @@ pub enum CancelCause {
     Paused,
     /// Its wall time is over.
     Timeout,
+    /// A gate raised an alert that ends the run: a canary was about to leave.
+    Alert,
 }
 
 /// Somebody or something wants the run to end now.
@@ -670,6 +712,10 @@ pub struct RunFinished {
     pub denials: Vec<Denial>,
     /// Files that it changed.
     pub changed_files: Vec<String>,
+    /// Those of them that were written while foreign words and private data stood in the context:
+    /// shown at the end (Z2).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked_files: Vec<String>,
     /// What went wrong, when something did: what, why, what to do.
     pub error: Option<String>,
 }

@@ -5,24 +5,30 @@
 //! session stands in [`GateContext`]. Gates judge effects, never the name of a tool or of an
 //! argument.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{CallId, SessionId};
+use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{EffectClass, Effects, Inspection};
 
 pub mod filter;
+pub mod flow;
 pub mod gate;
+pub mod judge;
+pub mod label;
+pub mod lease;
 pub mod policy;
 pub mod rules;
 pub mod shell;
 
 pub use filter::{Cleaned, FilterContext, clean};
-pub use gate::{GATES, Judgement, judge};
+pub use gate::{GATES, Judgement, judge, judge_each};
 
 /// The right to run one call once (G1). Made only in this module, for a call that was judged,
 /// approved where that was asked, and journaled as started. It cannot be cloned or read from
@@ -101,6 +107,9 @@ pub struct Opinion {
     pub rule: Option<String>,
     /// A sentence for person and model: what is wrong and what to do.
     pub reason: String,
+    /// Only an answer to this very call lifts it: no rule, no lease (Z2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 /// The call that is judged.
@@ -137,6 +146,47 @@ pub struct GateContext<'a> {
     pub recent: &'a VecDeque<RecentCall>,
     /// Calls whose outcome is unknown and not settled (D4), as [`call_form`] writes them.
     pub unknown: &'a [String],
+    /// Where what the model has read came from.
+    pub provenance: Provenance<'a>,
+}
+
+/// Where what the model has read came from, and what of it the person said (Z1, Z2).
+#[derive(Debug, Clone, Copy)]
+pub struct Provenance<'a> {
+    /// The label of the request that the call answers.
+    pub label: &'a label::Label,
+    /// The messages so far: an address that stands in them literally carries nothing of its own.
+    pub history: &'a [Arc<Message>],
+    /// What persons said in this session, oldest first.
+    pub said: &'a [String],
+    /// Texts in the arguments of calls that a person approved.
+    pub approved: &'a BTreeSet<String>,
+    /// The word in the prompt that must never leave (gate `canary`).
+    pub canary: Option<&'a str>,
+    /// The judge model must have agreed (gate `intent`).
+    pub validates: bool,
+}
+
+static CLEAN: label::Label = label::Label {
+    integrity: label::Integrity::Person,
+    origins: BTreeSet::new(),
+    privacy: label::Privacy::Public,
+    sources: BTreeSet::new(),
+};
+static NOTHING_APPROVED: BTreeSet<String> = BTreeSet::new();
+
+impl Provenance<'static> {
+    /// A session in which nothing was read or said yet.
+    pub fn clean() -> Provenance<'static> {
+        Provenance {
+            label: &CLEAN,
+            history: &[],
+            said: &[],
+            approved: &NOTHING_APPROVED,
+            canary: None,
+            validates: false,
+        }
+    }
 }
 
 /// Most calls that [`GateContext::recent`] holds (L6).

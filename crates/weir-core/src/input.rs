@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::event::{CancelCause, CheckpointRestored, Decision, Note};
 use crate::governance::Cleaned;
+use crate::governance::lease::LeaseTerms;
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId,
 };
@@ -72,6 +73,15 @@ pub enum Command {
         by: String,
         /// Their words.
         reason: Option<String>,
+        /// How far an approval for the session reaches.
+        terms: Option<LeaseTerms>,
+    },
+    /// Take a lease back.
+    Revoke {
+        /// Which.
+        lease: u32,
+        /// Who.
+        by: String,
     },
     /// Answer a question.
     Reply {
@@ -169,8 +179,10 @@ pub enum Answer {
     },
     /// To `Verify`: the answer held against the schema.
     Verified {
-        /// The value, or what is wrong.
-        result: Result<Value, String>,
+        /// The value, where a schema wants one, or what is wrong.
+        result: Result<Option<Value>, String>,
+        /// A hook does not let the run end: its words.
+        kept_going: Option<String>,
     },
 }
 

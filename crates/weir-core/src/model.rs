@@ -137,15 +137,22 @@ pub struct Usage {
 impl Usage {
     /// Adds `other` to this.
     pub fn add(&mut self, other: &Usage) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.reasoning += other.reasoning;
+        let sums = [
+            (&mut self.input, other.input),
+            (&mut self.output, other.output),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.reasoning, other.reasoning),
+        ];
+        // A vendor may report any number: no sum of them may end the program or become small.
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
     }
     /// All tokens that count towards a token budget.
     pub fn total(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_write
+        let rest = [self.output, self.cache_read, self.cache_write];
+        rest.into_iter().fold(self.input, u64::saturating_add)
     }
 }
 

@@ -76,6 +76,9 @@ pub struct Limits {
     pub run_timeout_ms: Option<u64>,
     /// Wall time of a call in milliseconds, where its tool sets none.
     pub tool_timeout_ms: u64,
+    /// Milliseconds in which an approval can be answered before it is a denial; `None`: no bound.
+    #[serde(default)]
+    pub approval_timeout_ms: Option<u64>,
 }
 
 impl Default for Limits {
@@ -91,6 +94,7 @@ impl Default for Limits {
             budget_tokens: None,
             run_timeout_ms: None,
             tool_timeout_ms: 120_000,
+            approval_timeout_ms: Some(24 * 60 * 60 * 1_000),
         }
     }
 }

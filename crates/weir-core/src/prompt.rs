@@ -32,6 +32,8 @@ pub struct Scene {
     pub conventions: Option<String>,
     /// Hosts that need no asking.
     pub allowed_hosts: Vec<String>,
+    /// The word that must never leave (gate `canary`), where that guard is on.
+    pub canary: Option<String>,
     /// Texts of the `AGENTS.md` chain, from the outermost to the nearest: path and text.
     pub instructions: Vec<(String, String)>,
     /// Structure and state of the workspace.
@@ -116,6 +118,12 @@ pub const SECTIONS: &[Section] = &[
         render: section::security,
     },
     Section {
+        name: "canary",
+        stability: Stability::Session,
+        skipped_for_children: false,
+        render: section::canary,
+    },
+    Section {
         name: "instructions",
         stability: Stability::Run,
         skipped_for_children: false,
@@ -162,6 +170,11 @@ pub fn system(scene: &Scene) -> String {
         .map(|section| section.text)
         .collect();
     texts.join("\n\n")
+}
+
+/// The section about the confidential word, for a system prompt that somebody else wrote.
+pub fn confidential(scene: &Scene) -> Option<String> {
+    section::canary(scene)
 }
 
 /// The notes: the run-stable sections.

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{CancelCause, Denial, Event, RunFinished};
+use crate::governance::label::Label;
+use crate::governance::lease::LeaseGrant;
 use crate::governance::rules::{Rule, RuleSet};
 use crate::governance::{Permit, RecentCall};
 use crate::ids::{
@@ -28,6 +30,7 @@ mod calls;
 mod derive;
 mod handle;
 mod limits;
+mod outlook;
 mod todo;
 mod turns;
 
@@ -66,6 +69,24 @@ pub struct SessionConfig {
     /// Somebody can answer approvals and questions. If not, an ask is a denial at once and a
     /// question ends the run (C2).
     pub attended: bool,
+    /// The guards that are switched on.
+    #[serde(default)]
+    pub guards: Guards,
+}
+
+/// Guards that settings switch on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Guards {
+    /// A word that stands in the prompt and must never leave (gate `canary`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<String>,
+    /// A judge model compares each action with what was asked for (gate `intent`).
+    pub validate_output: bool,
+    /// A judge model looks for instructions in foreign content (filter `screen`).
+    pub screen_results: bool,
+    /// Hooks are asked before a run may end as completed (G11 `Stop`).
+    pub stop_hooks: bool,
 }
 
 /// What a session is doing (L2). Computed, never stored.
@@ -110,6 +131,15 @@ pub struct Session {
     recent: VecDeque<RecentCall>,
     changes: u64,
     unknown: Vec<String>,
+    /// The join of everything that was read so far (Z1).
+    label: Label,
+    /// What persons said.
+    said: Vec<String>,
+    /// Texts in the arguments of approved calls.
+    approved: BTreeSet<String>,
+    leases: Vec<LeaseGrant>,
+    /// Alerts that have no fact of their own yet: kind and detail.
+    alerts_due: VecDeque<(String, String)>,
     usage: Usage,
     cost: Option<f64>,
     wire_ids: BTreeSet<String>,
@@ -131,6 +161,7 @@ struct Counters {
     run: u32,
     input: u32,
     asked: u32,
+    lease: u32,
 }
 
 /// An input that was accepted and not yet delivered.
@@ -166,6 +197,10 @@ struct Run {
     output: Option<Value>,
     denials: Vec<Denial>,
     changed: BTreeSet<String>,
+    /// Files that were written while foreign words and private data stood in the context.
+    marked: BTreeSet<String>,
+    /// How often hooks kept the run from ending.
+    stops_refused: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -189,6 +224,8 @@ struct Turn {
     /// A request that is due is not prepared before this moment (back-off).
     not_before: Timestamp,
     attempts: u32,
+    /// The label of its request.
+    label: Label,
     calls: Vec<Call>,
     /// How many of `calls` have their `call.proposed`.
     proposed: usize,
@@ -219,8 +256,14 @@ pub struct Call {
     saved: bool,
     started: Option<Timestamp>,
     approval: Option<ApprovalId>,
+    /// When no answer to its approval is a denial.
+    expires: Option<Timestamp>,
     rules: Vec<Rule>,
     ask_reason: String,
+    /// Only an answer to this very call lifts the ask.
+    exact: bool,
+    /// Foreign words stood in the context that it was asked from.
+    foreign: bool,
     question: Option<QuestionId>,
     result: Option<(bool, Vec<Block>)>,
     mistake: bool,
@@ -284,6 +327,11 @@ impl Session {
             recent: VecDeque::new(),
             changes: 0,
             unknown: Vec::new(),
+            label: Label::default(),
+            said: Vec::new(),
+            approved: BTreeSet::new(),
+            leases: Vec::new(),
+            alerts_due: VecDeque::new(),
             usage: Usage::default(),
             cost: Some(0.0),
             wire_ids: BTreeSet::new(),
@@ -393,6 +441,28 @@ impl Session {
         let control = call.inspection.as_ref()?.effects.control.as_ref()?;
         Some((call.question.as_ref()?, control))
     }
+    /// The join of everything that was read so far (Z1).
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+    /// The label of the request that the calls of this turn answer.
+    pub fn turn_label(&self) -> &Label {
+        self.turn.as_ref().map_or(&self.label, |turn| &turn.label)
+    }
+    /// Rights that were granted and not revoked, spent ones included.
+    pub fn leases(&self) -> &[LeaseGrant] {
+        &self.leases
+    }
+    /// What persons said, oldest first.
+    pub fn said(&self) -> &[String] {
+        &self.said
+    }
+    /// Every approval that waits for an answer, with its call.
+    pub fn open_approvals(&self) -> impl Iterator<Item = (&ApprovalId, &Call)> {
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let open = calls.filter(|call| call.stage == Stage::Asking);
+        open.filter_map(|call| Some((call.approval.as_ref()?, call)))
+    }
     /// The specification of a tool that this session has.
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
@@ -457,6 +527,10 @@ impl Session {
 }
 
 impl Call {
+    /// Whether foreign words stood in the context that it was asked from (Z1).
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
     /// When it started.
     pub fn started(&self) -> Option<Timestamp> {
         self.started
@@ -464,6 +538,10 @@ impl Call {
     /// Whether it is still unanswered and may have happened.
     pub fn is_running(&self) -> bool {
         matches!(self.stage, Stage::Started | Stage::Reconciling)
+    }
+    /// When no answer to its approval is a denial.
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.expires
     }
     /// Why a person is asked, while one is.
     pub fn ask_reason(&self) -> &str {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::governance::label::Label;
 use crate::ids::BlobId;
 use crate::message::Block;
 
@@ -146,6 +147,10 @@ pub struct PathEffect {
     /// Why reading or writing it asks a person although the mode would let it pass (`.env*`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitive: Option<String>,
+    /// What stands there was written while foreign words were in the context, or came from
+    /// outside: from where (Z1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<String>,
 }
 
 /// What a file (or its absence) is, without its content.
@@ -183,8 +188,48 @@ pub struct Change {
     pub after: Image,
 }
 
+/// How strongly a command is confined (Z4), from not at all to strongest.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Supervised, not confined: every command asks.
+    #[default]
+    None,
+    /// Landlock and seccomp.
+    Landlock,
+    /// Own namespaces, made by bubblewrap, and seccomp.
+    Bubblewrap,
+}
+
+impl Tier {
+    /// The word in settings and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tier::None => "none",
+            Tier::Landlock => "landlock",
+            Tier::Bubblewrap => "bubblewrap",
+        }
+    }
+    fn is_none(&self) -> bool {
+        *self == Tier::None
+    }
+}
+
 /// A command that a call would run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CommandEffect {
     /// The command line as it is given to the shell.
     pub command: String,
@@ -193,6 +238,32 @@ pub struct CommandEffect {
     /// It goes on after the call returns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// What confines it.
+    #[serde(default, skip_serializing_if = "Tier::is_none")]
+    pub tier: Tier,
+    /// Every writable place but its own temporary folder is taken from it (mode `plan`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// Hosts that it may reach, through the proxy (Z4). What is not confined reaches every host,
+    /// whatever stands here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+}
+
+impl CommandEffect {
+    /// Whether it can reach anything outside this machine.
+    pub fn has_network(&self) -> bool {
+        self.tier == Tier::None || !self.hosts.is_empty()
+    }
+}
+
+/// Something that is sent to somebody: a message, a post, a request that changes something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendEffect {
+    /// Who gets it, canonical: an address, a channel, a user.
+    pub recipient: String,
+    /// By which way: `mail`, the name of a server, a host.
+    pub by: String,
 }
 
 /// A host that a call would reach.
@@ -204,6 +275,9 @@ pub struct HostEffect {
     pub host: String,
     /// The whole address, canonical.
     pub url: String,
+    /// Name of the secret that the engine puts into the request for this host (Z7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
 }
 
 /// What a call asks of the agent itself rather than of the world.
@@ -276,6 +350,12 @@ pub struct Effects {
     /// were started, so these need no rule of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
+    /// What it sends, and to whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<SendEffect>,
+    /// Servers whose data it reads: foreign and private until somebody says otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads_from: Vec<String>,
     /// What it asks of the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
@@ -289,6 +369,7 @@ impl Effects {
     pub fn changes_world(&self) -> bool {
         self.unknown
             || !self.commands.is_empty()
+            || !self.sends.is_empty()
             || !self.changes.is_empty()
             || self.paths.iter().any(|p| p.access.is_write())
             || self.hosts.iter().any(|h| h.method != "GET" && h.method != "HEAD")
@@ -323,6 +404,55 @@ pub struct Inspection {
     /// The tool itself wants a person to confirm these arguments: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<String>,
+    /// What the hooks said that narrow it (G11).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookOpinion>,
+    /// What the judge model said, where it was asked (gate `intent`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<JudgeOpinion>,
+}
+
+impl Inspection {
+    /// Whether files must be saved before the call runs (G7).
+    pub fn needs_checkpoint(&self) -> bool {
+        !self.effects.changes.is_empty()
+            || self.effects.paths.iter().any(|path| path.access.is_write())
+            || self.changes_unknown()
+    }
+
+    /// Whether it runs a command that may write: nobody knows in advance what it changes.
+    pub fn changes_unknown(&self) -> bool {
+        self.effects.commands.iter().any(|command| !command.read_only)
+    }
+}
+
+/// A hook that does not let a call pass as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookOpinion {
+    /// Which hook, with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
+    pub hook: String,
+    /// It refuses; otherwise it wants a person to be asked.
+    pub denies: bool,
+    /// Its words.
+    pub reason: String,
+}
+
+/// What a judge model said about a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "says", rename_all = "snake_case")]
+pub enum JudgeOpinion {
+    /// The call fits what the person asked for.
+    Fits,
+    /// It does not.
+    Unfit {
+        /// Why.
+        reason: String,
+    },
+    /// No usable answer came: as good as a no.
+    Silent {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What a tool returns, before any filter. Never journaled, never shown.
@@ -376,9 +506,21 @@ pub struct Clean {
     pub(crate) full: Option<BlobId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) changed: Vec<String>,
+    #[serde(default)]
+    pub(crate) label: Label,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) withheld: Option<String>,
 }
 
 impl Clean {
+    /// Where it came from and how private it is (Z1).
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+    /// Why the content was withheld, when it was (G8 `screen`).
+    pub fn withheld(&self) -> Option<&str> {
+        self.withheld.as_deref()
+    }
     /// Whether the call succeeded.
     pub fn is_ok(&self) -> bool {
         self.ok

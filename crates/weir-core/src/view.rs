@@ -3,4 +3,5 @@
 
 pub mod audit;
 pub mod plain;
+pub mod visible;
 pub mod wire;

@@ -4,6 +4,7 @@
 //! per result, and their work is journaled: a replay never filters again. Writing the file of an
 //! externalised result is the engine's business.
 
+use crate::governance::label::Label;
 use crate::ids::{BlobId, CallId};
 use crate::message::{Block, plain_text};
 use crate::record::sha256_hex;
@@ -11,7 +12,9 @@ use crate::tool::{Clean, Raw, ToolSpec};
 
 mod cap;
 mod externalize;
+mod label;
 mod redact;
+mod screen;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +35,10 @@ pub struct FilterContext<'a> {
     pub externalize_over: usize,
     /// Folder for externalised results, relative to the workspace: `.weir/tmp/<task>`.
     pub externalize_to: &'a str,
+    /// Where the result came from and how private it is (Z1).
+    pub label: &'a Label,
+    /// Why the content must be withheld, when it must (`screen`).
+    pub withhold: Option<&'a str>,
 }
 
 /// A clean result, and the file that the engine must write for it. If the file cannot be written,
@@ -57,6 +64,10 @@ pub struct Draft {
     pub whole: Option<Vec<Block>>,
     /// The file to write: path and text.
     pub file: Option<(String, String)>,
+    /// Where it came from and how private it is.
+    pub label: Label,
+    /// Why the content was withheld, when it was.
+    pub withheld: Option<String>,
 }
 
 /// One step from raw to clean.
@@ -69,7 +80,8 @@ pub trait Filter: Sync {
 
 /// All filters, in order: nothing leaves before `redact`, and `cap` bounds whatever the others
 /// left.
-pub const FILTERS: &[&dyn Filter] = &[&redact::Redact, &externalize::Externalize, &cap::Cap];
+pub const FILTERS: &[&dyn Filter] =
+    &[&redact::Redact, &screen::Screen, &label::LabelFilter, &externalize::Externalize, &cap::Cap];
 
 /// Most characters of a summary line.
 pub const SUMMARY_CHARS_MAX: usize = 120;
@@ -79,11 +91,12 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
     let Raw { ok, blocks, summary, full_bytes, changed } = raw;
     let text_bytes = plain_text(&blocks).len() as u64;
     let summary = summary.unwrap_or_else(|| first_line(&blocks));
-    let mut draft = Draft { blocks, summary, whole: None, file: None };
+    let mut draft =
+        Draft { blocks, summary, whole: None, file: None, label: Label::default(), withheld: None };
     for filter in FILTERS {
         filter.clean(&mut draft, context);
     }
-    let Draft { blocks, summary, whole, file } = draft;
+    let Draft { blocks, summary, whole, file, label, withheld } = draft;
     let whole = whole.map(|blocks| Clean {
         ok,
         blocks,
@@ -92,6 +105,8 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         externalized: None,
         full: None,
         changed: changed.clone(),
+        label: label.clone(),
+        withheld: withheld.clone(),
     });
     let clean = Clean {
         ok,
@@ -101,6 +116,8 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         externalized: file.as_ref().map(|(path, _)| path.clone()),
         full: file.as_ref().map(|(_, text)| BlobId(sha256_hex(text.as_bytes()))),
         changed,
+        label,
+        withheld,
     };
     Cleaned { clean, file, whole }
 }

@@ -9,10 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::{CallFacts, GateContext, Opinion, Verdict};
 
 mod arguments;
+mod canary;
 mod confirm;
 mod floor;
 mod floor_table;
+mod hooks;
+mod intent;
 mod known;
+mod labels;
 mod limits;
 mod paths;
 mod repetition;
@@ -34,6 +38,8 @@ pub trait Gate: Sync {
 
 /// All gates. Order changes wording, never safety: the strictest verdict wins.
 pub const GATES: &[&dyn Gate] = &[
+    // First: its denial stops the run, so no other gate's may stand before it.
+    &canary::Canary,
     &known::Known,
     &visible::Visible,
     &arguments::Arguments,
@@ -42,7 +48,10 @@ pub const GATES: &[&dyn Gate] = &[
     &repetition::Repetition,
     &limits::LimitsGate,
     &rules::Rules,
+    &labels::Labels,
     &unknown::Unknown,
+    &hooks::Hooks,
+    &intent::Intent,
     &confirm::Confirm,
 ];
 
@@ -63,15 +72,30 @@ pub struct Judgement {
 
 /// Lets every gate judge; all of them, always.
 pub fn judge(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
-    let gates: Vec<Opinion> = GATES.iter().filter_map(|gate| gate.judge(call, context)).collect();
-    let verdict = gates.iter().map(|o| o.verdict).max().unwrap_or(Verdict::Allow);
-    let deciding = gates.iter().find(|o| o.verdict == verdict);
-    Judgement {
-        verdict,
-        gate: deciding.map(|o| o.gate.clone()),
-        rule: deciding.and_then(|o| o.rule.clone()),
-        reason: deciding.map(|o| o.reason.clone()),
-        gates,
+    Judgement::of(judge_each(call, context).into_iter().filter_map(|(_, opinion)| opinion))
+}
+
+/// What each gate says, in the order of [`GATES`]; `None` where it has nothing against the call.
+pub fn judge_each(
+    call: &CallFacts<'_>,
+    context: &GateContext<'_>,
+) -> Vec<(&'static str, Option<Opinion>)> {
+    GATES.iter().map(|gate| (gate.name(), gate.judge(call, context))).collect()
+}
+
+impl Judgement {
+    /// What these opinions come to: the strictest wins, the first of equals is named.
+    pub fn of(opinions: impl IntoIterator<Item = Opinion>) -> Judgement {
+        let gates: Vec<Opinion> = opinions.into_iter().collect();
+        let verdict = gates.iter().map(|o| o.verdict).max().unwrap_or(Verdict::Allow);
+        let deciding = gates.iter().find(|o| o.verdict == verdict);
+        Judgement {
+            verdict,
+            gate: deciding.map(|o| o.gate.clone()),
+            rule: deciding.and_then(|o| o.rule.clone()),
+            reason: deciding.map(|o| o.reason.clone()),
+            gates,
+        }
     }
 }
 
@@ -93,12 +117,24 @@ pub fn floor_text() -> String {
 
 /// A refusal by `gate`.
 fn deny(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion { gate: gate.name().into(), verdict: Verdict::Deny, rule, reason: reason.into() }
+    Opinion {
+        gate: gate.name().into(),
+        verdict: Verdict::Deny,
+        rule,
+        reason: reason.into(),
+        exact: false,
+    }
 }
 
 /// A question of `gate`.
 fn ask(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion { gate: gate.name().into(), verdict: Verdict::Ask, rule, reason: reason.into() }
+    Opinion {
+        gate: gate.name().into(),
+        verdict: Verdict::Ask,
+        rule,
+        reason: reason.into(),
+        exact: false,
+    }
 }
 
 /// Text of a model in a sentence: one line, cut, control characters shown.

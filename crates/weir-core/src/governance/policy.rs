@@ -1,18 +1,19 @@
-//! The policy as a table that a person can review in a diff: profile × mode × kind of effect →
-//! verdict and deciding gate. Made by asking the gates, never written by hand.
+//! The policy as a table that a person can review in a diff: profile × mode × kind of effect ×
+//! label → verdict and deciding gate. Made by asking the gates, never written by hand.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::rules::{RuleContext, RuleSet};
-use super::{CallFacts, GateContext, Judgement, Verdict, gate, judge};
+use super::label::{Integrity, Label, Taint};
+use super::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use super::{CallFacts, GateContext, Judgement, Provenance, Verdict, flow, gate, judge};
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
     Access, CommandEffect, Control, EffectClass, Effects, Group, HostEffect, Inspection,
-    PathEffect, Place,
+    PathEffect, Place, SendEffect, Tier,
 };
 
 /// One kind of effect: its name and a call that has it.
@@ -31,6 +32,7 @@ fn path(path: &str, access: Access, place: Place) -> PathEffect {
         ignored: None,
         protected: None,
         sensitive: None,
+        marked: None,
     }
 }
 
@@ -38,17 +40,25 @@ fn touching(path: PathEffect) -> Effects {
     Effects { paths: vec![path], ..Effects::default() }
 }
 
-fn running(command: &str) -> Effects {
-    let command = CommandEffect { command: command.into(), cwd: String::new(), background: false };
+fn running(command: &str, tier: Tier, hosts: &[&str]) -> Effects {
+    let command = CommandEffect {
+        command: command.into(),
+        tier,
+        hosts: hosts.iter().map(ToString::to_string).collect(),
+        ..CommandEffect::default()
+    };
     Effects { commands: vec![command], ..Effects::default() }
 }
 
-fn reaching(method: &str) -> Effects {
-    let host = HostEffect {
-        method: method.into(),
-        host: "example.org".into(),
-        url: "https://example.org/".into(),
-    };
+fn sending(recipient: &str) -> Effects {
+    let send = SendEffect { recipient: recipient.into(), by: "mail".into() };
+    Effects { sends: vec![send], ..Effects::default() }
+}
+
+fn reaching(method: &str, url: &str) -> Effects {
+    let host = url.split('/').nth(2).unwrap_or_default();
+    let host =
+        HostEffect { method: method.into(), host: host.into(), url: url.into(), secret: None };
     Effects { hosts: vec![host], ..Effects::default() }
 }
 
@@ -79,6 +89,7 @@ fn path_samples() -> Vec<Sample> {
         marked("read a key", path("/home/person/.ssh/id_rsa", Read, Outside)),
         sample("create a file", Create, Inside),
         sample("change a file", Write, Inside),
+        marked("change what later runs or instructs", path("AGENTS.md", Write, Inside)),
         sample("delete a file", Delete, Inside),
         marked(
             "change a protected file",
@@ -94,11 +105,39 @@ fn path_samples() -> Vec<Sample> {
 fn other_samples() -> Vec<Sample> {
     let sample = |kind, group, effects| Sample { kind, group, effects };
     vec![
-        sample("run a command", Group::Skill, running("make")),
-        sample("run a command of the hard floor", Group::Skill, running("git push --force")),
-        sample("end a process", Group::Skill, running("kill 1234")),
-        sample("fetch (GET)", Group::Web, reaching("GET")),
-        sample("send (POST)", Group::Web, reaching("POST")),
+        sample("run a confined command", Group::Skill, running("make", Tier::Landlock, &[])),
+        sample(
+            "run a confined command, one host",
+            Group::Skill,
+            running("make", Tier::Landlock, &["example.org"]),
+        ),
+        sample("run an unconfined command", Group::Skill, running("make", Tier::None, &[])),
+        sample(
+            "run a command of the hard floor",
+            Group::Skill,
+            running("git push --force", Tier::Landlock, &[]),
+        ),
+        sample("end a process", Group::Skill, running("kill 1234", Tier::Landlock, &[])),
+        sample("fetch a listed host", Group::Web, reaching("GET", "https://listed.example/")),
+        sample(
+            "fetch a listed host, address built here",
+            Group::Web,
+            reaching("GET", "https://listed.example/?q=built"),
+        ),
+        sample("fetch what the person wrote", Group::Web, reaching("GET", "https://said.example/")),
+        sample("fetch any other host", Group::Web, reaching("GET", "https://other.example/")),
+        sample(
+            "send (POST) to a listed host",
+            Group::Web,
+            reaching("POST", "https://listed.example/"),
+        ),
+        sample(
+            "send (POST) to any other host",
+            Group::Web,
+            reaching("POST", "https://other.example/"),
+        ),
+        sample("send to whom the person named", Group::Web, sending("named@said.example")),
+        sample("send to anybody else", Group::Web, sending("other@other.example")),
         sample(
             "foreign tool, effects unknown",
             Group::Mcp,
@@ -120,78 +159,141 @@ fn other_samples() -> Vec<Sample> {
     ]
 }
 
-fn verdict(sample: &Sample, profile: &Profile, mode: PermissionMode) -> Judgement {
-    let tool = "sample";
-    let inspection = Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
-        fails: None,
-        effects: sample.effects.clone(),
-        class: EffectClass::Once,
-        summary: String::new(),
-        diff: None,
-        confirm: None,
-    };
-    let visible: Vec<String> =
-        if profile.has(tool, sample.group) { vec![tool.into()] } else { Vec::new() };
-    let rules = RuleSet::new(RuleContext {
-        workspace: "/work/ws".into(),
-        home: Some("/home/person".into()),
-        own_folders: vec!["/var/lib/weir-state".into()],
-    });
-    judge(
-        &CallFacts {
+/// What the person said and listed in the table's session.
+const SAID: &str = "Read https://said.example/ and write to named@said.example.";
+const LISTED: &str = "Web(listed.example)";
+
+fn label(taint: Taint) -> Label {
+    let private = Label::private(Integrity::Workspace, "workspace");
+    match taint {
+        Taint::Clean => Label::default(),
+        Taint::Private => private,
+        Taint::External => Label::external("elsewhere.example"),
+        Taint::Both => Label::external("elsewhere.example").joined(&private),
+    }
+}
+
+/// One block of the table: a profile in a mode.
+struct Block<'a> {
+    profile: &'a Profile,
+    mode: PermissionMode,
+    rules: RuleSet,
+}
+
+impl Block<'_> {
+    fn verdict(&self, sample: &Sample, taint: Taint) -> Judgement {
+        let tool = "sample";
+        let mut effects = sample.effects.clone();
+        for command in &mut effects.commands {
+            command.read_only = self.mode == PermissionMode::Plan;
+        }
+        let inspection = Inspection {
+            known: true,
+            nearest: None,
+            invalid: None,
+            fails: None,
+            effects,
+            class: EffectClass::Once,
+            summary: String::new(),
+            diff: None,
+            confirm: None,
+            hooks: Vec::new(),
+            judged: None,
+        };
+        let has = self.profile.has(tool, sample.group);
+        let visible: Vec<String> = if has { vec![tool.into()] } else { Vec::new() };
+        let facts = CallFacts {
             call: CallId(1),
             tool,
             input: &json!({}),
             broken: None,
             inspection: &inspection,
-        },
-        &GateContext {
+        };
+        let label = label(taint);
+        let context = GateContext {
             visible: &visible,
-            mode,
-            rules: &rules,
+            mode: self.mode,
+            rules: &self.rules,
             limits: &Limits::default(),
             tool_calls: 0,
             changes: 0,
             recent: &VecDeque::new(),
             unknown: &[],
-        },
-    )
+            provenance: Provenance {
+                label: &label,
+                said: &[SAID.to_string()],
+                ..Provenance::clean()
+            },
+        };
+        judge(&facts, &context)
+    }
+
+    /// A line of cells; one cell where all four labels meet the same.
+    fn line(&self, sample: &Sample) -> String {
+        let cell = |taint: &Taint| {
+            let Judgement { verdict, gate, .. } = self.verdict(sample, *taint);
+            let word = match verdict {
+                Verdict::Allow => "allow",
+                Verdict::Ask => "ask",
+                Verdict::Deny => "deny",
+            };
+            format!("{word} {}", gate.unwrap_or_default()).trim_end().to_string()
+        };
+        let cells: Vec<String> = Taint::ALL.iter().map(cell).collect();
+        if cells.iter().all(|cell| *cell == cells[0]) {
+            return format!("{:<42} {} (all)", sample.kind, cells[0]);
+        }
+        let cells: String = cells.iter().map(|cell| format!(" {cell:<14}")).collect();
+        format!("{:<42}{}", sample.kind, cells.trim_end())
+    }
 }
 
-/// The table, without any rule of a person, and the hard floor below it.
+fn listing_rules() -> RuleSet {
+    let mut rules = RuleSet::new(RuleContext {
+        workspace: "/work/ws".into(),
+        home: Some("/home/person".into()),
+        own_folders: vec!["/var/lib/weir-state".into()],
+    });
+    let origin = RuleOrigin::new("web.allow_hosts");
+    if let Ok(rule) = rules.parse(RuleAction::Allow, LISTED, origin) {
+        rules.add(rule);
+    }
+    rules
+}
+
+/// The table, with one listed host as the only rule, the flow table it rests on, and the hard floor
+/// below it.
 pub fn policy_table() -> String {
     let mut out = String::from(
-        "The policy without any rule of a person: what each kind of effect meets in each mode.\n\
-         Generated by asking the gates. `deny visible` means that the profile has no such tool.\n",
+        "The policy: what each kind of effect meets, for each profile, permission mode and label \
+         of the context.\n\
+         Generated by asking the gates. A cell is a verdict and the gate that decides; `(all)` \
+         means that the four\nlabels meet the same; `deny visible` that the profile has no such \
+         tool. The person has listed one host\n(listed.example) and named one address and one \
+         recipient; there is no other rule.\n\nThe flow table (Z2):\n\n",
     );
+    let _ = writeln!(out, "{:<72} clean          private        external       both", "");
+    for row in flow::FLOW {
+        let cells: String = row.cells.iter().map(|c| format!(" {:<14}", c.as_str())).collect();
+        let _ = writeln!(out, "{:<72}{}", row.text, cells.trim_end());
+    }
     let mut samples = path_samples();
     samples.extend(other_samples());
-    for profile in built_in_profiles() {
-        let usual = profile.permission.map_or(String::new(), |mode| format!(" (mode {mode})"));
-        let _ = write!(out, "\nprofile {}{usual}\n{:<36}", profile.name, "");
+    for profile in &built_in_profiles() {
+        let usual = profile.permission.map_or(String::new(), |mode| format!(" (usual: {mode})"));
+        let _ = write!(out, "\nprofile {}{usual}\n", profile.name);
         for mode in PermissionMode::ALL {
-            let _ = write!(out, " {:<18}", mode.as_str());
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-        for sample in &samples {
-            let _ = write!(out, "{:<36}", sample.kind);
-            for mode in PermissionMode::ALL {
-                let Judgement { verdict, gate, .. } = verdict(sample, &profile, mode);
-                let word = match verdict {
-                    Verdict::Allow => "allow",
-                    Verdict::Ask => "ask",
-                    Verdict::Deny => "deny",
-                };
-                let cell = format!("{word} {}", gate.unwrap_or_default());
-                let _ = write!(out, " {:<18}", cell.trim_end());
+            let block = Block { profile, mode, rules: listing_rules() };
+            let head = format!("mode {mode}");
+            let _ = writeln!(out, "\n{head:<42} clean          private        external       both");
+            for sample in &samples {
+                let _ = writeln!(out, "{}", block.line(sample));
             }
-            out.truncate(out.trim_end().len());
-            out.push('\n');
         }
+    }
+    out.push_str("\nWhat later runs or instructs:\n\n");
+    for (why, patterns) in flow::INSTRUCTS {
+        let _ = writeln!(out, "{why}: {}", patterns.join(" "));
     }
     out.push_str("\nThe hard floor for commands, in every mode:\n\n");
     out.push_str(&gate::floor_text());

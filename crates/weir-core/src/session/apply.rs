@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::event::CancelCause;
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
     HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
     RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
+use crate::governance::label::{Integrity, Label, Taint};
+use crate::governance::lease::LeaseGrant;
 use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
 use crate::ids::{CallId, Timestamp};
 use crate::message::{Block, Message, plain_text};
@@ -21,6 +25,10 @@ use super::{Call, Phase, Queued, Run, Session, SessionConfig, Stage, Turn, TurnS
 
 /// Corrections that a final answer may need before the run fails (`--output-schema`).
 const MISMATCHES_MAX: u32 = 2;
+/// How often `Stop` hooks may keep one run from ending (G11).
+const STOPS_REFUSED_MAX: u32 = 5;
+/// The gate whose refusal ends the run, and the alert that it raises.
+const CANARY: &str = "canary";
 /// Gates whose refusal is a mistake of the model rather than a denial.
 const NO_DENIAL: [&str; 3] = ["known", "arguments", "repetition"];
 
@@ -42,6 +50,11 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 let text = plain_text(&f.content);
                 s.title = text.lines().next().unwrap_or_default().chars().take(80).collect();
             }
+            let text = plain_text(&f.content);
+            if !text.is_empty() {
+                s.said.push(text);
+            }
+            s.label.join(&attached(&f.content));
             s.queue.push_back(Queued { input: f.input, content: f.content.clone() });
         }
         Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
@@ -83,9 +96,11 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 call.stage = Stage::Asking;
                 call.approval = Some(f.approval.clone());
                 call.rules.clone_from(&f.rules);
+                call.expires = f.expires;
             });
         }
-        Event::ApprovalResolved(f) => approval_resolved(s, f),
+        Event::ApprovalResolved(f) => approval_resolved(s, ts, f),
+        Event::LeaseRevoked(f) => s.leases.retain(|lease| lease.lease != f.lease),
         Event::CheckpointTaken(f) => with_call(s, f.call, |call| call.saved = true),
         Event::CheckpointRestored(f) => {
             let text = format!(
@@ -120,7 +135,14 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         }
         Event::OutputChecked(f) => output_checked(s, f),
         Event::LimitReached(f) => limit_reached(s, f),
-        Event::AlertRaised(_) => (),
+        Event::AlertRaised(f) => {
+            s.alerts_due.pop_front();
+            if f.alert == CANARY
+                && let Some(run) = &mut s.run
+            {
+                run.cancel = Some((CancelCause::Alert, "the gate canary".into()));
+            }
+        }
         Event::CancelRequested(f) => {
             if let Some(run) = &mut s.run {
                 run.cancel = Some((f.cause, f.by.clone()));
@@ -193,6 +215,8 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         output: None,
         denials: Vec::new(),
         changed: BTreeSet::new(),
+        marked: BTreeSet::new(),
+        stops_refused: 0,
     });
 }
 
@@ -224,6 +248,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         stage: TurnStage::Due,
         not_before: Timestamp::default(),
         attempts: 0,
+        label: s.label.clone(),
         calls: Vec::new(),
         proposed: 0,
     });
@@ -259,6 +284,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
     let mut denial = None;
     let reason = f.reason.clone().unwrap_or_default();
     let gate = f.gate.clone().unwrap_or_default();
+    let foreign = s.turn_label().is_external();
     let no_denial = NO_DENIAL.contains(&gate.as_str());
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
@@ -278,6 +304,8 @@ fn judged(s: &mut Session, f: &CallJudged) {
             Verdict::Deny => Stage::Refused(format!("Denied: {reason}")),
         };
         call.ask_reason.clone_from(&reason);
+        call.foreign = foreign;
+        call.exact = f.gates.iter().any(|opinion| opinion.exact);
         if f.verdict == Verdict::Deny && !no_denial {
             denial = Some(Denial {
                 call: call.id,
@@ -288,6 +316,12 @@ fn judged(s: &mut Session, f: &CallJudged) {
             });
         }
     });
+    for lease in s.leases.iter_mut().filter(|lease| f.leases.contains(&lease.lease)) {
+        lease.uses_left = lease.uses_left.map(|left| left.saturating_sub(1));
+    }
+    if f.verdict == Verdict::Deny && gate == CANARY {
+        s.alerts_due.push_back((CANARY.into(), reason.clone()));
+    }
     if let Some(recent) = recent {
         s.recent.push_back(recent);
         while s.recent.len() > RECENT_CALLS {
@@ -302,15 +336,17 @@ fn judged(s: &mut Session, f: &CallJudged) {
     }
 }
 
-fn approval_resolved(s: &mut Session, f: &ApprovalResolved) {
+fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     let mut denial = None;
     let mut rules = Vec::new();
+    let mut approved = Vec::new();
     let cancelled = f.decision == Decision::Cancelled;
     with_call(s, f.call, |call| {
         if f.decision.allows() {
             call.stage = Stage::Ready;
             call.confirmed = true;
             rules.clone_from(&call.rules);
+            texts_in(&call.input, &mut approved);
             return;
         }
         let why = f.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
@@ -337,7 +373,18 @@ fn approval_resolved(s: &mut Session, f: &ApprovalResolved) {
         // A person has seen the state of things: what was unknown is settled (D4).
         s.unknown.clear();
     }
-    if matches!(f.decision, Decision::Session | Decision::Always)
+    s.approved.extend(approved);
+    if f.decision == Decision::Session {
+        let terms = f.terms.unwrap_or_default();
+        s.next.lease += 1;
+        s.leases.push(LeaseGrant {
+            lease: s.next.lease,
+            rules,
+            uses_left: terms.uses,
+            until: terms.for_ms.map(|ms| ts.plus_ms(ms)),
+            by: f.by.clone(),
+        });
+    } else if f.decision == Decision::Always
         && let Some(config) = &mut s.config
     {
         for rule in rules {
@@ -374,8 +421,16 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
         recent.changed = changed_world;
     }
+    let both = s.turn_label().taint() == Taint::Both;
     if let Some(run) = &mut s.run {
         run.changed.extend(f.changed.iter().cloned());
+        if both {
+            run.marked.extend(f.changed.iter().cloned());
+        }
+    }
+    s.label.join(&f.label);
+    if let Some(why) = &f.withheld {
+        s.alerts_due.push_back(("injection".into(), format!("call {}: {why}", f.call)));
     }
     fold_turn_if_done(s);
 }
@@ -402,7 +457,33 @@ fn fold_turn_if_done(s: &mut Session) {
     }
 }
 
+/// The label of what a person attached: theirs, but the words in it are anybody's (Z1).
+fn attached(content: &[Block]) -> Label {
+    let mut label = Label::default();
+    for block in content {
+        if let Block::Image { media } | Block::Document { media } = block {
+            let name = format!("attachment {}", media.name.as_deref().unwrap_or(&media.media_type));
+            label.join(&Label::external(name.as_str()));
+            label.join(&Label::private(Integrity::External, name));
+        }
+    }
+    label
+}
+
+/// Every text in a value: what an approval of a call with it vouches for.
+fn texts_in(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) => out.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts_in(item, out)),
+        Value::Object(map) => map.values().for_each(|item| texts_in(item, out)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
+}
+
 fn question_answered(s: &mut Session, f: &QuestionAnswered) {
+    if f.input.is_none() {
+        s.said.extend(f.answer.clone());
+    }
     let question = f.question.clone();
     let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
     for call in calls.filter(|call| call.question.as_ref() == Some(&question)) {
@@ -435,6 +516,20 @@ fn anchor(items: &[PlanItem]) -> Option<String> {
 
 fn output_checked(s: &mut Session, f: &OutputChecked) {
     let Some(run) = &mut s.run else { return };
+    if let Some(reason) = &f.kept_going {
+        run.stops_refused += 1;
+        if run.stops_refused > STOPS_REFUSED_MAX {
+            let text = format!(
+                "Hooks kept the run from ending {STOPS_REFUSED_MAX} times; the last one said: \
+                 {reason}"
+            );
+            s.end(RunStatus::Failed, Some(text));
+            return;
+        }
+        run.phase = Phase::Between;
+        s.pending.push(Block::text(format!("A hook says that the work is not done: {reason}")));
+        return;
+    }
     run.output.clone_from(&f.output);
     let Some(mismatch) = &f.mismatch else {
         s.end(RunStatus::Completed, None);

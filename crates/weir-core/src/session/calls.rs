@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
 use crate::governance::{call_form, canonical, rules};
-use crate::ids::{ApprovalId, CallId, QuestionId, TurnId};
+use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
 use crate::message::{Block, CallBlock};
 use crate::record::sha256_hex;
-use crate::tool::{Control, EffectClass};
+use crate::tool::{Control, EffectClass, Inspection};
 
 use super::{Call, Session, Stage};
 
@@ -29,8 +29,11 @@ impl Call {
             saved: false,
             started: None,
             approval: None,
+            expires: None,
             rules: Vec::new(),
             ask_reason: String::new(),
+            exact: false,
+            foreign: false,
             question: None,
             result: None,
             mistake: false,
@@ -39,9 +42,12 @@ impl Call {
 
     /// Whether files must be saved before it runs (G7).
     pub(super) fn needs_checkpoint(&self) -> bool {
-        self.inspection.as_ref().is_some_and(|i| {
-            !i.effects.changes.is_empty() || i.effects.paths.iter().any(|p| p.access.is_write())
-        })
+        self.inspection.as_deref().is_some_and(Inspection::needs_checkpoint)
+    }
+
+    /// Whether it runs a command that may write: then the workspace is compared before and after.
+    pub fn changes_unknown(&self) -> bool {
+        self.inspection.as_deref().is_some_and(Inspection::changes_unknown)
     }
 
     pub(super) fn fails(&self) -> Option<&str> {
@@ -79,7 +85,8 @@ impl Session {
     }
 
     /// The fact by which a person is asked about `call` (G4).
-    pub(super) fn approval_request(&self, call: &Call) -> Option<Event> {
+    pub(super) fn approval_request(&self, call: &Call, now: Timestamp) -> Option<Event> {
+        let timeout = self.config.as_ref().and_then(|c| c.limits.approval_timeout_ms);
         let inspection = call.inspection.as_ref()?;
         let effects = serde_json::to_value(&inspection.effects).unwrap_or_default();
         let bound = json!([call.tool, call.input, effects]);
@@ -94,6 +101,8 @@ impl Session {
                 reason: call.ask_reason.clone(),
                 rules: self.rules_for(call),
                 binds: sha256_hex(canonical(&bound).as_bytes()),
+                expires: timeout.map(|ms| now.plus_ms(ms)),
+                label: self.turn_label().clone(),
             }
             .into(),
         )
@@ -103,7 +112,7 @@ impl Session {
     /// or where what asks is not a rule's to lift.
     fn rules_for(&self, call: &Call) -> Vec<rules::Rule> {
         let Some(inspection) = &call.inspection else { return Vec::new() };
-        if inspection.confirm.is_some() || inspection.effects.unknown {
+        if call.exact || inspection.confirm.is_some() || inspection.effects.unknown {
             return Vec::new();
         }
         let Some(config) = &self.config else { return Vec::new() };
@@ -138,6 +147,9 @@ pub(super) fn answered(call: CallId, tool: String, ok: bool, text: &str) -> Call
         externalized: None,
         full: None,
         changed: Vec::new(),
+        label: crate::governance::label::Label::default(),
+        marks: None,
+        withheld: None,
     }
 }
 

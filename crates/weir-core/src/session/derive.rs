@@ -5,8 +5,9 @@
 
 use crate::event::CancelCause;
 use crate::event::{
-    ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY, PlanUpdated,
-    QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger, TurnStarted,
+    AlertRaised, ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY,
+    PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger,
+    TurnStarted,
 };
 use crate::ids::{RunId, Timestamp, TurnId};
 use crate::message::plain_text;
@@ -22,6 +23,10 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         let (media_type, blob) = (media.media_type.clone(), media.blob.clone());
         return Some(ImageProduced { turn: *turn, media_type, blob }.into());
     }
+    if let Some((alert, detail)) = session.alerts_due.front() {
+        let (alert, detail) = (alert.clone(), detail.clone());
+        return Some(AlertRaised { alert, detail }.into());
+    }
     let Some(run) = &session.run else { return begin(session) };
     if run.cancel.is_some() {
         return settle(session, run);
@@ -34,7 +39,7 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         Phase::Between => between(session, run, now),
         Phase::Turning => {
             let turn = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working)?;
-            working(session, run, turn)
+            working(session, run, turn, now)
         }
     })
 }
@@ -65,7 +70,7 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
     )
 }
 
-fn working(session: &Session, run: &Run, turn: &Turn) -> Option<Event> {
+fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<Event> {
     if let Some(call) = turn.calls.get(turn.proposed) {
         return Some(call.proposal(turn.id));
     }
@@ -86,7 +91,7 @@ fn working(session: &Session, run: &Run, turn: &Turn) -> Option<Event> {
         if call.stage == Stage::Ready && call.fails().is_none() && running >= cap {
             continue;
         }
-        if let Some(event) = step(session, run, call) {
+        if let Some(event) = step(session, run, call, now) {
             return Some(event);
         }
     }
@@ -94,11 +99,21 @@ fn working(session: &Session, run: &Run, turn: &Turn) -> Option<Event> {
 }
 
 /// What follows for one call.
-fn step(session: &Session, run: &Run, call: &Call) -> Option<Event> {
+fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Event> {
     let attended = session.config.as_ref().is_some_and(|config| config.attended);
     match &call.stage {
         Stage::Proposed | Stage::Reconciling | Stage::Done => None,
-        Stage::Ask => session.approval_request(call),
+        Stage::Ask => session.approval_request(call, now),
+        Stage::Asking if attended && call.expires.is_some_and(|expires| expires <= now) => {
+            Some(Event::ApprovalResolved(ApprovalResolved {
+                approval: call.approval.clone()?,
+                call: call.id,
+                decision: Decision::Expired,
+                by: "the time limit".into(),
+                reason: Some("nobody answered in time".into()),
+                terms: None,
+            }))
+        }
         Stage::Asking if attended => None,
         // Fail closed: nobody can be asked, so the answer is no, at once (C2, G4).
         Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
@@ -107,6 +122,7 @@ fn step(session: &Session, run: &Run, call: &Call) -> Option<Event> {
             decision: Decision::Deny,
             by: NOBODY.into(),
             reason: Some("nobody can be asked in this run".into()),
+            terms: None,
         })),
         Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
         Stage::Ready => session.ready(call),
@@ -182,6 +198,9 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
             format!("Weir was paused by {by}. `weir release` lets runs start again."),
         ),
         CancelCause::Timeout => (RunStatus::Limit, "The run's time is over.".to_string()),
+        CancelCause::Alert => {
+            (RunStatus::Denied, format!("The run was stopped by {by}: an alert was raised."))
+        }
     };
     Some(finish(session, run, status, Some(error)))
 }
@@ -194,6 +213,7 @@ fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
             decision: Decision::Cancelled,
             by: by.into(),
             reason: None,
+            terms: None,
         })),
         Stage::Questioning => Some(
             QuestionAnswered {
@@ -245,6 +265,7 @@ fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>
         tool_calls: run.tool_calls,
         denials: run.denials.clone(),
         changed_files: run.changed.iter().cloned().collect(),
+        marked_files: run.marked.iter().cloned().collect(),
         error,
     }
     .into()

@@ -2,10 +2,13 @@
 
 use crate::event::{
     CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested, CheckpointTaken,
-    Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn, ModelFailed, ModelReplied,
-    ModelRequested, ModelRetried, OutputChecked, QuestionAnswered, SceneSeen, SessionConfigured,
-    SessionOpened, SessionResumed,
+    Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn, LeaseRevoked, ModelFailed,
+    ModelReplied, ModelRequested, ModelRetried, OutputChecked, QuestionAnswered, SceneSeen,
+    SessionConfigured, SessionOpened, SessionResumed,
 };
+use crate::governance::label::{self, Label};
+use crate::governance::lease::{LeaseGrant, with_leases};
+use crate::governance::rules::RuleSet;
 use crate::governance::{CallFacts, GateContext, judge};
 use crate::ids::{BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{Answer, Command, Input};
@@ -14,14 +17,14 @@ use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
 use crate::tool::{Clean, Inspection};
 
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
-use super::{Phase, Session, Stage, Turn, TurnStage};
+use super::{Call, Phase, Session, Stage, Turn, TurnStage};
 
 impl Session {
     /// Takes one input and returns the facts that follow, already folded in. The driver appends
     /// them, then publishes them, then does what [`Session::todo`] says.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Event> {
         let outside = match input {
-            Input::Command(command) => self.command(command),
+            Input::Command(command) => self.command(now, command),
             Input::Answer(answer) => self.answer(now, answer),
             Input::Tick => None,
         };
@@ -37,7 +40,7 @@ impl Session {
         facts
     }
 
-    fn command(&mut self, command: Command) -> Option<Event> {
+    fn command(&mut self, now: Timestamp, command: Command) -> Option<Event> {
         if let Command::Open { engine, config, parent } = command {
             let fresh = self.config.is_none();
             return fresh.then(|| {
@@ -58,7 +61,10 @@ impl Session {
             Command::Open { .. } => None,
             Command::Resume { engine } => Some(SessionResumed { engine, run: self.run() }.into()),
             Command::Configure { reason, config } => {
-                self.run.is_none().then(|| SessionConfigured { reason, config }.into())
+                if self.run.is_none() {
+                    return Some(SessionConfigured { reason, config }.into());
+                }
+                self.attendance(config.attended)
             }
             Command::Say { content, by } => {
                 let input = InputId(self.next.input + 1);
@@ -68,20 +74,30 @@ impl Session {
                 let queued = self.queue.iter().any(|queued| queued.input == input);
                 queued.then(|| InputWithdrawn { input }.into())
             }
-            Command::Decide { approval, decision, by, reason } => {
+            Command::Decide { approval, decision, by, reason, terms } => {
                 let call = self.approval(&approval)?;
+                // Too late: that it expired follows from state.
+                if call.expires.is_some_and(|expires| expires <= now) {
+                    return None;
+                }
                 // A lasting answer needs a rule that would have allowed this very call (G4).
                 let lasting = matches!(decision, Decision::Session | Decision::Always);
                 let decision =
                     if lasting && call.rules.is_empty() { Decision::Once } else { decision };
                 let call = call.id;
+                let terms = terms.filter(|_| decision == Decision::Session);
                 Some(Event::ApprovalResolved(crate::event::ApprovalResolved {
                     approval,
                     call,
                     decision,
                     by,
                     reason,
+                    terms,
                 }))
+            }
+            Command::Revoke { lease, by } => {
+                let held = self.leases.iter().any(|grant| grant.lease == lease);
+                held.then(|| LeaseRevoked { lease, by }.into())
             }
             Command::Reply { question, answer, by } => {
                 let (open, _) = self.open_question()?;
@@ -96,6 +112,16 @@ impl Session {
             }
             Command::Restored(restored) => Some(restored.into()),
         }
+    }
+
+    /// While a run is under way all settings stay, but whether anybody can be asked is told at once:
+    /// what waits for a person who has gone must not wait for ever (C2).
+    fn attendance(&self, attended: bool) -> Option<Event> {
+        let kept = self.config.as_ref().filter(|kept| kept.attended != attended)?;
+        let mut config = Box::new(kept.as_ref().clone());
+        config.attended = attended;
+        let who = if attended { "somebody" } else { "nobody" };
+        Some(SessionConfigured { reason: format!("{who} can be asked from now on"), config }.into())
     }
 
     fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
@@ -124,6 +150,7 @@ impl Session {
                         prefix_bytes,
                         tokens_estimated: (bytes as f64 * self.tokens_per_byte) as u64,
                         prefix_lost: lost,
+                        label: self.label.clone(),
                     }
                     .into(),
                 )
@@ -132,7 +159,7 @@ impl Session {
                 self.in_stage(turn, TurnStage::Thinking)?;
                 Some(self.replied(turn, reply, &images, jitter))
             }
-            Answer::Inspected { call, inspection } => self.inspected(call, inspection),
+            Answer::Inspected { call, inspection } => self.inspected(now, call, inspection),
             Answer::Saved { call, checkpoint, paths } => {
                 let found = self.call(call)?;
                 (found.stage == Stage::Ready && !found.saved)
@@ -155,13 +182,13 @@ impl Session {
                 let found = self.call(call).filter(|c| c.is_running())?;
                 Some(CallUnknown { call, tool: found.tool.clone(), reason }.into())
             }
-            Answer::Verified { result } => {
+            Answer::Verified { result, kept_going } => {
                 self.run.as_ref().filter(|run| run.phase == Phase::Verify)?;
                 let (output, mismatch) = match result {
-                    Ok(output) => (Some(output), None),
+                    Ok(output) => (output, None),
                     Err(mismatch) => (None, Some(mismatch)),
                 };
-                Some(OutputChecked { output, mismatch }.into())
+                Some(OutputChecked { output, mismatch, kept_going }.into())
             }
         }
     }
@@ -267,9 +294,9 @@ impl Session {
         Vec::new()
     }
 
-    fn inspected(&self, id: CallId, inspection: Box<Inspection>) -> Option<Event> {
+    fn inspected(&self, now: Timestamp, id: CallId, inspection: Box<Inspection>) -> Option<Event> {
         let config = self.config.as_ref()?;
-        let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
+        self.run.as_ref().filter(|run| run.cancel.is_none())?;
         let call = self.call(id).filter(|call| call.stage == Stage::Proposed)?;
         let facts = CallFacts {
             call: id,
@@ -278,19 +305,21 @@ impl Session {
             broken: call.broken.as_deref(),
             inspection: &inspection,
         };
-        let judgement = judge(
-            &facts,
-            &GateContext {
-                visible: &self.visible,
-                mode: config.permission,
-                rules: &config.rules,
-                limits: &config.limits,
-                tool_calls: run.tool_calls,
-                recent: &self.recent,
-                changes: self.changes,
-                unknown: &self.unknown,
-            },
-        );
+        let context = self.gate_context(&config.rules)?;
+        let by = |rules: &RuleSet| judge(&facts, &GateContext { rules, ..context });
+        let live = self.leases.iter().any(|lease| lease.is_live(now));
+        let (judgement, leases) = if live {
+            let judgement = by(&with_leases(&config.rules, &self.leases, now, None));
+            // A lease was used if the call would not have passed without it.
+            let needed = |lease: &&LeaseGrant| {
+                let without = with_leases(&config.rules, &self.leases, now, Some(lease.lease));
+                lease.is_live(now) && by(&without).verdict > judgement.verdict
+            };
+            let used = self.leases.iter().filter(needed).map(|lease| lease.lease).collect();
+            (judgement, used)
+        } else {
+            (by(&config.rules), Vec::new())
+        };
         Some(
             CallJudged {
                 call: id,
@@ -300,9 +329,24 @@ impl Session {
                 reason: judgement.reason,
                 gates: judgement.gates,
                 inspection,
+                leases,
             }
             .into(),
         )
+    }
+
+    /// From where the foreign words are that stood in the context, or in what the call read, while
+    /// it changed files (Z2: the files are marked).
+    fn marks(&self, call: &Call, changed: &[String]) -> Option<String> {
+        if changed.is_empty() {
+            return None;
+        }
+        let mut label: Label = self.turn_label().clone();
+        if let Some(inspection) = &call.inspection {
+            label.join(&label::of_result(&inspection.effects));
+        }
+        let origins = || label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
+        label.is_external().then(origins)
     }
 
     fn returned(&self, now: Timestamp, id: CallId, clean: Clean) -> Option<Event> {
@@ -319,7 +363,10 @@ impl Session {
                 duration_ms: call.started.map_or(0, |started| now.ms_since(started)),
                 externalized: clean.externalized,
                 full: clean.full,
+                marks: self.marks(call, &clean.changed),
                 changed: clean.changed,
+                label: clean.label,
+                withheld: clean.withheld,
             }
             .into(),
         )

@@ -45,6 +45,10 @@ impl Session {
             TurnStage::Working => {
                 let tools: &[ToolSpec] = &self.tools;
                 owed.extend(turn.scope(tools).filter_map(|call| self.owed_by_call(call)));
+                let asking = turn.scope(tools).filter(|call| call.stage == Stage::Asking);
+                owed.extend(
+                    asking.filter_map(|call| call.expires).map(|until| Effect::Wait { until }),
+                );
             }
         }
     }

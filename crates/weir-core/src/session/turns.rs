@@ -83,7 +83,8 @@ impl Session {
     pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
         self.usage.add(&reply.usage);
         self.cost = add_cost(self.cost, reply.cost_usd);
-        let input = reply.usage.input + reply.usage.cache_read + reply.usage.cache_write;
+        let cached = reply.usage.cache_read.saturating_add(reply.usage.cache_write);
+        let input = reply.usage.input.saturating_add(cached);
         if input > 0 && self.requested_bytes > 0 {
             self.tokens_per_byte = input as f64 / self.requested_bytes as f64;
         }
@@ -105,7 +106,7 @@ impl Session {
         let calls: Vec<Call> = reply.content.iter().filter_map(Call::proposed).collect();
         if calls.is_empty() {
             run.phase = run.after_text(&text, reply.stop, &mut self.pending);
-            if run.phase == Phase::Verify && !self.wants_output() {
+            if run.phase == Phase::Verify && !self.checks_end() {
                 self.end(RunStatus::Completed, None);
             }
             self.turn = None;
@@ -123,8 +124,10 @@ impl Session {
         }
     }
 
-    pub(super) fn wants_output(&self) -> bool {
-        self.config.as_ref().is_some_and(|config| config.output_schema.is_some())
+    /// Whether anything is to be asked before a run ends as completed.
+    pub(super) fn checks_end(&self) -> bool {
+        let config = self.config.as_ref();
+        config.is_some_and(|config| config.output_schema.is_some() || config.guards.stop_hooks)
     }
 
     pub(super) fn end(&mut self, status: RunStatus, error: Option<String>) {
@@ -153,7 +156,7 @@ impl Session {
             }
             self.pending.push(Block::Result { call: call.id, ok, blocks });
         }
-        let wants_output = self.wants_output();
+        let checks_end = self.checks_end();
         let strict = self.config.as_ref().is_some_and(|config| config.strict);
         let Some(run) = &mut self.run else { return };
         if matches!(run.phase, Phase::Ending(..)) {
@@ -164,7 +167,7 @@ impl Session {
         if let Some(result) = completion {
             run.text = result;
             run.phase = Phase::Verify;
-            if !wants_output {
+            if !checks_end {
                 self.end(RunStatus::Completed, None);
             }
         } else if denied {

@@ -15,6 +15,7 @@ const TEXT_MAX: usize = 300;
 
 /// The fields of the audit line for `event`, or none where it is neither decision nor effect.
 /// `session` is the state after the event, `by` whoever the session works for.
+#[expect(clippy::too_many_lines, reason = "one exhaustive match, a few fields for each fact")]
 pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
     let mut fields = match event {
         Event::SessionOpened(f) => json!({
@@ -28,7 +29,8 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::RunStarted(f) => json!({ "run": f.run, "trigger": f.trigger }),
         Event::CallJudged(f) => json!({
             "call": f.call, "verdict": f.verdict, "gate": f.gate, "rule": f.rule,
-            "reason": f.reason, "class": f.inspection.class,
+            "reason": f.reason, "class": f.inspection.class, "leases": f.leases,
+            "label": session.turn_label().to_string(),
             "input": call_input(session, f.call),
         }),
         Event::ApprovalRequested(f) => {
@@ -36,8 +38,9 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         }
         Event::ApprovalResolved(f) => json!({
             "call": f.call, "approval": f.approval, "decision": f.decision, "approver": f.by,
-            "reason": f.reason,
+            "reason": f.reason, "terms": f.terms,
         }),
+        Event::LeaseRevoked(f) => json!({ "lease": f.lease, "revoked_by": f.by }),
         Event::CheckpointTaken(f) => {
             json!({ "call": f.call, "checkpoint": f.checkpoint, "paths": f.paths })
         }
@@ -49,6 +52,7 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::CallFinished(f) => json!({
             "call": f.call, "tool": f.tool, "ok": f.ok, "summary": shorten(&json!(f.summary)),
             "duration_ms": f.duration_ms, "bytes": f.bytes, "changed": f.changed,
+            "label": f.label.to_string(), "marks": f.marks, "withheld": f.withheld,
         }),
         Event::CallUnknown(f) => json!({ "call": f.call, "tool": f.tool, "reason": f.reason }),
         Event::LimitReached(f) => json!({ "limit": f.limit, "level": f.level, "value": f.value }),

@@ -1,4 +1,5 @@
 //! Tests of the pure machine against whole sessions.
 
+mod canary;
 mod policy;
 mod random_sessions;

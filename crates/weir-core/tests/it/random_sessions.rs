@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use weir_core::effect::Effect;
 use weir_core::event::{CancelCause, Decision, Event, Note};
+use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{FilterContext, clean};
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
@@ -100,6 +101,7 @@ fn config(dice: &mut Dice) -> SessionConfig {
         output_schema: dice.one_in(9).then(|| json!({ "type": "string" })),
         strict: dice.one_in(6),
         attended: dice.one_in(2),
+        guards: weir_core::session::Guards::default(),
     }
 }
 
@@ -225,11 +227,14 @@ impl Played {
                 self.durable = self.facts.len();
                 let decision = [Decision::Once, Decision::Session, Decision::Deny]
                     [self.dice.below(3) as usize];
+                let uses = Some(1 + u32::try_from(self.dice.below(3)).expect("small"));
+                let bounded = self.dice.one_in(2);
                 self.input(Input::Command(Command::Decide {
                     approval: approval.clone(),
                     decision,
                     by: "person".into(),
                     reason: None,
+                    terms: bounded.then_some(LeaseTerms { uses, for_ms: None }),
                 }));
             }
             Effect::AskQuestion { question } => self.input(Input::Command(Command::Reply {
@@ -252,7 +257,10 @@ impl Played {
             Effect::Verify => {
                 let result =
                     if self.dice.one_in(2) { Ok(json!("fine")) } else { Err("no".to_string()) };
-                self.input(Input::Answer(Answer::Verified { result }));
+                self.input(Input::Answer(Answer::Verified {
+                    result: result.map(Some),
+                    kept_going: None,
+                }));
             }
         }
     }
@@ -283,6 +291,8 @@ impl Played {
             secrets: &[],
             externalize_over: 0,
             externalize_to: "",
+            label: &weir_core::governance::label::Label::default(),
+            withhold: None,
         };
         let clean = clean(raw, &context).clean;
         self.input(Input::Answer(Answer::Returned { call, clean }));
@@ -362,6 +372,7 @@ impl Played {
             ignored: None,
             protected: None,
             sensitive: None,
+            marked: None,
         };
         match call.tool.as_str() {
             "look" => effects.paths.push(path(Access::Read)),
@@ -402,6 +413,8 @@ impl Played {
             summary: format!("Use {}", call.tool),
             diff: None,
             confirm: None,
+            hooks: Vec::new(),
+            judged: None,
         }
     }
 

@@ -245,6 +245,7 @@ const SHAPES: &[Shape] = &[
 /// Everything in `text` that looks like a token.
 fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let bytes = text.as_bytes();
+    let mut runs = Runs::default();
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -252,8 +253,8 @@ fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
         let hit = match bytes[at] {
             b'-' => private_key(text, at),
             b'B' | b'b' if boundary => bearer(text, at),
-            b'e' if boundary => json_web_token(bytes, at),
-            b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => shaped(bytes, at),
+            b'e' if boundary => json_web_token(bytes, at, &mut runs),
+            b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => shaped(bytes, at, &mut runs),
             _ => None,
         };
         at = match hit {
@@ -268,23 +269,50 @@ fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     found
 }
 
-fn run(bytes: &[u8], from: usize, alphabet: Alphabet) -> usize {
-    bytes[from..].iter().take_while(|b| alphabet.has(**b)).count()
+/// Runs of characters of one alphabet that were measured: many beginnings of tokens can stand in
+/// one run, and each of them asks for its end again.
+#[derive(Default)]
+struct Runs([Run; 7]);
+
+#[derive(Default, Clone, Copy)]
+struct Run {
+    from: usize,
+    end: usize,
+    /// One after its last digit; 0: it has none.
+    after_digit: usize,
 }
 
-fn shaped(bytes: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+impl Runs {
+    /// The run at `from`. Each use has a slot of its own, so that none drives out another's.
+    fn at(&mut self, slot: usize, bytes: &[u8], from: usize, alphabet: Alphabet) -> Run {
+        let known = &mut self.0[slot];
+        if !(known.from..known.end).contains(&from) {
+            let length = bytes[from..].iter().take_while(|b| alphabet.has(**b)).count();
+            let end = from + length;
+            let digit = bytes[from..end].iter().rposition(u8::is_ascii_digit);
+            *known = Run { from, end, after_digit: digit.map_or(0, |at| from + at + 1) };
+        }
+        *known
+    }
+}
+
+fn shaped(bytes: &[u8], at: usize, runs: &mut Runs) -> Option<(Range<usize>, &'static str)> {
     let shape = SHAPES.iter().find(|s| bytes[at..].starts_with(s.prefix.as_bytes()))?;
     let from = at + shape.prefix.len();
-    let length = run(bytes, from, shape.alphabet);
-    let token = &bytes[from..from + length];
-    let fits = (shape.min..=shape.max).contains(&length)
-        && (!shape.digit || token.iter().any(u8::is_ascii_digit));
-    fits.then_some((at..from + length, shape.kind))
+    let run = runs.at(shape.alphabet as usize, bytes, from, shape.alphabet);
+    let fits = (shape.min..=shape.max).contains(&(run.end - from))
+        && (!shape.digit || run.after_digit > from);
+    fits.then_some((at..run.end, shape.kind))
 }
 
 /// `eyJ….….…`
-fn json_web_token(bytes: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+fn json_web_token(
+    bytes: &[u8],
+    at: usize,
+    runs: &mut Runs,
+) -> Option<(Range<usize>, &'static str)> {
     const PART_MIN: usize = 8;
+    const SLOTS: usize = 4;
     if !bytes[at..].starts_with(b"eyJ") {
         return None;
     }
@@ -296,11 +324,11 @@ fn json_web_token(bytes: &[u8], at: usize) -> Option<(Range<usize>, &'static str
             }
             end += 1;
         }
-        let length = run(bytes, end, Alphabet::Url);
-        if length < PART_MIN {
+        let run = runs.at(SLOTS + part, bytes, end, Alphabet::Url);
+        if run.end - end < PART_MIN {
             return None;
         }
-        end += length;
+        end = run.end;
     }
     Some((at..end, "JSON web token"))
 }

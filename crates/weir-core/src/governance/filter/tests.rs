@@ -30,6 +30,8 @@ fn cleaned(raw: Raw, tool: &ToolSpec, secrets: &[&str]) -> Cleaned {
             secrets: &secrets,
             externalize_over: 2_000,
             externalize_to: ".weir/tmp/task",
+            label: &crate::governance::label::Label::default(),
+            withhold: None,
         },
     )
 }
@@ -68,6 +70,18 @@ fn g8_known_secrets_are_taken_out_in_every_form() {
         redacted("xabcdy abcd", &["abcd", "xabcdy"]),
         "[redacted: secret] [redacted: secret]"
     );
+}
+
+#[test]
+fn z10_many_beginnings_of_tokens_are_read_once() {
+    // Each of them asked for the end of the same run: minutes instead of moments.
+    for text in ["sk-", "eyJ-", "xoxb-", "hf_", "ghp_ sk-"] {
+        let many = text.repeat(200_000);
+        let clean = redacted(&format!("{many} AKIAIOSFODNN7EXAMPLE"), &[]);
+        assert!(clean.ends_with(" [redacted: AWS key id]"), "{text}");
+    }
+    let mixed = "sk-sk-proj-abcdefghij0123456789xyz sk-abcdefghijklmnopqrstuv";
+    assert_eq!(redacted(mixed, &[]), "[redacted: API key] sk-abcdefghijklmnopqrstuv");
 }
 
 #[test]

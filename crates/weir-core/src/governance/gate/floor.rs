@@ -23,6 +23,9 @@ impl Gate for Floor {
         let mut found: Option<Opinion> = None;
         for command in &effects.commands {
             let scene = Scene::new(command, context.rules);
+            if let Some(why) = scene.unread() {
+                found.get_or_insert_with(|| self.unreadable(command, why));
+            }
             for row in FLOOR.iter().filter(|row| row.matches(&scene)) {
                 if found.as_ref().is_none_or(|o| o.verdict < row.verdict) {
                     found = Some(self.by_row(row, command));
@@ -34,6 +37,17 @@ impl Gate for Floor {
 }
 
 impl Floor {
+    /// A command that is built so that nobody can read it: in no mode without a person.
+    fn unreadable(&self, command: &CommandEffect, why: &str) -> Opinion {
+        let what = quoted(&command.command);
+        let reason = format!(
+            "`{what}` needs a person's agreement in every mode: {why}, so nobody can tell what it \
+             runs. Write it out plainly."
+        );
+        let rule = Some("hard floor: unreadable".to_string());
+        Opinion { gate: self.name().into(), verdict: Verdict::Ask, rule, reason, exact: false }
+    }
+
     fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> Opinion {
         let what = quoted(&command.command);
         let reason = match row.verdict {
@@ -47,7 +61,7 @@ impl Floor {
             }
         };
         let rule = Some(format!("hard floor: {}", row.name));
-        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason }
+        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason, exact: false }
     }
 
     /// Files outside the workspace that no tool opens.
@@ -108,6 +122,10 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
+    /// Why nobody can tell what all of it runs, if so.
+    fn unread(&self) -> Option<&'static str> {
+        self.reach.unread
+    }
     pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> Scene<'a> {
         let line = shell::parse(&effect.command);
         let reach = shell::reach(&line);

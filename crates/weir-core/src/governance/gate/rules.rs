@@ -4,7 +4,7 @@ use super::{CallFacts, Gate, GateContext, Opinion, Verdict, quoted};
 use crate::governance::rules::{Rule, RuleSet, Ruling, Touches};
 use crate::governance::shell;
 use crate::profile::PermissionMode;
-use crate::tool::{Access, CommandEffect, Effects, HostEffect, PathEffect, Place};
+use crate::tool::{Access, CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect};
 
 pub(super) struct Rules;
 
@@ -47,6 +47,7 @@ enum Item<'a> {
     Change(&'a str),
     Command(&'a CommandEffect),
     Host(&'a HostEffect),
+    Send(&'a SendEffect),
     Unknown,
 }
 
@@ -58,6 +59,7 @@ fn items(effects: &Effects) -> Vec<Item<'_>> {
     items.extend(changes.map(|change| Item::Change(&change.path)));
     items.extend(effects.commands.iter().map(Item::Command));
     items.extend(effects.hosts.iter().map(Item::Host));
+    items.extend(effects.sends.iter().map(Item::Send));
     if effects.unknown {
         items.push(Item::Unknown);
     }
@@ -73,7 +75,7 @@ impl Item<'_> {
             }
             Item::Command(command) => rules.rule_command(command),
             Item::Host(host) => rules.rule_host(host),
-            Item::Unknown => Ruling::Silent,
+            Item::Send(_) | Item::Unknown => Ruling::Silent,
         }
     }
 
@@ -84,13 +86,21 @@ impl Item<'_> {
         let reads = match self {
             Item::Path(path) => !path.access.is_write(),
             Item::Host(host) => is_reading(&host.method),
-            Item::Change(_) | Item::Command(_) | Item::Unknown => false,
+            Item::Change(_) | Item::Command(_) | Item::Send(_) | Item::Unknown => false,
         };
         let inside = match self {
             Item::Path(path) => path.place == Place::Inside,
             Item::Change(path) => !path.starts_with('/'),
-            Item::Command(_) | Item::Host(_) | Item::Unknown => false,
+            Item::Command(_) | Item::Host(_) | Item::Send(_) | Item::Unknown => false,
         };
+        // What the sandbox takes every writable place and the network from only reads.
+        if let Item::Command(command) = self
+            && mode == Plan
+            && command.read_only
+            && !command.has_network()
+        {
+            return (Allow, Lift::Never);
+        }
         match (mode, reads, inside) {
             (_, true, true) | (Full, _, _) | (AutoEdit, false, true) => (Allow, Lift::ByRule),
             (Plan, false, _) => (Deny, Lift::Never),
@@ -120,6 +130,9 @@ impl Item<'_> {
             Item::Change(path) => format!("changing {}", quoted(path)),
             Item::Command(command) => format!("running `{}`", quoted(&command.command)),
             Item::Host(host) => format!("{} {}", quoted(&host.method), quoted(&host.url)),
+            Item::Send(send) => {
+                format!("sending to {} by {}", quoted(&send.recipient), quoted(&send.by))
+            }
             Item::Unknown => "a tool whose effects are not known".to_string(),
         }
     }
@@ -147,7 +160,13 @@ impl Rules {
                 format!("The rule `{rule}` wants a person to agree to {what}.")
             }
         };
-        Opinion { gate: self.name().into(), verdict, rule: Some(rule.to_string()), reason }
+        Opinion {
+            gate: self.name().into(),
+            verdict,
+            rule: Some(rule.to_string()),
+            reason,
+            exact: false,
+        }
     }
 
     fn item(&self, item: &Item<'_>, allowed: bool, context: &GateContext<'_>) -> Option<Opinion> {
@@ -184,7 +203,13 @@ impl Rules {
                 format!("The mode {mode} wants a person to agree to {what}; no rule allows it.")
             }
         };
-        Opinion { gate: self.name().into(), verdict, rule: Some(format!("mode {mode}")), reason }
+        Opinion {
+            gate: self.name().into(),
+            verdict,
+            rule: Some(format!("mode {mode}")),
+            reason,
+            exact: false,
+        }
     }
 
     /// A command that could run anything, while a deny rule is about commands: the mode cannot
@@ -204,6 +229,7 @@ impl Rules {
                  out plainly, or a person must agree.",
                 item.sentence()
             ),
+            exact: false,
         })
     }
 }

@@ -1,19 +1,24 @@
 //! Gates as tables: a call, what the session says of itself, and the verdict.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod flow;
+
 use super::floor_table::FLOOR;
 use super::*;
+use crate::governance::label::Label;
 use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use crate::governance::{RecentCall, call_form, canonical};
+use crate::governance::{Provenance, RecentCall, call_form, canonical};
 use crate::ids::CallId;
+use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{
     Access, Change, CommandEffect, Control, EffectClass, Effects, HostEffect, Image, Inspection,
-    PathEffect, Place,
+    PathEffect, Place, Tier,
 };
 
 fn context_of_rules() -> RuleContext {
@@ -47,6 +52,8 @@ fn inspection(effects: Effects) -> Inspection {
         summary: "something".into(),
         diff: None,
         confirm: None,
+        hooks: Vec::new(),
+        judged: None,
     }
 }
 
@@ -60,6 +67,9 @@ struct World {
     recent: VecDeque<RecentCall>,
     unknown: Vec<String>,
     visible: Vec<String>,
+    label: Label,
+    said: Vec<String>,
+    history: Vec<Arc<Message>>,
 }
 
 impl World {
@@ -73,6 +83,9 @@ impl World {
             recent: VecDeque::new(),
             unknown: Vec::new(),
             visible: vec!["tool".into(), "poll".into(), "mcp__git__push".into()],
+            label: Label::default(),
+            said: Vec::new(),
+            history: Vec::new(),
         }
     }
     fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
@@ -87,6 +100,12 @@ impl World {
                 changes: self.changes,
                 recent: &self.recent,
                 unknown: &self.unknown,
+                provenance: Provenance {
+                    label: &self.label,
+                    said: &self.said,
+                    history: &self.history,
+                    ..Provenance::clean()
+                },
             },
         )
     }
@@ -105,6 +124,7 @@ fn path(access: Access, path: &str) -> PathEffect {
         ignored: None,
         protected: None,
         sensitive: None,
+        marked: None,
     }
 }
 
@@ -113,13 +133,18 @@ fn on(paths: impl IntoIterator<Item = PathEffect>) -> Effects {
 }
 
 fn shell(command: &str) -> Effects {
-    let command = CommandEffect { command: command.into(), cwd: ".".into(), background: false };
+    let command = CommandEffect {
+        command: command.into(),
+        cwd: ".".into(),
+        tier: Tier::Landlock,
+        ..CommandEffect::default()
+    };
     Effects { commands: vec![command], ..Effects::default() }
 }
 
 fn web(method: &str, host: &str) -> Effects {
     let url = format!("https://{host}/");
-    let host = HostEffect { method: method.into(), host: host.into(), url };
+    let host = HostEffect { method: method.into(), host: host.into(), url, secret: None };
     Effects { hosts: vec![host], ..Effects::default() }
 }
 
@@ -127,6 +152,7 @@ fn said(judgement: &Judgement) -> (Verdict, &str) {
     (judgement.verdict, judgement.gate.as_deref().unwrap_or(""))
 }
 
+const PLAN: PermissionMode = PermissionMode::Plan;
 const FULL: PermissionMode = PermissionMode::Full;
 const ASK: PermissionMode = PermissionMode::Ask;
 
@@ -234,8 +260,9 @@ fn c3_modes_decide_where_rules_are_silent() {
         (shell("make"), [Deny, Ask, Ask, Allow]),
         (web("GET", "a.org"), [Ask, Ask, Ask, Allow]),
         (web("HEAD", "a.org"), [Ask, Ask, Ask, Allow]),
-        (web("POST", "a.org"), [Deny, Ask, Ask, Allow]),
-        (unknown, [Deny, Ask, Ask, Allow]),
+        // What sends, or may do anything, wants a person in every mode: the flow table (Z2).
+        (web("POST", "a.org"), [Deny, Ask, Ask, Ask]),
+        (unknown, [Deny, Ask, Ask, Ask]),
         (job, [Allow; 4]),
         (plan, [Allow; 4]),
         (Effects::default(), [Allow; 4]),
@@ -244,7 +271,7 @@ fn c3_modes_decide_where_rules_are_silent() {
         for (mode, verdict) in PermissionMode::ALL.into_iter().zip(expected) {
             let judgement = World::new(mode, &[]).effects(effects.clone());
             assert_eq!(judgement.verdict, verdict, "{mode}: {effects:?}");
-            if verdict != Allow {
+            if verdict != Allow && mode != FULL {
                 assert_eq!(judgement.gate.as_deref(), Some("rules"));
                 assert_eq!(judgement.rule, Some(format!("mode {mode}")));
             }
@@ -460,6 +487,19 @@ fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
             assert_eq!(judgement.verdict, Verdict::Allow, "{example:?}: {judgement:?}");
         }
     }
+}
+
+#[test]
+fn z3_a_command_built_to_be_unreadable_needs_a_person() {
+    let world = World::new(FULL, &["allow *", "allow Shell"]);
+    let mut nested = "rm -rf /".to_string();
+    for _ in 0..7 {
+        nested = format!("bash -c {}", format!("{nested:?}").replace('$', "\\$"));
+    }
+    let judgement = world.effects(shell(&nested));
+    assert!(judgement.verdict >= Verdict::Ask, "{judgement:?}");
+    assert_eq!(judgement.gate.as_deref(), Some("floor"));
+    assert_eq!(world.effects(shell("bash -c 'bash -c ls'")).verdict, Verdict::Allow);
 }
 
 fn any_access() -> impl Strategy<Value = Access> {

@@ -33,15 +33,21 @@ fn path(name: &str) -> PathEffect {
         ignored: None,
         protected: None,
         sensitive: None,
+        marked: None,
     }
 }
 
 fn command(text: &str) -> CommandEffect {
-    CommandEffect { command: text.into(), cwd: ".".into(), background: false }
+    CommandEffect { command: text.into(), cwd: ".".into(), ..CommandEffect::default() }
 }
 
 fn host(name: &str) -> HostEffect {
-    HostEffect { method: "GET".into(), host: name.into(), url: format!("https://{name}/") }
+    HostEffect {
+        method: "GET".into(),
+        host: name.into(),
+        url: format!("https://{name}/"),
+        secret: None,
+    }
 }
 
 fn matches(ruling: &Ruling<'_>) -> bool {

@@ -6,6 +6,8 @@ use super::{CommandLine, PARTS_MAX, Part, Word, parse};
 
 /// Scripts inside scripts are followed so deep.
 const SCRIPTS_MAX: usize = 4;
+/// Most bytes of scripts that are read for one command line: wrappers of wrappers multiply them.
+const SCRIPT_BYTES_MAX: usize = 2_000_000;
 
 /// Programs that read a script from their arguments or their input.
 const SHELLS: &[&str] =
@@ -64,9 +66,17 @@ pub struct Reach {
     pub parts: Vec<Part>,
     /// Why something might run that stands nowhere in it.
     pub opaque: Option<&'static str>,
+    /// Why not all of it was read: it is built to be unreadable, so nobody can vouch for it.
+    pub unread: Option<&'static str>,
+    /// Bytes of scripts that were read.
+    script_bytes: usize,
 }
 
 impl Reach {
+    fn give_up(&mut self, why: &'static str) {
+        self.opaque.get_or_insert(why);
+        self.unread.get_or_insert(why);
+    }
     /// Every command: program and arguments, wrappers taken off one by one.
     pub fn commands(&self) -> impl Iterator<Item = &[Word]> {
         self.parts.iter().flat_map(commands_of)
@@ -92,19 +102,24 @@ pub fn reach(line: &CommandLine) -> Reach {
 
 fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
     if let Some(why) = line.unreadable {
-        found.opaque.get_or_insert(why);
+        found.give_up(why);
     }
     let feeds_shell = line.parts.iter().any(|part| reads_script(&part.words));
     for part in &line.parts {
         if found.parts.len() > PARTS_MAX {
-            found.opaque.get_or_insert("it has too many parts");
+            found.give_up("it has too many parts");
             return;
         }
         found.parts.push(part.clone());
         for script in scripts(part, feeds_shell, found) {
             if depth >= SCRIPTS_MAX {
-                found.opaque.get_or_insert("scripts stand in scripts too deeply");
+                found.give_up("scripts stand in scripts too deeply");
                 continue;
+            }
+            found.script_bytes += script.len();
+            if found.script_bytes > SCRIPT_BYTES_MAX {
+                found.give_up("the scripts in it are too long");
+                return;
             }
             follow(&parse(&script), depth + 1, found);
         }
@@ -113,40 +128,43 @@ fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
 
 /// The texts in `part` that some shell would read as a script.
 fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
-    let mut scripts = Vec::new();
+    let mut scripts: Vec<String> = Vec::new();
+    let mut joined_bytes = 0;
+    // Commands come in the order of their words: what the first one looks at is all that those
+    // after it could look at too.
+    let (mut any_runs, mut any_shell) = (false, false);
     for at in heads(&part.words) {
         let words = &part.words[at..];
         let name = head_name(&words[0]);
         if words[0].expands {
             found.opaque.get_or_insert("the name of a program is computed");
         }
-        let runs = SHELLS.contains(&name) || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name);
-        if runs {
-            let joined = name == "eval" || name == "ssh" || name == "watch";
-            if joined && words.len() > 2 {
-                let texts: Vec<&str> = words[1..].iter().map(|w| w.text.as_str()).collect();
-                scripts.push(texts.join(" "));
-            }
-            for word in &words[1..] {
-                let shell_script = SHELLS.contains(&name) || name == "eval";
-                if word.expands && shell_script {
-                    found.opaque.get_or_insert("a script is computed");
-                }
-                if word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c)) {
-                    scripts.push(word.text.clone());
-                }
+        let is_shell = SHELLS.contains(&name) || name == "eval";
+        if is_shell && !std::mem::replace(&mut any_shell, true) {
+            let computed = words[1..].iter().any(|word| word.expands);
+            if computed {
+                found.opaque.get_or_insert("a script is computed");
             }
         }
-        let speaks = matches!(name, "echo" | "printf" | "cat");
-        if feeds_shell && speaks && words.len() > 1 {
+        let runs = is_shell || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name);
+        if runs && !std::mem::replace(&mut any_runs, true) {
+            let scripted = |word: &&Word| {
+                word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c))
+            };
+            scripts.extend(words[1..].iter().filter(scripted).map(|word| word.text.clone()));
+        }
+        let joins = matches!(name, "eval" | "ssh" | "watch") && words.len() > 2;
+        let speaks = matches!(name, "echo" | "printf" | "cat") && words.len() > 1;
+        // Beyond the bound `follow` gives up: there is no use in joining more.
+        if (joins || (feeds_shell && speaks)) && joined_bytes <= SCRIPT_BYTES_MAX {
             let texts: Vec<&str> = words[1..].iter().map(|w| w.text.as_str()).collect();
             scripts.push(texts.join(" "));
+            joined_bytes += scripts.last().map_or(0, String::len);
         }
-        if reads_script(words) {
-            for redirection in part.redirections.iter().filter(|r| r.operator == "<<<") {
-                scripts.push(redirection.target.text.clone());
-            }
-        }
+    }
+    let here_strings = part.redirections.iter().filter(|r| r.operator == "<<<");
+    if here_strings.clone().next().is_some() && reads_script(&part.words) {
+        scripts.extend(here_strings.map(|r| r.target.text.clone()));
     }
     if feeds_shell {
         found.opaque.get_or_insert("a shell reads its script from elsewhere");
@@ -169,6 +187,8 @@ fn heads(words: &[Word]) -> Vec<usize> {
     let mut heads = Vec::new();
     let mut seen = vec![false; words.len()];
     let mut open = vec![0];
+    // From here on the options of some `find` were looked for: those of one before it are the rest.
+    let mut searched = words.len();
     while let Some(at) = open.pop() {
         if at >= words.len() || std::mem::replace(&mut seen[at], true) {
             continue;
@@ -176,10 +196,11 @@ fn heads(words: &[Word]) -> Vec<usize> {
         heads.push(at);
         let name = head_name(&words[at]);
         if matches!(name, "find" | "fd" | "fdfind") {
-            let options = (at + 1..words.len())
+            let options = (at + 1..searched)
                 .filter(|i| FIND_OPTIONS.contains(&words[*i].text.as_str()))
                 .map(|i| i + 1);
             open.extend(options);
+            searched = searched.min(at + 1);
         }
         let wrapper = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name);
         let operands = match wrapper {

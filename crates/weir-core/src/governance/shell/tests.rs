@@ -181,6 +181,25 @@ fn c3_reach_sees_through_disguises() {
     }
 }
 
+#[test]
+fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
+    let find = "find . -exec ";
+    for wrapper in ["sudo ", "env A=1 ", "sudo -u x ", "sudo -u ", "nice bash ", "eval ", find] {
+        let times = 40_000 / wrapper.len();
+        let line = parse(&format!("{}rm x", wrapper.repeat(times)));
+        let began = std::time::Instant::now();
+        let found = reach(&line);
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{wrapper:?}");
+        let seen = found.commands().any(|words| head_name(&words[0]) == "rm");
+        assert!(seen, "{wrapper:?} many times hides rm x");
+    }
+    let scripts = reach(&parse("sudo sh -c 'rm a' 'rm b' && eval eval 'rm c' && sh <<< 'rm d'"));
+    for target in ["a", "b", "c", "d"] {
+        let is_it = |words: &[Word]| words.get(1).is_some_and(|word| word.text == target);
+        assert!(scripts.commands().any(|words| head_name(&words[0]) == "rm" && is_it(words)));
+    }
+}
+
 proptest! {
     #[test]
     fn c3_the_lexer_is_total(text in "[ -~\\n\\t'\"`$(){}<>|&;\\\\é]{0,200}") {

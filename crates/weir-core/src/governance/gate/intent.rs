@@ -1,0 +1,48 @@
+//! What a judge model thinks of the call (G3, optional). The engine asked it beforehand, its answer
+//! stands in the inspection. No usable answer is a no.
+
+use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use crate::tool::JudgeOpinion;
+
+pub(super) struct Intent;
+
+impl Gate for Intent {
+    fn name(&self) -> &'static str {
+        "intent"
+    }
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        if !context.provenance.validates || !needs_judge(call) {
+            return None;
+        }
+        let rule = Some("security.validate_output".to_string());
+        match &call.inspection.judged {
+            Some(JudgeOpinion::Fits) => None,
+            Some(JudgeOpinion::Unfit { reason }) => Some(deny(
+                self,
+                rule,
+                format!(
+                    "A judge model finds that this does not fit what the person asked for: \
+                     {reason}. Do what was asked, or ask the person."
+                ),
+            )),
+            Some(JudgeOpinion::Silent { reason }) => Some(deny(
+                self,
+                rule,
+                format!("Each action must be confirmed by a judge model, and {reason}."),
+            )),
+            None => Some(deny(
+                self,
+                rule,
+                "Each action must be confirmed by a judge model, and none was asked.",
+            )),
+        }
+    }
+}
+
+/// Whether the judge has to agree: to everything that changes something or leaves the machine, as
+/// far as the call can run at all.
+fn needs_judge(call: &CallFacts<'_>) -> bool {
+    let inspection = call.inspection;
+    let runs = inspection.known && inspection.invalid.is_none() && call.broken.is_none();
+    runs && (inspection.effects.changes_world() || !inspection.effects.hosts.is_empty())
+}

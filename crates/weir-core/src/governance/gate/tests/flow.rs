@@ -1,0 +1,194 @@
+//! The gate `labels`: the flow table applied to calls, as tables and as laws (Z2).
+
+use super::*;
+use crate::governance::label::{Integrity, Taint};
+use crate::message::Block;
+use crate::tool::SendEffect;
+
+fn labelled(taint: Taint) -> Label {
+    let private = Label::private(Integrity::Workspace, "workspace");
+    match taint {
+        Taint::Clean => Label::default(),
+        Taint::Private => private,
+        Taint::External => Label::external("evil.example"),
+        Taint::Both => Label::external("evil.example").joined(&private),
+    }
+}
+
+/// Verdict and gate for an effect with each label, in the order of the table's columns.
+fn columns(world: &mut World, effects: &Effects) -> Vec<(Verdict, String)> {
+    let judge = |taint: Taint| {
+        world.label = labelled(taint);
+        let judgement = world.effects(effects.clone());
+        (judgement.verdict, judgement.gate.unwrap_or_default())
+    };
+    Taint::ALL.into_iter().map(judge).collect()
+}
+
+fn verdicts(world: &mut World, effects: &Effects) -> Vec<Verdict> {
+    columns(world, effects).into_iter().map(|(verdict, _)| verdict).collect()
+}
+
+#[test]
+fn z2_fetching_follows_the_label() {
+    use Verdict::{Allow, Ask, Deny};
+    let mut open = World::new(FULL, &[]);
+    let page = web("GET", "docs.example");
+    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Deny]);
+    open.said = vec!["read https://docs.example/ and tell me".into()];
+    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Ask]);
+    open.said = vec!["read docs.example, please".into()];
+    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Ask]);
+    open.said = vec!["read docs.example.evil.example, please".into()];
+    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Deny]);
+    let mut listed = World::new(FULL, &["allow Web(docs.example)"]);
+    assert_eq!(verdicts(&mut listed, &page), [Allow; 4]);
+    let built = Effects {
+        hosts: vec![HostEffect {
+            method: "GET".into(),
+            host: "docs.example".into(),
+            url: "https://docs.example/x?d=c2VjcmV0".into(),
+            secret: None,
+        }],
+        ..Effects::default()
+    };
+    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Deny]);
+    let result = Block::Result {
+        call: CallId(1),
+        ok: true,
+        blocks: vec![Block::text("next: https://docs.example/x?d=c2VjcmV0 (page 2)")],
+    };
+    listed.history = vec![Arc::new(Message::user(vec![result]))];
+    // Which of many links is followed can spell something out: a person sees each.
+    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Ask]);
+    // The model's own words make nothing clean.
+    let said = Block::text("https://docs.example/x?d=c2VjcmV0");
+    listed.history = vec![Arc::new(Message::assistant(vec![said]))];
+    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Deny]);
+}
+
+#[test]
+fn z2_a_name_or_port_below_a_listed_host_carries_as_much_as_a_path() {
+    use Verdict::{Allow, Deny};
+    let mut listed = World::new(FULL, &["allow Web(docs.example)"]);
+    let at = |host: &str, url: &str| Effects {
+        hosts: vec![HostEffect {
+            method: "GET".into(),
+            host: host.into(),
+            url: url.into(),
+            secret: None,
+        }],
+        ..Effects::default()
+    };
+    let below = at("c2vjcmv0.docs.example", "https://c2vjcmv0.docs.example/");
+    assert_eq!(verdicts(&mut listed, &below), [Allow, Allow, Allow, Deny]);
+    let port = at("docs.example", "https://docs.example:51234/");
+    assert_eq!(verdicts(&mut listed, &port), [Allow, Allow, Allow, Deny]);
+    let mut named = World::new(FULL, &["allow Web(sub.docs.example)"]);
+    let bare = at("sub.docs.example", "https://sub.docs.example/");
+    assert_eq!(verdicts(&mut named, &bare), [Allow; 4]);
+}
+
+#[test]
+fn z2_sending_needs_a_recipient_of_the_person() {
+    use Verdict::{Ask, Deny};
+    let mail = Effects {
+        sends: vec![SendEffect { recipient: "bob@a.example".into(), by: "mail".into() }],
+        ..Effects::default()
+    };
+    let mut world = World::new(FULL, &[]);
+    assert_eq!(verdicts(&mut world, &mail), [Ask, Deny, Deny, Deny]);
+    world.said = vec!["write to Bob@A.example that I am late".into()];
+    assert_eq!(verdicts(&mut world, &mail), [Ask; 4]);
+    world.said = vec!["write to evilbob@a.example".into()];
+    assert_eq!(verdicts(&mut world, &mail), [Ask, Deny, Deny, Deny]);
+    let post = web("POST", "docs.example");
+    let mut world = World::new(FULL, &["allow Web(docs.example)"]);
+    use Verdict::Allow;
+    assert_eq!(verdicts(&mut world, &post), [Allow, Allow, Ask, Ask]);
+}
+
+#[test]
+fn z2_commands_with_network_need_a_person() {
+    use Verdict::{Allow, Ask};
+    let confined = shell("make");
+    let mut world = World::new(FULL, &[]);
+    assert_eq!(verdicts(&mut world, &confined), [Allow; 4]);
+    let mut open = confined.clone();
+    open.commands[0].tier = Tier::None;
+    assert_eq!(verdicts(&mut world, &open), [Ask; 4]);
+    let mut granted = confined.clone();
+    granted.commands[0].hosts = vec!["crates.example".into()];
+    assert_eq!(verdicts(&mut world, &granted), [Ask; 4]);
+    let mut leased = World::new(FULL, &["allow Shell(make)"]);
+    assert_eq!(verdicts(&mut leased, &granted), [Allow, Allow, Allow, Ask]);
+}
+
+#[test]
+fn z2_what_later_runs_is_not_written_from_foreign_words() {
+    use Verdict::{Allow, Ask, Deny};
+    for name in ["AGENTS.md", ".github/workflows/ci.yml", "sub/.envrc", ".husky/pre-commit"] {
+        let write = Effects { paths: vec![path(Access::Write, name)], ..Effects::default() };
+        let mut world = World::new(FULL, &[]);
+        assert_eq!(verdicts(&mut world, &write), [Ask, Ask, Deny, Deny], "{name}");
+        let mut allowed = World::new(FULL, &["allow Edit(**)"]);
+        assert_eq!(verdicts(&mut allowed, &write), [Allow, Allow, Deny, Deny], "{name}");
+    }
+    let write = Effects { paths: vec![path(Access::Write, "src/a.rs")], ..Effects::default() };
+    assert_eq!(verdicts(&mut World::new(FULL, &[]), &write), [Allow; 4]);
+}
+
+#[test]
+fn c3_plan_runs_what_cannot_write() {
+    let mut confined = shell("ls");
+    confined.commands[0].read_only = true;
+    assert_eq!(World::new(PLAN, &[]).effects(confined.clone()).verdict, Verdict::Allow);
+    confined.commands[0].hosts = vec!["a.example".into()];
+    assert_eq!(World::new(PLAN, &[]).effects(confined.clone()).verdict, Verdict::Deny);
+    confined.commands[0] =
+        CommandEffect { tier: Tier::None, hosts: Vec::new(), ..confined.commands[0].clone() };
+    assert_eq!(World::new(PLAN, &["allow Shell"]).effects(confined).verdict, Verdict::Deny);
+}
+
+proptest! {
+    #[test]
+    fn z2_adding_taint_never_widens(
+        effects in any_effects(),
+        lines in proptest::collection::vec(any_rule(), 0..6),
+        mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
+        tier in proptest::sample::select(vec![Tier::None, Tier::Landlock, Tier::Bubblewrap]),
+        said in proptest::collection::vec("https://[a-c]{1,2}(\\.[a-c]{1,2}){0,2}/?", 0..2),
+        recipient in proptest::option::of("[a-c]{1,2}"),
+    ) {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut world = World::new(mode, &lines);
+        world.said = said;
+        let mut effects = effects;
+        for command in &mut effects.commands {
+            command.tier = tier;
+        }
+        effects.sends = recipient
+            .map(|recipient| SendEffect { recipient, by: "tool".into() })
+            .into_iter()
+            .collect();
+        let [clean, private, external, both]: [Verdict; 4] =
+            verdicts(&mut world, &effects).try_into().expect("four columns");
+        prop_assert!(clean <= private && clean <= external);
+        prop_assert!(private <= both && external <= both);
+    }
+
+    #[test]
+    fn z2_every_verdict_of_the_table_names_its_row(
+        effects in any_effects(),
+        taint in proptest::sample::select(Taint::ALL.to_vec()),
+    ) {
+        let mut world = World::new(FULL, &[]);
+        world.label = labelled(taint);
+        for opinion in world.effects(effects).gates {
+            if opinion.gate == "labels" {
+                let rule = opinion.rule.unwrap_or_default();
+                prop_assert!(rule.starts_with("flow table: ") && rule.ends_with(taint.as_str()));
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What the gate may look at of a session: the same for a call that is made and for one that
+//! `weir permissions explain` only asks about. Not here: any verdict.
+
+use crate::governance::lease::with_leases;
+use crate::governance::rules::RuleSet;
+use crate::governance::{GateContext, Provenance};
+use crate::ids::Timestamp;
+
+use super::Session;
+
+impl Session {
+    /// The session as gates see it, judged by `rules`; `None` before it was opened.
+    pub fn gate_context<'a>(&'a self, rules: &'a RuleSet) -> Option<GateContext<'a>> {
+        let config = self.config.as_deref()?;
+        Some(GateContext {
+            visible: &self.visible,
+            mode: config.permission,
+            rules,
+            limits: &config.limits,
+            tool_calls: self.run.as_ref().map_or(0, |run| run.tool_calls),
+            recent: &self.recent,
+            changes: self.changes,
+            unknown: &self.unknown,
+            provenance: Provenance {
+                label: self.turn_label(),
+                history: &self.history,
+                said: &self.said,
+                approved: &self.approved,
+                canary: config.guards.canary.as_deref(),
+                validates: config.guards.validate_output,
+            },
+        })
+    }
+
+    /// `rules` with what the session's leases allow at `now`.
+    pub fn leased(&self, rules: &RuleSet, now: Timestamp) -> RuleSet {
+        with_leases(rules, &self.leases, now, None)
+    }
+}

@@ -1,6 +1,6 @@
 //! Opening sessions: the parts that they share, and the handle by which faces steer one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::stream::FuturesUnordered;
@@ -9,15 +9,18 @@ use tokio::task::JoinHandle;
 use weir_core::event::{CancelCause, CheckpointRestored, Decision, Event};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
 use weir_core::input::{Command, Input};
-use weir_core::message::Block;
+use weir_core::message::{Block, plain_text};
+use weir_core::profile::PermissionMode;
 use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_core::session::{Session, SessionConfig};
 
 use crate::blobs::StagedBlobs;
+use crate::commands::Commands;
 use crate::hub::{Hub, Updates};
 use crate::ledger::{Ledger, fact_of};
 use crate::ports::{
-    Blobs, Checkpoints, Clock, Lease, Model, Owner, Processes, Store, StoreError, Web,
+    Blobs, Checkpoints, Clock, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, Lease, Model,
+    Owner, Processes, Store, StoreError, Web,
 };
 use crate::scene::SceneOptions;
 use crate::session_loop::{Message, SessionLoop};
@@ -44,6 +47,10 @@ pub struct Parts {
     pub processes: Arc<dyn Processes>,
     /// The network.
     pub web: Arc<dyn Web>,
+    /// The person's hooks.
+    pub hooks: Arc<dyn Hooks>,
+    /// The model that is asked about calls and foreign content; none: each session's own.
+    pub judge: Option<Arc<dyn Model>>,
     /// Who holds the leases.
     pub owner: Owner,
     /// On whose behalf: the name that stands in audit lines.
@@ -172,6 +179,7 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
     note(old.thinking != new.thinking, "another thinking effort");
     note(old.attended != new.attended, "somebody can be asked or not");
     note(old.output_schema != new.output_schema, "another output schema");
+    note(old.guards != new.guards, "other guards");
     note(old.strict != new.strict, "another strictness");
     note(old.externalize_over != new.externalize_over, "another bound for results");
     words.join(", ")
@@ -282,14 +290,18 @@ impl Start {
         if let Some(config) = self.session.config() {
             options.workspace.hold_rules(Arc::new(config.rules.clone()));
         }
+        let judge = parts.judge.clone().unwrap_or_else(|| options.model.clone());
         let loop_ = SessionLoop {
             desk: Desk {
                 parts,
+                judge,
                 session: id.clone(),
                 workspace: options.workspace,
                 blobs: blobs.clone(),
                 hub: hub.clone(),
                 scene: Arc::new(options.scene),
+                hooked: Arc::default(),
+                commands: Commands::default(),
             },
             session: self.session,
             ledger: self.ledger,
@@ -300,20 +312,44 @@ impl Start {
             in_flight: HashMap::new(),
             contents: HashMap::new(),
             writing: None,
+            read: HashSet::new(),
             closing: false,
         };
         let processes = engine.parts.processes.clone();
+        let parts_hooks = engine.parts.hooks.clone();
         let released = store.clone();
+        let submit = Submit {
+            hooks: parts_hooks,
+            cwd: loop_.session.config().map(|c| c.workspace.clone()).unwrap_or_default(),
+            mode: loop_.session.config().map(|c| c.permission).unwrap_or_default(),
+        };
+        let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
         let task = tokio::spawn(async move {
             let session = lease.session.clone();
             let result = loop_.run().await;
             processes.end_all(&session).await;
+            if let Err(why) = desk.settle_jobs().await {
+                tracing::warn!(%why, "what background jobs changed could not be saved");
+            }
+            desk.stop_watching().await;
+            if let Some(config) = config {
+                let why = if result.is_ok() { "closed" } else { "error" };
+                let fields = serde_json::json!({ "reason": why });
+                desk.notify(HookMoment::SessionEnd, &config, fields).await;
+            }
             let given_back = released.release(&lease).await;
             result?;
             Ok(given_back?)
         });
-        SessionHandle { id, sender, hub, store, blobs, task: Some(task) }
+        SessionHandle { id, sender, hub, store, blobs, submit, task: Some(task) }
     }
+}
+
+/// What `UserPromptSubmit` hooks are told beside the input.
+struct Submit {
+    hooks: Arc<dyn Hooks>,
+    cwd: String,
+    mode: PermissionMode,
 }
 
 /// A running session. Dropping it lets the session come to rest where it is and stops it.
@@ -323,6 +359,7 @@ pub struct SessionHandle {
     hub: Arc<Hub>,
     store: Arc<dyn Store>,
     blobs: Arc<StagedBlobs>,
+    submit: Submit,
     task: Option<JoinHandle<Result<(), EngineError>>>,
 }
 
@@ -353,12 +390,36 @@ impl SessionHandle {
         answered.await.map_err(|_| EngineError::Stopped)?.map_err(EngineError::Refused)
     }
 
-    /// Says something.
+    /// Says something, unless a `UserPromptSubmit` hook refuses it (G11).
     ///
     /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
+    /// As [`SessionHandle::command`]; a hook refused it, with its words.
+    pub async fn say(&self, mut content: Vec<Block>, by: &str) -> Result<(), EngineError> {
+        self.submitted(&mut content).await?;
         self.command(Command::Say { content, by: by.into() }).await
+    }
+
+    async fn submitted(&self, content: &mut Vec<Block>) -> Result<(), EngineError> {
+        let moment = HookMoment::UserPromptSubmit;
+        if !self.submit.hooks.listens(moment) {
+            return Ok(());
+        }
+        let asked = HookCall {
+            moment,
+            session: self.id.clone(),
+            cwd: self.submit.cwd.clone(),
+            mode: self.submit.mode,
+            tool: None,
+            fields: serde_json::json!({ "prompt": plain_text(content) }),
+        };
+        for answer in self.submit.hooks.call(asked).await {
+            if answer.decision != HookDecision::Pass {
+                let HookAnswer { hook, reason, .. } = answer;
+                return Err(EngineError::Refused(format!("{reason} (said by {hook})")));
+            }
+            content.extend(answer.context.map(Block::text));
+        }
+        Ok(())
     }
 
     /// Takes back a queued input.
@@ -380,7 +441,8 @@ impl SessionHandle {
         by: &str,
         reason: Option<String>,
     ) -> Result<(), EngineError> {
-        self.command(Command::Decide { approval, decision, by: by.into(), reason }).await
+        let (by, terms) = (by.into(), None);
+        self.command(Command::Decide { approval, decision, by, reason, terms }).await
     }
 
     /// Answers a question.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use weir_core::event::{Event, RunStatus};
+use weir_core::event::{CallFinished, Event, RunStatus};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::message::plain_text;
 use weir_core::record::{GENESIS, Record};
@@ -17,7 +17,7 @@ use weir_core::tool::Control;
 use weir_core::view;
 
 use crate::hub::Fact;
-use crate::ports::{Append, AuditEntry, Lease, SessionMeta, StoreError};
+use crate::ports::{Append, AuditEntry, FileMark, Lease, SessionMeta, StoreError};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 4;
@@ -51,6 +51,7 @@ pub(crate) struct Ledger {
     records: Vec<Record>,
     texts: Vec<(Seq, String)>,
     audit: Vec<AuditEntry>,
+    marks: Vec<FileMark>,
     waiting: VecDeque<(Seq, oneshot::Sender<Result<(), String>>)>,
     first_pushed: Option<Timestamp>,
     /// Something waits: write at once.
@@ -73,6 +74,7 @@ impl Ledger {
             records: Vec::new(),
             texts: Vec::new(),
             audit: Vec::new(),
+            marks: Vec::new(),
             waiting: VecDeque::new(),
             first_pushed: None,
             wanted: false,
@@ -98,6 +100,9 @@ impl Ledger {
             if let Some(text) = indexed(&event) {
                 self.texts.push((seq, text));
             }
+            if let Event::CallFinished(finished) = &event {
+                self.mark(session, now, finished);
+            }
             if let Some(fields) = view::audit::line(session, &event, &self.principal) {
                 let session = self.session.clone();
                 self.audit.push(AuditEntry { ts: now, session, seq, fields });
@@ -105,6 +110,19 @@ impl Ledger {
             self.facts.push(Fact { seq, ts: now, event: Arc::new(event) });
             self.first_pushed.get_or_insert(now);
         }
+    }
+
+    /// What a call wrote while foreign words stood in the context is foreign from now on (Z2).
+    fn mark(&mut self, session: &Session, ts: Timestamp, finished: &CallFinished) {
+        let (Some(origin), Some(config)) = (&finished.marks, session.config()) else { return };
+        let marks = finished.changed.iter().map(|path| FileMark {
+            workspace: config.workspace.clone(),
+            path: path.clone(),
+            origin: origin.clone(),
+            session: self.session.clone(),
+            ts,
+        });
+        self.marks.extend(marks);
     }
 
     /// Whether everything so far is durable.
@@ -155,6 +173,7 @@ impl Ledger {
             texts: std::mem::take(&mut self.texts),
             blobs,
             audit: std::mem::take(&mut self.audit),
+            marks: std::mem::take(&mut self.marks),
             meta: self.meta(session),
         };
         (append, std::mem::take(&mut self.facts))

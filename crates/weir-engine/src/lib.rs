@@ -2,11 +2,13 @@
 #![warn(missing_docs)]
 
 pub mod blobs;
+mod commands;
 pub mod engine;
 mod fork;
+mod guards;
 pub mod hub;
 pub mod ledger;
-mod output;
+pub mod output;
 pub mod pen;
 pub mod ports;
 mod recover;

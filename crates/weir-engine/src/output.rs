@@ -4,8 +4,10 @@ use serde_json::Value;
 
 /// The answer as JSON, or what is wrong with it, in words the model can act on. A fence around the
 /// JSON is taken off, since models like to add one.
-pub(crate) fn verify(text: &str, schema: Option<&Value>) -> Result<Value, String> {
-    let Some(schema) = schema else { return Ok(Value::String(text.to_string())) };
+///
+/// # Errors
+/// A sentence: what is wrong with it, or with the schema.
+pub fn verify(text: &str, schema: &Value) -> Result<Value, String> {
     let value: Value = serde_json::from_str(unfenced(text))
         .map_err(|error| format!("It is not JSON: {error}."))?;
     let validator = jsonschema::draft202012::new(schema)
@@ -33,8 +35,8 @@ mod tests {
     #[test]
     fn c2_an_answer_must_match_the_schema() {
         let schema = json!({ "type": "object", "required": ["n"] });
-        assert_eq!(verify("```json\n{\"n\": 1}\n```", Some(&schema)), Ok(json!({ "n": 1 })));
-        assert!(verify("{}", Some(&schema)).is_err_and(|e| e.contains('n')));
-        assert!(verify("no", Some(&schema)).is_err_and(|e| e.contains("not JSON")));
+        assert_eq!(verify("```json\n{\"n\": 1}\n```", &schema), Ok(json!({ "n": 1 })));
+        assert!(verify("{}", &schema).is_err_and(|e| e.contains('n')));
+        assert!(verify("no", &schema).is_err_and(|e| e.contains("not JSON")));
     }
 }

@@ -53,18 +53,21 @@ impl SessionPen {
         &self.session
     }
 
-    /// Writes the fact of `command` and what follows from it; durable when it returns.
+    /// Writes the fact of `command`; durable when it returns. What follows from it follows from
+    /// state, and is left to whoever runs the session next: a call that was approved here has not
+    /// started.
     ///
     /// # Errors
     /// The command means nothing in this state, or the store refuses: then nothing was written,
     /// and this pen must not be used again.
     pub async fn record(&mut self, now: Timestamp, command: Command) -> Result<(), EngineError> {
         let now = now.max(self.session.last());
-        let facts = self.session.handle(now, Input::Command(command));
-        if facts.is_empty() {
+        let facts = self.session.clone().handle(now, Input::Command(command));
+        let Some(fact) = facts.into_iter().next() else {
             return Err(EngineError::Refused("there is nothing open that this answers".into()));
-        }
-        self.ledger.push(&self.session, now, facts);
+        };
+        self.session.apply(now, &fact);
+        self.ledger.push(&self.session, now, vec![fact]);
         let (append, _) = self.ledger.take(&self.session, Vec::new());
         self.store.append(append).await?;
         self.ledger.confirmed();

@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 
 mod checkpoint;
+mod hooks;
+mod mail;
 mod model;
 mod process;
 mod store;
@@ -14,6 +16,8 @@ mod tool;
 mod web;
 
 pub use checkpoint::*;
+pub use hooks::*;
+pub use mail::*;
 pub use model::*;
 pub use process::*;
 pub use store::*;

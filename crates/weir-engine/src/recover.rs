@@ -7,6 +7,7 @@ use weir_core::input::Answer;
 use weir_core::session::{Call, SessionConfig};
 use weir_core::tool::{Access, Change, EffectClass, Effects, Image, Inspection, Raw};
 
+use crate::commands::Ended;
 use crate::ports::{CheckpointFilter, CommandEnd, CommandOutcome, CommandTrace, Content};
 use crate::workers::{Desk, Outcome};
 use crate::workspace::Workspace;
@@ -109,8 +110,15 @@ impl Desk {
     async fn reconcile_process(&self, call: &Call) -> Found {
         match self.parts.processes.trace(&self.session, call.id).await {
             CommandTrace::NeverStarted => Found::NotRun("its supervisor never began".into()),
-            CommandTrace::Ended(outcome) => Found::Result(ended(&outcome)),
-            CommandTrace::Unknown { why } => Found::Lost(why),
+            CommandTrace::Ended(outcome) => {
+                let after = Ended::After(outcome.duration_ms);
+                Found::Result(self.settled(call, ended(&outcome), after).await)
+            }
+            CommandTrace::Unknown { why } => {
+                // Nobody knows what it did, or when it ended: what is different can be taken back.
+                self.settled(call, Raw::error(&why), Ended::Now).await;
+                Found::Lost(why)
+            }
         }
     }
 }
@@ -190,5 +198,7 @@ pub(crate) fn unknown_inspection(tool: &str) -> Inspection {
         summary: format!("Call {tool}, whose effects are unknown"),
         diff: None,
         confirm: None,
+        hooks: Vec::new(),
+        judged: None,
     }
 }

@@ -62,12 +62,26 @@ fn instructions(options: &SceneOptions, workspace: &Workspace) -> Vec<(String, S
         if at.ignored.is_some() || at.place != Place::Inside {
             continue;
         }
+        // A command may have written it while foreign words stood in the context: what is marked
+        // instructs nobody, whoever left it (Z1).
+        if let Some(origin) = &at.marked {
+            found.push((name.to_string(), left_out(name, origin)));
+            break;
+        }
         if let Some(text) = read_guarded(workspace, &at) {
             found.push((name.to_string(), text));
             break;
         }
     }
     capped(found)
+}
+
+fn left_out(name: &str, origin: &str) -> String {
+    let origin: String = origin.chars().filter(|c| !c.is_control()).take(100).collect();
+    format!(
+        "[{name} was written while words from {origin} stood in the context and is left out; a \
+         person vouches for it with `weir permissions unmark {name}`]"
+    )
 }
 
 /// Folders from the repository's root down to `folder`; only `folder` where there is no repository.

@@ -4,24 +4,25 @@
 //! It decides nothing. What is owed is said by the pure session; how it is done stands in the
 //! workers; when facts reach the disk, in the ledger.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
-use weir_core::event::CancelCause;
-use weir_core::ids::{CallId, Timestamp};
+use weir_core::event::{CallFinished, CancelCause, Event};
+use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
-use weir_core::session::Session;
+use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::Raw;
 
 use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
-use crate::ports::{Conversation, Model, StoreError};
+use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, Store, StoreError};
 use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
 
 /// What faces send.
@@ -44,6 +45,8 @@ pub(crate) struct SessionLoop {
     pub(crate) in_flight: HashMap<Effect, CancellationToken>,
     pub(crate) contents: HashMap<CallId, Contents>,
     pub(crate) writing: Option<BoxFuture<'static, Written>>,
+    /// Letters that were acted on and may not be taken away yet.
+    pub(crate) read: HashSet<u64>,
     pub(crate) closing: bool,
 }
 
@@ -56,6 +59,7 @@ enum Woken {
     Written(Result<(), StoreError>, Vec<Fact>),
     Due,
     PauseChanged,
+    Mail(Result<Vec<Mail>, StoreError>),
 }
 
 impl SessionLoop {
@@ -73,6 +77,7 @@ impl SessionLoop {
     async fn go_on(&mut self) -> Result<(), EngineError> {
         let store = self.desk.parts.store.clone();
         let mut pause_changed = store.pause_changed();
+        let mut mail = next_mail(store.clone(), self.desk.session.clone(), HashSet::new());
         loop {
             self.start_what_is_owed();
             self.write_what_is_due();
@@ -87,6 +92,7 @@ impl SessionLoop {
                 message = self.messages.recv(), if !self.closing => Woken::Message(message),
                 () = due(&self.desk, next_write) => Woken::Due,
                 () = &mut pause_changed => Woken::PauseChanged,
+                letters = &mut mail, if !self.closing => Woken::Mail(letters),
             };
             match woken {
                 Woken::Worker(effect, outcome) => self.landed(&effect, outcome),
@@ -104,6 +110,11 @@ impl SessionLoop {
                     self.desk.hub.publish(facts);
                 }
                 Woken::Due => (),
+                Woken::Mail(letters) => {
+                    letters?.into_iter().for_each(|letter| self.opened(letter));
+                    let read = self.read.clone();
+                    mail = next_mail(store.clone(), self.desk.session.clone(), read);
+                }
                 Woken::PauseChanged => {
                     pause_changed = store.pause_changed();
                     if let Some(pause) = store.paused().await? {
@@ -120,6 +131,11 @@ impl SessionLoop {
         let now = self.desk.parts.clock.now().max(self.session.last());
         let facts = self.session.handle(now, input);
         let any = !facts.is_empty();
+        for fact in &facts {
+            if let Event::CallFinished(CallFinished { changed, marks: Some(origin), .. }) = fact {
+                self.desk.workspace.mark(changed, origin);
+            }
+        }
         self.ledger.push(&self.session, now, facts);
         any
     }
@@ -130,6 +146,34 @@ impl SessionLoop {
         } else {
             let _ = done.send(Err("there is nothing open that this could answer".into()));
         }
+    }
+
+    /// A letter from another process. It is taken away once what it wanted is durable; one that
+    /// came too late wants nothing any more.
+    fn opened(&mut self, mail: Mail) {
+        let Mail { id, by, letter, .. } = mail;
+        if !self.read.insert(id) {
+            return;
+        }
+        let command = match letter {
+            Letter::Decide { approval, decision, reason, terms } => {
+                Command::Decide { approval, decision, by, reason, terms }
+            }
+            Letter::Reply { question, answer } => Command::Reply { question, answer, by },
+            Letter::Revoke { lease } => Command::Revoke { lease, by },
+            Letter::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by },
+        };
+        let (done, durable) = oneshot::channel();
+        self.commanded(command, done);
+        let store = self.desk.parts.store.clone();
+        tokio::spawn(async move {
+            if matches!(durable.await, Ok(Err(_)) | Err(_)) {
+                tracing::debug!(id, "a letter wanted what is no longer open");
+            }
+            if let Err(error) = store.discard(id).await {
+                tracing::warn!(id, %error, "a letter could not be taken away");
+            }
+        });
     }
 
     fn landed(&mut self, effect: &Effect, outcome: Outcome) {
@@ -211,9 +255,20 @@ impl SessionLoop {
         let desk = self.desk.clone();
         let config = self.session.config()?.clone();
         match effect {
-            // Faces fold the request from the facts and answer by command.
-            Effect::AskPerson { .. } | Effect::AskQuestion { .. } => None,
-            Effect::Look => Some(Box::pin(desk.look())),
+            // Faces fold the request from the facts and answer by command; hooks may call a person.
+            Effect::AskPerson { approval } => {
+                let call = self.session.approval(approval)?;
+                let fields = json!({
+                    "message": format!("{} needs an answer: {}", call.tool, call.ask_reason()),
+                    "approval": approval,
+                });
+                self.notification(fields, cancel)
+            }
+            Effect::AskQuestion { question } => {
+                let fields = json!({ "message": "a question is open", "question": question });
+                self.notification(fields, cancel)
+            }
+            Effect::Look => Some(Box::pin(desk.look(config))),
             Effect::Wait { until } => Some(Box::pin(wait(desk, *until, cancel))),
             Effect::Prepare { turn, not_before } => {
                 let request = self.session.request(*turn)?;
@@ -229,7 +284,8 @@ impl SessionLoop {
             }
             Effect::Inspect { call } => {
                 let call = self.session.call(*call)?.clone();
-                Some(Box::pin(desk.inspect(call, config, cancel)))
+                let said = self.session.said().to_vec();
+                Some(Box::pin(desk.inspect(call, config, said, cancel)))
             }
             Effect::Checkpoint { call } => {
                 let contents = self.contents.get(call).cloned();
@@ -256,13 +312,29 @@ impl SessionLoop {
             }
             Effect::Verify => {
                 let text = self.session.answer_text().unwrap_or_default().to_string();
-                let schema = config.output_schema.clone();
-                Some(Box::pin(async move {
-                    let result = crate::output::verify(&text, schema.as_ref());
-                    Outcome::Answer(Answer::Verified { result })
-                }))
+                Some(Box::pin(verify(desk, config, text)))
             }
         }
+    }
+
+    /// Tells hooks that a person is needed. It stays in flight as long as the person is needed.
+    fn notification(
+        &self,
+        fields: serde_json::Value,
+        cancel: CancellationToken,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        if !self.desk.parts.hooks.listens(HookMoment::Notification) {
+            return None;
+        }
+        let (desk, config) = (self.desk.clone(), self.session.config()?.clone());
+        Some(Box::pin(async move {
+            let told = desk.notify(HookMoment::Notification, &config, fields);
+            tokio::select! {
+                () = told => cancel.cancelled().await,
+                () = cancel.cancelled() => (),
+            }
+            Outcome::Nothing
+        }))
     }
 
     /// The conversation, unless another worker still has it: then its return wakes the loop.
@@ -290,11 +362,50 @@ impl SessionLoop {
     }
 }
 
+/// The letters that wait, or the next ones that come.
+fn next_mail(
+    store: Arc<dyn Store>,
+    session: SessionId,
+    read: HashSet<u64>,
+) -> BoxFuture<'static, Result<Vec<Mail>, StoreError>> {
+    Box::pin(async move {
+        // One that was acted on and cannot be taken away must not wake the loop again and again.
+        let unread = |mail: Vec<Mail>| -> Vec<Mail> {
+            mail.into_iter().filter(|mail| !read.contains(&mail.id)).collect()
+        };
+        let mut changed = store.mail_changed();
+        // It listens from its first poll on: before the box is read, so that no letter is missed.
+        if futures::poll!(&mut changed).is_pending() {
+            let waiting = unread(store.mail(&session).await?);
+            if !waiting.is_empty() {
+                return Ok(waiting);
+            }
+            changed.await;
+        } else {
+            drop(changed);
+        }
+        Ok(unread(store.mail(&session).await?))
+    })
+}
+
+/// Holds the final answer against the schema, then asks the `Stop` hooks.
+async fn verify(desk: Desk, config: Arc<SessionConfig>, text: String) -> Outcome {
+    let result = match &config.output_schema {
+        Some(schema) => crate::output::verify(&text, schema).map(Some),
+        None => Ok(None),
+    };
+    let kept_going = match config.guards.stop_hooks && result.is_ok() {
+        true => desk.may_stop(&config, &text).await,
+        false => None,
+    };
+    Outcome::Answer(Answer::Verified { result, kept_going })
+}
+
 /// A call that was marked as started and had not begun when the run was cancelled.
 fn never_began(
     desk: Desk,
     call: weir_core::session::Call,
-    config: Arc<weir_core::session::SessionConfig>,
+    config: Arc<SessionConfig>,
 ) -> BoxFuture<'static, Outcome> {
     Box::pin(async move {
         let raw = Raw::error("Not run: the run was ended first.");

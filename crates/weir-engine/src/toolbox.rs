@@ -146,5 +146,7 @@ fn inspection(plan: &Plan) -> Inspection {
         summary: plan.summary.clone(),
         diff: plan.diff.clone(),
         confirm: plan.confirm.clone(),
+        hooks: Vec::new(),
+        judged: None,
     }
 }

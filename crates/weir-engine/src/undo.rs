@@ -1,7 +1,7 @@
 //! Taking changes back (G7): file by file or run by run, without destroying what a person changed
 //! since, and so that the undo can itself be undone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
@@ -134,7 +134,26 @@ fn compare(
             restore.conflicts.push(Conflict { path, now, merged });
         }
     }
+    keep_filled_folders(workspace, &mut restore);
     Ok(restore)
+}
+
+/// A folder in which somebody, or a list that hides it, left something that does not go is not
+/// taken away, and neither are those above it.
+fn keep_filled_folders(workspace: &Workspace, restore: &mut Restore) {
+    let leaves =
+        |entry: &SnapshotEntry| entry.before == Content::Folder && entry.after == Content::Absent;
+    loop {
+        let going = restore.entries.iter().filter(|entry| entry.after == Content::Absent);
+        let going: BTreeSet<&str> = going.map(|entry| entry.path.as_str()).collect();
+        let filled = restore.entries.iter().position(|entry| {
+            let at = || workspace.resolve(&entry.path, Access::Delete);
+            leaves(entry) && workspace.holds_other(&at(), &going)
+        });
+        let Some(filled) = filled else { return };
+        let SnapshotEntry { path, before: now, .. } = restore.entries.remove(filled);
+        restore.conflicts.push(Conflict { path, now, merged: None });
+    }
 }
 
 /// The person's changes since the agent (`base` to `ours`) put onto what was there before.

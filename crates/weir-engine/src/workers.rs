@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use weir_core::governance::{FilterContext, Permit, clean};
+use weir_core::event::Note;
+use weir_core::governance::{FilterContext, Permit, clean, label};
 use weir_core::ids::{BlobId, CallId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, journaled};
 use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
@@ -20,11 +22,12 @@ use weir_core::session::{Call, Session, SessionConfig};
 use weir_core::tool::{Access, Change, Clean, Raw};
 
 use crate::blobs::StagedBlobs;
+use crate::commands::{Commands, Ended};
 use crate::engine::Parts;
 use crate::hub::{Hub, SignalKind};
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, ProgressSink, SignalSink, Snapshot, SnapshotEntry,
-    ToolContext,
+    Blobs, Content, Conversation, MediaMap, Model, ProgressSink, SignalSink, Snapshot,
+    SnapshotEntry, ToolContext,
 };
 use crate::scene::{self, SceneOptions};
 use crate::workspace::Workspace;
@@ -41,11 +44,17 @@ pub(crate) type Contents = Arc<BTreeMap<String, Arc<[u8]>>>;
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) parts: Arc<Parts>,
+    /// The model that is asked about calls and foreign content.
+    pub(crate) judge: Arc<dyn Model>,
     pub(crate) session: SessionId,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) blobs: Arc<StagedBlobs>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) scene: Arc<SceneOptions>,
+    /// What `SessionStart` hooks wanted the model to know: asked once in the life of the program.
+    pub(crate) hooked: Arc<OnceCell<Vec<String>>>,
+    /// What is kept of the workspace while commands run.
+    pub(crate) commands: Commands,
 }
 
 /// A request that is to be encoded.
@@ -100,20 +109,35 @@ impl Desk {
             web: self.parts.web.clone(),
             blobs: self.blobs.clone(),
             checkpoints: self.parts.checkpoints.clone(),
+            mode: config.permission,
             cancel,
             timeout_ms: spec.and_then(|s| s.timeout_ms).unwrap_or(config.limits.tool_timeout_ms),
             progress: ProgressSink::new(move |text| hub.signal(SignalKind::Output, &subject, text)),
+            foreign: call.is_foreign(),
             about: Arc::new(Value::Null),
             contents: Contents::default(),
         }
     }
 
     /// The notes of this run.
-    pub(crate) async fn look(self) -> Outcome {
+    pub(crate) async fn look(self, config: Arc<SessionConfig>) -> Outcome {
         let now = self.parts.clock.now();
+        match self.parts.store.marks(&config.workspace).await {
+            Ok(marks) => {
+                self.workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+            }
+            // Without the list nothing can be vouched for: everything counts as foreign.
+            Err(error) => self.workspace.mark(&[String::new()], &format!("unknown ({error})")),
+        }
+        let hooked = self.hooked.clone();
+        let told = hooked.get_or_init(|| self.session_started(&config)).await.join("\n");
         let look = move || scene::look(&self.scene, &self.workspace, now);
         let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
-        Outcome::Answer(Answer::Seen { notes: prompt::notes(&scene) })
+        let mut notes = prompt::notes(&scene);
+        if !told.is_empty() {
+            notes.push(Note { section: "hooks".into(), text: told });
+        }
+        Outcome::Answer(Answer::Seen { notes })
     }
 
     /// Waits until the request may be made, then encodes it.
@@ -190,13 +214,15 @@ impl Desk {
         self,
         call: Call,
         config: Arc<SessionConfig>,
+        said: Vec<String>,
         cancel: CancellationToken,
     ) -> Outcome {
         let cx = self.context(&call, &config, cancel);
         let inspect = AssertUnwindSafe(self.parts.toolbox.inspect(&call, &cx)).catch_unwind();
         let id = call.id;
         match inspect.await {
-            Ok((inspection, plan)) => {
+            Ok((mut inspection, plan)) => {
+                self.consult(&call, &config, &said, &mut inspection).await;
                 let inspection = Box::new(inspection);
                 let contents = Arc::new(plan.contents);
                 Outcome::Planned(Answer::Inspected { call: id, inspection }, id, contents)
@@ -234,6 +260,12 @@ impl Desk {
         run: String,
     ) -> Result<(Answer, Contents), String> {
         let inspection = call.inspection.clone().ok_or("it was never looked at")?;
+        if call.changes_unknown() {
+            let checkpoint = self.watch(call, run).await?;
+            let answer = Answer::Saved { call: call.id, checkpoint, paths: Vec::new() };
+            return Ok((answer, contents.unwrap_or_default()));
+        }
+        self.settle_jobs().await?;
         let contents = match contents {
             Some(contents) => contents,
             None => self.plan_again(call, config).await?,
@@ -286,6 +318,12 @@ impl Desk {
                 }
             },
         };
+        if call.changes_unknown()
+            && let Err(why) = self.still_watched(&call).await
+        {
+            let raw = Raw::error(format!("Not run: {why}."));
+            return self.returned(&call, &config, raw).await;
+        }
         let Some(tool) = self.parts.toolbox.get(&call.tool).cloned() else {
             let raw = Raw::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
@@ -325,28 +363,34 @@ impl Desk {
             }
         };
         drop(work);
+        let raw = self.settled(&call, raw, Ended::Now).await;
         self.returned(&call, &config, raw).await
     }
 
     /// Sends a result through the filters and writes its file, where it needs one (X1).
-    pub(crate) async fn returned(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Outcome {
-        let clean = self.clean(call.id, &call.tool, config, raw).await;
+    pub(crate) async fn returned(
+        &self,
+        call: &Call,
+        config: &SessionConfig,
+        mut raw: Raw,
+    ) -> Outcome {
+        self.after_tool(call, config, &mut raw).await;
+        let clean = self.clean(call, config, raw).await;
         Outcome::Answer(Answer::Returned { call: call.id, clean })
     }
 
-    pub(crate) async fn clean(
-        &self,
-        call: CallId,
-        tool: &str,
-        config: &SessionConfig,
-        raw: Raw,
-    ) -> Clean {
+    async fn clean(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Clean {
         let folder = tmp_folder(&self.session);
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let label = effects.map(label::of_result).unwrap_or_default();
+        let withhold = self.screen(config, &label, &raw).await;
         let cleaned = clean(
             raw,
             &FilterContext {
-                call,
-                tool: self.parts.toolbox.get(tool).map(|tool| tool.spec()),
+                call: call.id,
+                tool: self.parts.toolbox.get(&call.tool).map(|tool| tool.spec()),
+                label: &label,
+                withhold: withhold.as_deref(),
                 secrets: &self.parts.secrets,
                 externalize_over: config.externalize_over,
                 externalize_to: &folder,

@@ -15,14 +15,15 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
-use weir_core::tool::{Access, Change, Image, PathEffect, Place};
+use weir_core::tool::{Access, Change, CommandEffect, Effects, Image, PathEffect, Place};
 
-use crate::ports::Content;
+use crate::ports::{Confine, Content};
 
 use self::guard::{Guard, Seen, Spot};
 
 mod beneath;
 mod changes;
+mod confine;
 mod credentials;
 mod guard;
 mod hint;
@@ -30,6 +31,7 @@ mod lists;
 mod own;
 mod resolve;
 mod steps;
+pub(crate) mod survey;
 mod temporary;
 mod trash;
 mod twins;
@@ -169,6 +171,8 @@ pub struct Workspace {
     swept: Mutex<BTreeSet<PathBuf>>,
     /// Rules of the session: what they close is passed over by calls that read many files.
     rules: RwLock<Arc<RuleSet>>,
+    /// Files with foreign words in them, by path, with where those came from (Z1).
+    marks: RwLock<BTreeMap<String, String>>,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -202,7 +206,8 @@ impl Workspace {
         let guard = Guard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
-        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules })
+        let marks = RwLock::default();
+        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules, marks })
     }
     /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
     #[must_use]
@@ -220,6 +225,50 @@ impl Workspace {
     /// [`Workspace::found`] looks at it, so a search does not read what a read may not (C3).
     pub fn hold_rules(&self, rules: Arc<RuleSet>) {
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+    }
+    /// Takes the marked files of this workspace, in place of those it had (Z1).
+    pub fn hold_marks(&self, marks: impl IntoIterator<Item = (String, String)>) {
+        *self.marks.write().unwrap_or_else(PoisonError::into_inner) = marks.into_iter().collect();
+    }
+    /// Marks these files.
+    pub fn mark(&self, paths: &[String], origin: &str) {
+        let mut marks = self.marks.write().unwrap_or_else(PoisonError::into_inner);
+        marks.extend(paths.iter().map(|path| (path.clone(), origin.to_string())));
+    }
+    /// Where the foreign words at `path` came from; of a folder that is listed or searched: those
+    /// of anything below it.
+    fn marked(&self, path: &str, access: Access) -> Option<String> {
+        let marks = self.marks.read().unwrap_or_else(PoisonError::into_inner);
+        if marks.is_empty() {
+            return None;
+        }
+        // The empty path stands for everything: the list could not be read.
+        if let Some(origin) = marks.get(path).or_else(|| marks.get("")) {
+            return Some(origin.clone());
+        }
+        let prefix =
+            if path.is_empty() || path == "." { String::new() } else { format!("{path}/") };
+        let below = |marked: &&String| marked.starts_with(&prefix);
+        let found = marks.keys().find(|marked| access == Access::List && below(marked))?;
+        marks.get(found).cloned()
+    }
+    /// What a confined command with these effects may touch here (Z4); with `foreign` words in the
+    /// context what later runs or instructs is read-only, as it is for the file tools (Z2). Looks at every entry of the
+    /// workspace: for blocking threads.
+    ///
+    /// # Errors
+    /// The workspace is too large for its closed files to be hidden.
+    pub fn confine(
+        &self,
+        command: &CommandEffect,
+        effects: &Effects,
+        foreign: bool,
+    ) -> Result<Confine, FileError> {
+        confine::confine(self, command, effects, foreign)
+    }
+    /// A path of an effect as the disk has it.
+    fn absolute(&self, path: &str) -> PathBuf {
+        if path == "." { self.root().to_path_buf() } else { self.root().join(path) }
     }
     /// Its root, absolute and without links.
     pub fn root(&self) -> &Path {
@@ -254,6 +303,7 @@ impl Workspace {
             ignored: verdict.ignored,
             protected: verdict.protected,
             sensitive: verdict.sensitive.or_else(|| self.closed_by_rule(&entry.path)),
+            marked: self.marked(&entry.path, Access::Read),
         }
     }
     fn closed_by_rule(&self, path: &str) -> Option<String> {

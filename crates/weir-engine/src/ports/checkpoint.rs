@@ -1,5 +1,6 @@
 //! Checkpoints: files as they were before a call (G7). Not here: how an undo is worked out.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,7 +81,8 @@ pub struct Snapshot {
 /// A snapshot in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointInfo {
-    /// Its name: also `git show NAME` in the shadow repository.
+    /// Its name: also `git show NAME` in the shadow repository, unless it was announced before what
+    /// it holds was known; then `git log --grep NAME` finds it.
     pub id: CheckpointId,
     /// Whose call.
     pub session: SessionId,
@@ -110,6 +112,19 @@ pub struct CheckpointFilter {
 pub trait Checkpoints: Send + Sync {
     /// Stores what is there before, and what the call will leave. Durable when it returns.
     async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError>;
+    /// The same under a name that was announced before: what a command turned out to have changed.
+    /// A name that is there already is left as it is.
+    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError>;
+    /// The place where files of a session's workspace are kept while its commands run; what is
+    /// there of a process that was killed is found again. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be made, or another process has it.
+    fn baseline(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+    ) -> Result<Box<dyn Baseline>, StoreError>;
     /// Snapshots of a workspace, newest first.
     async fn list(
         &self,
@@ -122,14 +137,46 @@ pub trait Checkpoints: Send + Sync {
         workspace: &Path,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError>;
-    /// Removes the snapshots of a session.
+    /// Removes the snapshots of a session, and what is kept for its commands.
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError>;
     /// Removes snapshots older than `before`, and the oldest while the repository is larger than
-    /// `max_bytes`. Returns how many went.
+    /// `max_bytes`; and what killed processes kept for their commands. Returns how many snapshots
+    /// went.
     async fn collect(
         &self,
         workspace: &Path,
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError>;
+}
+
+/// Where the content of one file is kept in a [`Baseline`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// First byte.
+    pub at: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Files as they were before a command, for as long as it is not known which of them it changes:
+/// contents and lines of notes, both only ever added to. What a command did change becomes a
+/// snapshot, and the rest goes with the session. All methods block.
+pub trait Baseline: Send {
+    /// The notes that are there, oldest first. A line that was not written to its end is none.
+    fn notes(&mut self) -> Result<Vec<String>, StoreError>;
+    /// Adds a line, without line feeds.
+    fn note(&mut self, line: &str) -> Result<(), StoreError>;
+    /// Adds the content of a file.
+    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError>;
+    /// What was added.
+    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError>;
+    /// Bytes of all contents.
+    fn bytes(&self) -> u64;
+    /// Makes what was added durable.
+    fn sync(&mut self) -> Result<(), StoreError>;
+    /// Empties it.
+    fn clear(&mut self) -> Result<(), StoreError>;
+    /// Removes it.
+    fn remove(self: Box<Self>) -> Result<(), StoreError>;
 }

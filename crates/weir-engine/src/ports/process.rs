@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
+use weir_core::tool::Tier;
 
 use super::ProgressSink;
 
@@ -28,6 +29,26 @@ pub struct CommandSpec {
     pub keep_bytes: usize,
     /// It goes on after the call returns, as a job.
     pub background: bool,
+    /// What it may touch.
+    pub confine: Confine,
+}
+
+/// What a command may touch (Z4). A tier that is not there when the command starts is an error,
+/// never a weaker tier.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Confine {
+    /// How strongly: what the gate judged.
+    pub tier: Tier,
+    /// Absolute folders and files that it may write; everything else is read-only. It always has a
+    /// temporary folder of its own.
+    pub writable: Vec<PathBuf>,
+    /// Absolute paths inside those that stay read-only: `.git` internals, protected files, Weir's
+    /// configuration. May not exist yet: then they must not come to exist.
+    pub protected: Vec<PathBuf>,
+    /// Absolute paths that are invisible: ignored files, keys, Weir's own state.
+    pub masked: Vec<PathBuf>,
+    /// Hosts that it may reach, through the proxy; empty: no network at all.
+    pub hosts: Vec<String>,
 }
 
 /// How a command ended.
@@ -69,6 +90,9 @@ pub struct CommandOutcome {
     pub bytes: u64,
     /// Wall time.
     pub duration_ms: u64,
+    /// What the sandbox refused it, each once, at most a few: hosts (`host example.org:443`) and
+    /// paths (`path /etc/x`) as far as they can be told.
+    pub refused: Vec<String>,
 }
 
 /// A background job.
@@ -103,6 +127,8 @@ pub enum CommandTrace {
 /// Commands under supervisors, so that no process outlives a killed engine (D6).
 #[async_trait]
 pub trait Processes: Send + Sync {
+    /// How strongly commands are confined here. The same for the life of the program.
+    fn tier(&self) -> Tier;
     /// Runs a foreground command to its end. `progress` gets output as it comes. On cancel the
     /// whole process tree ends within a second.
     async fn run(

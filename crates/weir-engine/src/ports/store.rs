@@ -8,6 +8,8 @@ use serde_json::Value;
 use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
 use weir_core::record::Record;
 
+use super::Mail;
+
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -139,8 +141,26 @@ pub struct Append {
     pub blobs: Vec<(BlobId, Arc<[u8]>)>,
     /// Lines for the auditor.
     pub audit: Vec<AuditEntry>,
+    /// Files that are marked as foreign from now on.
+    pub marks: Vec<FileMark>,
     /// The session's new summary.
     pub meta: SessionMeta,
+}
+
+/// A file that was written while foreign words stood in the context (Z2): whoever reads it reads
+/// foreign words. One mark per workspace and path; a new one replaces the old.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMark {
+    /// Root of the workspace.
+    pub workspace: String,
+    /// As in `PathEffect::path`.
+    pub path: String,
+    /// Where the foreign words came from.
+    pub origin: String,
+    /// In which session it was written.
+    pub session: SessionId,
+    /// When.
+    pub ts: Timestamp,
 }
 
 /// Which sessions to list.
@@ -217,6 +237,21 @@ pub trait Store: Send + Sync {
     async fn paused(&self) -> Result<Option<Pause>, StoreError>;
     /// Pauses or releases.
     async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError>;
+    /// Marked files of a workspace, by path.
+    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError>;
+    /// Takes the mark of `path` away: a person has read the file and vouches for it.
+    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
+    /// Leaves a letter for a session, which another process may be running. Durable when it
+    /// returns. Gives its number.
+    async fn post(&self, mail: Mail) -> Result<u64, StoreError>;
+    /// Letters that wait for `session`, oldest first.
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError>;
+    /// Takes a letter away once what it wanted is durable (or came too late). Taking one away
+    /// twice is no error.
+    async fn discard(&self, id: u64) -> Result<(), StoreError>;
+    /// Resolves when a letter was posted since the call, by any process that uses this store. May
+    /// resolve without one.
+    async fn mail_changed(&self);
     /// Resolves when the kill switch was thrown or released since the call, by any process that
     /// uses this store. May resolve without a change.
     async fn pause_changed(&self);

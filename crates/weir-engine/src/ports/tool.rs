@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::Permit;
 use weir_core::ids::{CallId, SessionId};
+use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
 
 use super::{Blobs, Checkpoints, Processes, Web};
@@ -86,12 +87,17 @@ pub struct ToolContext {
     pub blobs: Arc<dyn Blobs>,
     /// Files as they were.
     pub checkpoints: Arc<dyn Checkpoints>,
+    /// The session's permission mode: in `plan` a command is planned without any writable place.
+    pub mode: PermissionMode,
     /// Fires when the call must end.
     pub cancel: CancellationToken,
     /// Wall time that the call has, in milliseconds.
     pub timeout_ms: u64,
     /// Shows progress: becomes `call.output`.
     pub progress: ProgressSink,
+    /// Foreign words stand in the context (Z1): a command then gets what later runs or instructs
+    /// read-only. False while planning.
+    pub foreign: bool,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
     /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.

@@ -49,4 +49,45 @@ pub trait Web: Send + Sync {
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Fetched, String>;
+    /// Names of the secrets that may be used, each with the hosts that it is declared for (Z7).
+    fn secrets(&self) -> Vec<(String, Vec<String>)> {
+        Vec::new()
+    }
+    /// As [`Web::fetch`], with the secret of this name put into the request. Refused for any host
+    /// that the secret is not declared for, and dropped at a redirect to another host.
+    ///
+    /// # Errors
+    /// As [`Web::fetch`]; there is no such secret, or it is not for this host.
+    async fn fetch_with_secret(
+        &self,
+        address: &Address,
+        secret: &str,
+        max_bytes: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        let _ = (address, max_bytes, cancel);
+        Err(format!("there is no secret {secret}"))
+    }
+}
+
+/// The way out of a sandbox: a local proxy that lets through what a grant names (Z4).
+#[async_trait]
+pub trait Egress: Send + Sync {
+    /// Opens a line for one command. It is closed when the line is dropped.
+    ///
+    /// # Errors
+    /// Why it could not be opened.
+    async fn open(&self, hosts: &[String]) -> Result<Box<dyn EgressLine>, String>;
+}
+
+/// One command's way out.
+pub trait EgressLine: Send + Sync {
+    /// The Unix socket at which the proxy listens, for commands in a network namespace of their
+    /// own.
+    fn socket(&self) -> &std::path::Path;
+    /// The address at which it listens on loopback, with the word that it wants as user name, for
+    /// commands that share the machine's network: `(port, word)`.
+    fn loopback(&self) -> (u16, &str);
+    /// Hosts that it refused so far, `host:port`, each once.
+    fn refused(&self) -> Vec<String>;
 }

@@ -207,6 +207,7 @@ mod tests {
             ignored: None,
             protected: None,
             sensitive: None,
+            marked: None,
         };
         let effects = [
             judged("src/new/a.rs", Access::Create, false),

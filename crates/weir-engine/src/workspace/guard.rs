@@ -91,6 +91,10 @@ impl Guard {
         let inode = (stat.st_dev, stat.st_ino);
         stat.st_nlink > 1 && self.twins.is_closed(inode, self.home(), &self.own_real)
     }
+    /// Weir's own folders.
+    pub(super) fn own_folders(&self) -> &[PathBuf] {
+        &self.own_real
+    }
     pub(super) fn set_home(&mut self, home: PathBuf) {
         self.home = Some(home);
     }

@@ -22,6 +22,8 @@ pub(super) const GIT_LIST: &str = ".gitignore";
 
 /// Largest list file.
 const LIST_BYTES_MAX: u64 = 1024 * 1024;
+/// Most opening braces of one pattern: its compiler calls itself for each that stands in another.
+const BRACES_MAX: usize = 64;
 /// Most lists kept compiled.
 const LISTS_KEPT_MAX: usize = 4096;
 
@@ -127,6 +129,11 @@ fn compile(path: &Path) -> List {
         let line: String = line.nfc().collect();
         // The number travels with the pattern, in the place meant for a file name.
         let number = index + 1;
+        if !line.starts_with('#') && line.matches('{').count() > BRACES_MAX {
+            return List::broken(format!(
+                "{number}: it has more than {BRACES_MAX} braces; mend it"
+            ));
+        }
         if let Err(e) = builder.add_line(Some(PathBuf::from(number.to_string())), &line) {
             return List::broken(format!("{number}: {line} is not a valid pattern ({e}); mend it"));
         }

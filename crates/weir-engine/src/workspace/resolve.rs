@@ -33,6 +33,7 @@ pub(super) fn resolve(workspace: &Workspace, text: &str, access: Access) -> Path
             ignored: Some(why.clone()),
             protected: access.is_write().then_some(why),
             sensitive: None,
+            marked: None,
         },
     }
 }
@@ -53,8 +54,10 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
         let named = workspace.guard.spot(lexical(&written.path));
         verdict.join(workspace.guard.judge(&named, seen));
     }
+    let path = workspace.guard.shown(&spot);
     Ok(PathEffect {
-        path: workspace.guard.shown(&spot),
+        marked: workspace.marked(&path, access),
+        path,
         access,
         place,
         recursive: false,

@@ -2,7 +2,7 @@
 //! link. Stops at its bound without looking at the rest.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +24,39 @@ pub(super) fn walk(
     start: &Located,
     options: WalkOptions,
 ) -> Result<Walk, FileError> {
+    let mut entries = Vec::new();
+    let each = &mut |found: &Found<'_>| {
+        entries.push(entry(workspace.guard.shown(found.spot), found.stat));
+    };
+    let seen = visit(workspace, start, options, each)?;
+    Ok(Walk { entries, truncated: seen.truncated })
+}
+
+/// An entry that a walk meets.
+pub(super) struct Found<'a> {
+    pub(super) spot: &'a Spot,
+    pub(super) stat: &'a Stat,
+    /// The folder it lies in, and its name there.
+    pub(super) folder: BorrowedFd<'a>,
+    pub(super) name: &'a OsStr,
+}
+
+/// What a walk did not meet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unseen {
+    /// There was more than its bounds allow.
+    pub(crate) truncated: bool,
+    /// `.gitignore` named something.
+    pub(crate) gitignored: bool,
+}
+
+/// The same, entry by entry.
+pub(super) fn visit(
+    workspace: &Workspace,
+    start: &Located,
+    options: WalkOptions,
+    each: &mut dyn FnMut(&Found<'_>),
+) -> Result<Unseen, FileError> {
     let anchor = workspace.anchor(start);
     let (_, stat) =
         beneath::probe(anchor, &start.rel).map_err(|e| workspace.failed("list", start, e))?;
@@ -37,11 +70,13 @@ pub(super) fn walk(
         options,
         hiding: Vec::new(),
         skipping: Vec::new(),
-        walk: Walk { entries: Vec::new(), truncated: false },
+        met: 0,
+        unseen: Unseen::default(),
+        each,
     };
     walker.enter_ancestors(&start.spot);
     walker.folder(&folder, &start.spot, 0).map_err(|e| workspace.failed("list", start, e))?;
-    Ok(walker.walk)
+    Ok(walker.unseen)
 }
 
 /// An entry from what the system says about it.
@@ -67,7 +102,10 @@ struct Walker<'a> {
     hiding: Vec<(usize, Arc<List>)>,
     /// The same of `.gitignore`.
     skipping: Vec<(usize, Arc<List>)>,
-    walk: Walk,
+    /// Entries so far.
+    met: usize,
+    unseen: Unseen,
+    each: &'a mut dyn FnMut(&Found<'_>),
 }
 
 impl Walker<'_> {
@@ -112,11 +150,11 @@ impl Walker<'_> {
                 continue;
             }
             self.child(handle, spot, (&name, kind), depth);
-            if self.walk.truncated {
+            if self.unseen.truncated {
                 break;
             }
         }
-        self.walk.truncated |= more;
+        self.unseen.truncated |= more;
         self.hiding.truncate(before.0);
         self.skipping.truncate(before.1);
         Ok(())
@@ -141,16 +179,18 @@ impl Walker<'_> {
         }
         // What went away since its name was read is no entry.
         let Some(stat) = stat.or_else(|| look(handle, name)) else { return };
-        if self.walk.entries.len() >= self.options.max_entries {
-            self.walk.truncated = true;
+        if self.met >= self.options.max_entries {
+            self.unseen.truncated = true;
             return;
         }
-        self.walk.entries.push(entry(self.workspace.guard.shown(&spot), &stat));
+        self.met += 1;
+        let folder = handle.as_fd();
+        (self.each)(&Found { spot: &spot, stat: &stat, folder, name });
         if !is_folder || !self.options.recursive {
             return;
         }
         if depth >= DEPTH_MAX {
-            self.walk.truncated = true;
+            self.unseen.truncated = true;
             return;
         }
         // A folder that cannot be opened shows its name and nothing more.
@@ -159,11 +199,16 @@ impl Walker<'_> {
         }
     }
 
-    fn is_left_out(&self, spot: &Spot, is_folder: bool) -> bool {
+    fn is_left_out(&mut self, spot: &Spot, is_folder: bool) -> bool {
         let seen = if is_folder { Seen::Folder } else { Seen::File };
-        self.workspace.guard.hides_entry(spot, seen)
+        if self.workspace.guard.hides_entry(spot, seen)
             || said_of(&self.hiding, &spot.rel, is_folder).is_some()
-            || said_of(&self.skipping, &spot.rel, is_folder).is_some()
+        {
+            return true;
+        }
+        let skipped = said_of(&self.skipping, &spot.rel, is_folder).is_some();
+        self.unseen.gitignored |= skipped;
+        skipped
     }
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod workspace_changes;
+mod workspace_confine;
 mod workspace_lists;
 mod workspace_paths;
 mod workspace_race;

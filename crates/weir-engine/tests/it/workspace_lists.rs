@@ -77,6 +77,19 @@ fn g6_a_broken_list_closes_and_says_where() {
 }
 
 #[test]
+fn z10_braces_in_braces_end_no_stack() {
+    let world = World::new();
+    world.file("sub/a", "");
+    let deep = format!("# {}\n{}{}\n", "{".repeat(9_000), "{a,".repeat(9_000), "}".repeat(9_000));
+    world.file(".weirignore", &deep);
+    let why = world.ignored("sub/a").unwrap();
+    assert!(why.starts_with(".weirignore:2: it has more than 64 braces"), "{why}");
+    world.file(".weirignore", "{x,{y,z}}.log\n");
+    assert!(world.ignored("z.log").is_some());
+    assert_eq!(world.ignored("sub/a"), None);
+}
+
+#[test]
 fn g6_protected_paths_are_read_but_not_written() {
     let world = World::new();
     world.file("LICENSE", "text");

@@ -1,0 +1,370 @@
+//! Checkpoints of commands, whose effects are not known in advance (G7): before one starts, the
+//! workspace as it stands is kept; after it ended, however it did, what is different becomes the
+//! checkpoint that was announced. Not here: looking, keeping and comparing.
+//!
+//! A background job has no end that a call could wait for. What changes while one runs counts as
+//! the job's, and is compared before every call that changes files or runs a command, after every
+//! call that reads or ends a job, and when the session is closed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_core::governance::flow;
+use weir_core::ids::{CheckpointId, Timestamp};
+use weir_core::message::Block;
+use weir_core::record::sha256_hex;
+use weir_core::session::Call;
+use weir_core::tool::{Change, Raw};
+
+use self::baseline::{BOUNDS, Base, Opening};
+use self::compare::{Delta, Window, compare};
+use crate::ports::{Content, Snapshot, SnapshotEntry};
+use crate::workers::Desk;
+use crate::workspace::survey::file_time;
+
+mod baseline;
+mod compare;
+#[cfg(test)]
+mod tests;
+
+/// Paths that are named where something could not be saved.
+const PATHS_NAMED: usize = 10;
+/// Time that a command which ended without us may have begun after it was announced.
+const BEGIN_SLACK_NS: i64 = 5_000_000_000;
+
+/// The commands of one session: at most one runs at a time, jobs aside.
+#[derive(Clone, Default)]
+pub(crate) struct Commands(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    base: Option<Base>,
+    /// The newest background job, while any runs.
+    job: Option<Opening>,
+    /// What jobs changed and no call has told yet.
+    carried: Vec<String>,
+}
+
+/// How a call ended, as far as comparing needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// A moment ago.
+    Now,
+    /// While the program was away, so many milliseconds after it had begun.
+    After(u64),
+}
+
+impl Desk {
+    /// Keeps the workspace as it stands and announces the checkpoint of `call`.
+    pub(crate) async fn watch(&self, call: &Call, run: String) -> Result<CheckpointId, String> {
+        self.settle_jobs().await?;
+        let ts = self.parts.clock.now();
+        let id = self.announced(&run, call, ts);
+        let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
+        let opening = Opening { id: id.clone(), run, call: call.id, ts, label, at: 0 };
+        self.with_commands(move |state, desk| state.open(desk, opening)).await?;
+        Ok(id)
+    }
+
+    /// A name for changes that are not known yet. Unique as long as one call is not announced
+    /// twice in one moment.
+    fn announced(&self, run: &str, call: &Call, ts: Timestamp) -> CheckpointId {
+        let root = self.workspace.root().display();
+        let text = format!("{root}\0{}\0{run}\0{}\0{}", self.session, call.id, ts.micros());
+        CheckpointId::new(&sha256_hex(text.as_bytes())[..40])
+    }
+
+    /// Makes sure that what is kept is what stands there before `call`: another process may have
+    /// kept it, some time ago.
+    pub(crate) async fn still_watched(&self, call: &Call) -> Result<(), String> {
+        let id = call.id;
+        self.with_commands(move |state, desk| {
+            let base = state.base(desk)?;
+            let opening = base.opening.clone().filter(|opening| opening.call == id);
+            match opening {
+                Some(_) if base.opened_here => Ok(()),
+                Some(opening) => state.open(desk, opening),
+                None => {
+                    Err("the files that were kept before it are gone; make the call again".into())
+                }
+            }
+        })
+        .await
+    }
+
+    /// Saves what a call changed that had not been known in advance, and adds its paths to `raw`;
+    /// what could not be saved is told the model.
+    pub(crate) async fn settled(&self, call: &Call, mut raw: Raw, ended: Ended) -> Raw {
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let Some(effects) = effects else { return raw };
+        let told = if call.changes_unknown() {
+            let goes_on = raw.ok && effects.commands.iter().any(|command| command.background);
+            self.settle_command(call, ended, goes_on).await
+        } else if !effects.jobs.is_empty() {
+            self.settle_jobs().await.map(|()| Told::default())
+        } else if !effects.changes.is_empty() {
+            self.pass_over().await.map(|()| Told::default())
+        } else {
+            return raw;
+        };
+        let carried = self.with_commands(|state, _| Ok(std::mem::take(&mut state.carried))).await;
+        let known = raw.changed.len();
+        raw.changed.extend(carried.unwrap_or_default());
+        match told {
+            Ok(told) => {
+                let count = told.changed.len();
+                if let Some(summary) = raw.summary.as_mut().filter(|_| count > 0) {
+                    let paths = if count == 1 { "path" } else { "paths" };
+                    summary.push_str(&format!("; {count} {paths} changed"));
+                }
+                raw.changed.extend(told.changed);
+                raw.blocks.extend(told.unsaved.map(Block::text));
+            }
+            Err(why) => raw.blocks.push(Block::text(format!(
+                "[What it changed could not be saved, so it cannot be undone: {why}]"
+            ))),
+        }
+        if raw.changed.len() > known {
+            raw.changed.sort_unstable();
+            raw.changed.dedup();
+        }
+        raw
+    }
+
+    async fn settle_command(
+        &self,
+        call: &Call,
+        ended: Ended,
+        goes_on: bool,
+    ) -> Result<Told, String> {
+        let id = call.id;
+        let compared = self
+            .with_commands(move |state, desk| {
+                let base = state.base(desk)?;
+                let opening = base.opening.clone().filter(|opening| opening.call == id);
+                let opening = opening.ok_or("what was kept before it is gone")?;
+                let until = match ended {
+                    Ended::Now => None,
+                    Ended::After(ms) => {
+                        let ns = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+                        Some(opening.at.saturating_add(ns).saturating_add(BEGIN_SLACK_NS))
+                    }
+                };
+                let window = Window { from: opening.at, until };
+                let delta = compare(base, &desk.workspace, window)?;
+                if goes_on {
+                    state.job = Some(opening.clone());
+                }
+                Ok((opening, delta))
+            })
+            .await;
+        let (opening, delta) = compared?;
+        let instructing = if call.is_foreign() { instructing(&delta) } else { Vec::new() };
+        let mut told = self.record(opening, delta).await?;
+        if !instructing.is_empty() {
+            self.take_back(instructing, &mut told).await?;
+        }
+        Ok(told)
+    }
+
+    /// What later runs or instructs does not come from foreign words (Z2): what a command wrote of
+    /// it is undone. It is in the checkpoint, so a person can look at it and bring it back.
+    async fn take_back(&self, entries: Vec<SnapshotEntry>, told: &mut Told) -> Result<(), String> {
+        let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
+        let workspace = self.workspace.clone();
+        let undo = move || {
+            let mut contents = BTreeMap::new();
+            let mut changes = Vec::new();
+            // What lies in a folder goes before the folder.
+            for entry in entries.into_iter().rev() {
+                let (before, after) = (entry.after.image(), entry.before.image());
+                if let Content::File { bytes, .. } = entry.before {
+                    contents.insert(entry.path.clone(), bytes);
+                }
+                changes.push(Change { path: entry.path, before, after });
+            }
+            workspace.apply_changes(&changes, &contents)
+        };
+        let undone = tokio::task::spawn_blocking(undo).await.map_err(|e| e.to_string())?;
+        let named = listed(&paths);
+        let why = "it would later run or instruct, and foreign words stand in the context";
+        let text = match undone {
+            Ok(_) => {
+                told.changed.retain(|path| !paths.contains(path));
+                format!("[Taken back: {named}: {why}. Show the person what you propose.]")
+            }
+            Err(error) => format!("[{named} should not have been written: {why}. {error}]"),
+        };
+        let before = told.unsaved.take().map(|text| format!("{text}\n")).unwrap_or_default();
+        told.unsaved = Some(format!("{before}{text}"));
+        self.with_commands(|state, desk| state.base(desk)?.refresh(&desk.workspace)).await
+    }
+
+    /// Saves what changed while jobs ran, and looks whether any still does.
+    pub(crate) async fn settle_jobs(&self) -> Result<(), String> {
+        let job = self.with_commands(|state, _| Ok(state.job.clone())).await?;
+        let Some(mut job) = job else { return Ok(()) };
+        let jobs = self.parts.processes.jobs(&self.session).await;
+        let running = jobs.iter().any(|job| job.end.is_none());
+        let from = job.at;
+        let compared = self.with_commands(move |state, desk| {
+            let base = state.base(desk)?;
+            let window = Window { from, until: None };
+            compare(base, &desk.workspace, window)
+        });
+        let delta = compared.await?;
+        let told = if delta.paths().is_empty() {
+            Told::default()
+        } else {
+            job.ts = self.parts.clock.now();
+            let text = format!("{}\0{}", job.id, job.ts.micros());
+            job.id = CheckpointId::new(&sha256_hex(text.as_bytes())[..40]);
+            let label = format!("While it ran: {}", job.label);
+            self.record(Opening { label, ..job.clone() }, delta).await?
+        };
+        self.with_commands(move |state, _| {
+            job.at = file_time();
+            state.job = running.then_some(job);
+            state.carried.extend(told.changed);
+            Ok(())
+        })
+        .await
+    }
+
+    /// What a call just did that is saved already is no change of a job's.
+    async fn pass_over(&self) -> Result<(), String> {
+        self.with_commands(|state, desk| match state.job {
+            Some(_) => state.base(desk)?.refresh(&desk.workspace),
+            None => Ok(()),
+        })
+        .await
+    }
+
+    async fn record(&self, opening: Opening, mut delta: Delta) -> Result<Told, String> {
+        let changed = delta.paths();
+        let unsaved = said(&delta);
+        let entries = std::mem::take(&mut delta.entries);
+        let recorded = if entries.is_empty() {
+            Ok(())
+        } else {
+            let Opening { id, run, call, ts, label, .. } = opening;
+            let snapshot = Snapshot {
+                workspace: self.workspace.root().to_path_buf(),
+                session: self.session.clone(),
+                run,
+                call: Some(call),
+                ts,
+                label,
+                entries,
+            };
+            self.parts.checkpoints.record(&id, snapshot).await
+        };
+        // Also when it could not be saved: later it would be taken for somebody else's change.
+        let settled = self.with_commands(move |state, desk| state.base(desk)?.settle(delta)).await;
+        if let Err(why) = settled {
+            tracing::warn!(%why, "files are kept anew before the next command");
+            self.with_commands(|state, _| state.let_go()).await?;
+        }
+        recorded.map_err(|why| format!("{}: {why}", listed(&changed)))?;
+        Ok(Told { changed, unsaved })
+    }
+
+    /// Lets go of all that is kept, but for a command that has not been compared: that is done when
+    /// the session is taken up again.
+    pub(crate) async fn stop_watching(&self) {
+        let stopped = self.with_commands(|state, _| {
+            let pending = state.base.as_ref().is_some_and(|base| base.opening.is_some());
+            if pending { Ok(()) } else { state.let_go() }
+        });
+        if let Err(why) = stopped.await {
+            tracing::warn!(%why, "what was kept for commands could not be removed");
+        }
+    }
+
+    async fn with_commands<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut State, &Desk) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        let desk = self.clone();
+        let job = move || {
+            let commands = desk.commands.clone();
+            let mut state = commands.0.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut state, &desk)
+        };
+        tokio::task::spawn_blocking(job).await.map_err(|_| "looking at the files failed")?
+    }
+}
+
+/// What a comparison came to.
+#[derive(Default)]
+struct Told {
+    changed: Vec<String>,
+    /// For the model.
+    unsaved: Option<String>,
+}
+
+impl State {
+    fn base(&mut self, desk: &Desk) -> Result<&mut Base, String> {
+        if self.base.is_none() {
+            let store = desk.parts.checkpoints.baseline(desk.workspace.root(), &desk.session);
+            self.base = Some(Base::load(store.map_err(|e| e.to_string())?, BOUNDS)?);
+        }
+        self.base.as_mut().ok_or_else(|| "nothing is kept".into())
+    }
+
+    fn open(&mut self, desk: &Desk, mut opening: Opening) -> Result<(), String> {
+        let base = self.base(desk)?;
+        let opened = base.refresh(&desk.workspace).and_then(|()| {
+            // One that a killed process announced says so already.
+            if opening.at == 0
+                && let Some(left_out) = base.left_out()
+            {
+                opening.label = format!("{} (not saved: {left_out})", opening.label);
+            }
+            opening.at = file_time();
+            base.open(opening)
+        });
+        // What is half kept would only fill the disk further.
+        if opened.is_err()
+            && let Err(why) = self.let_go()
+        {
+            tracing::warn!(%why, "what was kept for a command could not be removed");
+        }
+        opened
+    }
+
+    fn let_go(&mut self) -> Result<(), String> {
+        self.base.take().map_or(Ok(()), Base::remove)
+    }
+}
+
+/// The changes of what later runs or instructs, by path.
+fn instructing(delta: &Delta) -> Vec<SnapshotEntry> {
+    let entries = delta.entries.iter().filter(|entry| flow::instructs(&entry.path).is_some());
+    let mut entries: Vec<SnapshotEntry> = entries.cloned().collect();
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    entries
+}
+
+/// What could not be saved, for the model.
+fn said(delta: &Delta) -> Option<String> {
+    let mut lines = Vec::new();
+    if !delta.unsaved.is_empty() {
+        let named = delta.unsaved.iter().map(|(path, why)| format!("{path} ({why})"));
+        let named = listed(&named.collect::<Vec<_>>());
+        lines.push(format!("[Changed, but not saved, so it cannot be undone: {named}]"));
+    }
+    if !delta.later.is_empty() {
+        let named = listed(&delta.later);
+        lines.push(format!("[Changed after the command had ended, so not counted: {named}]"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn listed(paths: &[String]) -> String {
+    let named = paths[..paths.len().min(PATHS_NAMED)].join(", ");
+    match paths.len().saturating_sub(PATHS_NAMED) {
+        0 => named,
+        n => format!("{named} and {n} more"),
+    }
+}

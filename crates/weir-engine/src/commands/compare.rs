@@ -1,0 +1,256 @@
+//! What a command changed: the workspace as it stands against a [`Base`] (G7). Blocks, and changes
+//! nothing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read as _;
+use std::sync::Arc;
+
+use super::baseline::{Base, Held, reason};
+use crate::ports::{Content, SnapshotEntry};
+use crate::workspace::Workspace;
+use crate::workspace::survey::{Closed, Kind, Met, Stamp, file_time, stamp_of};
+
+/// How far the clocks of files may lie apart from ours, in nanoseconds.
+const SLACK_NS: i64 = 2_000_000_000;
+
+/// A path as it stands now.
+#[derive(Debug)]
+pub(super) enum Now {
+    Gone,
+    Folder,
+    Link(String),
+    File(Stamp, bool, Arc<[u8]>),
+    Closed(Stamp, Closed),
+}
+
+/// What is different.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    /// What can be taken back.
+    pub(crate) entries: Vec<SnapshotEntry>,
+    /// What cannot, and why.
+    pub(crate) unsaved: BTreeMap<String, String>,
+    /// What somebody else wrote since the command had ended.
+    pub(crate) later: Vec<String>,
+    /// What is to be held from now on.
+    pub(super) now: Vec<(String, Now)>,
+    /// Bytes of the new contents.
+    bytes: u64,
+}
+
+impl Delta {
+    /// Every path that the command made different.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let saved = self.entries.iter().map(|entry| entry.path.clone());
+        let mut paths: Vec<String> = saved.chain(self.unsaved.keys().cloned()).collect();
+        paths.sort_unstable();
+        paths
+    }
+}
+
+/// The part of time that counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    /// When the command had not begun.
+    pub(super) from: i64,
+    /// When it had ended, where it did not end just now.
+    pub(super) until: Option<i64>,
+}
+
+struct Comparison<'a> {
+    base: &'a mut Base,
+    workspace: &'a Workspace,
+    window: Window,
+    delta: Delta,
+    seen: HashSet<String>,
+    /// New paths of files that did not change since before the command.
+    old: Vec<(String, u64)>,
+}
+
+/// Compares.
+pub(super) fn compare(
+    base: &mut Base,
+    workspace: &Workspace,
+    window: Window,
+) -> Result<Delta, String> {
+    let entries_max = base.bounds().entries;
+    let seen = HashSet::with_capacity(base.held.len());
+    let (delta, old) = (Delta::default(), Vec::new());
+    let mut comparison = Comparison { base, workspace, window, delta, seen, old };
+    let unseen = workspace
+        .survey(entries_max, &mut |met| {
+            comparison.meet(&met);
+            comparison.seen.insert(met.path);
+        })
+        .map_err(|e| e.to_string())?;
+    let lists_changed = comparison.gone();
+    let uncertain = unseen.truncated || comparison.base.truncated || lists_changed;
+    if uncertain {
+        comparison.drop_what_was_there();
+    }
+    comparison.protect();
+    let mut delta = comparison.delta;
+    delta.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(delta)
+}
+
+impl Comparison<'_> {
+    fn meet(&mut self, met: &Met<'_>) {
+        let path = met.path.as_str();
+        match (self.base.held.get(path), &met.kind) {
+            (Some(Held::Folder), Kind::Folder) => {}
+            (Some(Held::Link(before)), Kind::Link(now)) if before == now => {}
+            (Some(Held::File { stamp, racy: false, .. }), Kind::File(now)) if stamp == now => {}
+            (None, Kind::Odd) => {}
+            (Some(_), Kind::Odd) => {
+                self.unsaved(path, "it is no file, folder or link any more");
+                self.delta.now.push((path.to_owned(), Now::Gone));
+            }
+            (_, Kind::Folder) => self.differs(path, Content::Folder, Now::Folder),
+            (_, Kind::Link(target)) => {
+                let now = Content::Link { target: target.clone() };
+                self.differs(path, now, Now::Link(target.clone()));
+            }
+            (held, Kind::File(now)) => {
+                let closed = match held {
+                    Some(Held::File { stamp, content: Err(why), .. }) => Some((*stamp, *why)),
+                    Some(Held::File { .. } | Held::Folder | Held::Link(_)) | None => None,
+                };
+                if held.is_none() && now.changed < self.window.from.saturating_sub(SLACK_NS) {
+                    self.old.push((path.to_owned(), now.inode));
+                }
+                self.file(met, *now, closed);
+            }
+        }
+    }
+
+    fn unsaved(&mut self, path: &str, why: impl Into<String>) {
+        self.delta.unsaved.insert(path.to_owned(), why.into());
+    }
+
+    fn closed(&mut self, path: &str, why: Closed) {
+        let why = format!("files {}", reason(why, self.base.bounds()));
+        self.unsaved(path, why);
+    }
+
+    fn differs(&mut self, path: &str, after: Content, now: Now) {
+        match self.base.content(path) {
+            Ok(before) => {
+                self.delta.entries.push(SnapshotEntry { path: path.to_owned(), before, after });
+            }
+            Err(why) => self.closed(path, why),
+        }
+        self.delta.now.push((path.to_owned(), now));
+    }
+
+    /// A file that is new or has another stamp. `closed`: it was not kept before.
+    fn file(&mut self, met: &Met<'_>, now: Stamp, closed: Option<(Stamp, Closed)>) {
+        let path = met.path.as_str();
+        if self.window.until.is_some_and(|until| now.changed > until) {
+            // What the command left there, if anything, is not known.
+            return self.delta.later.push(path.to_owned());
+        }
+        if let Some((before, why)) = closed {
+            if (before.bytes, before.modified, before.mode) != (now.bytes, now.modified, now.mode) {
+                self.closed(path, why);
+            }
+            return self.delta.now.push((path.to_owned(), Now::Closed(now, why)));
+        }
+        match self.read(met, now) {
+            Ok((stamp, racy, bytes)) => {
+                let after = Content::File { bytes: bytes.clone(), mode: stamp.mode };
+                let same = self.base.content(path).is_ok_and(|before| before == after);
+                let now = Now::File(stamp, racy, bytes);
+                if same {
+                    self.delta.now.push((path.to_owned(), now));
+                } else {
+                    self.differs(path, after, now);
+                }
+            }
+            Err(why) => {
+                self.closed(path, why);
+                self.delta.now.push((path.to_owned(), Now::Closed(now, why)));
+            }
+        }
+    }
+
+    fn read(&mut self, met: &Met<'_>, now: Stamp) -> Result<(Stamp, bool, Arc<[u8]>), Closed> {
+        let bounds = self.base.bounds();
+        if now.bytes > bounds.file {
+            return Err(Closed::TooLarge);
+        }
+        if self.delta.bytes + now.bytes > bounds.bytes || self.delta.now.len() >= bounds.files {
+            return Err(Closed::TooMany);
+        }
+        let at = file_time();
+        let (mut file, stamp) = met.open()?;
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0));
+        let mut bounded = (&mut file).take(bounds.file + 1);
+        bounded.read_to_end(&mut bytes).map_err(|_| Closed::Unreadable)?;
+        if bytes.len() as u64 > bounds.file {
+            return Err(Closed::TooLarge);
+        }
+        self.delta.bytes += bytes.len() as u64;
+        let racy = stamp.is_racy(at) || stamp_of(&file) != Some(stamp);
+        Ok((stamp, racy, Arc::from(bytes)))
+    }
+
+    /// What is not there any more. Returns whether a list that decides what is looked at is
+    /// another one now.
+    fn gone(&mut self) -> bool {
+        let missing: Vec<String> =
+            self.base.held.keys().filter(|path| !self.seen.contains(*path)).cloned().collect();
+        for path in missing {
+            // What only left the view, because a list names it now, is not gone.
+            if !self.workspace.is_there(&path) {
+                self.differs(&path, Content::Absent, Now::Gone);
+            }
+        }
+        let is_list = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name == ".gitignore" || name == ".weirignore"
+        };
+        self.delta.paths().iter().any(|path| is_list(path))
+    }
+
+    /// Takes out what is new only to the view: it came into it because a list changed or because
+    /// the view has an end, and must not be deleted by an undo. What was moved is new.
+    fn drop_what_was_there(&mut self) {
+        let inode = |held: &Held| match held {
+            Held::File { stamp, .. } => Some(stamp.inode),
+            Held::Folder | Held::Link(_) => None,
+        };
+        let known: HashSet<u64> = self.base.held.values().filter_map(inode).collect();
+        let old: HashSet<String> = std::mem::take(&mut self.old)
+            .into_iter()
+            .filter(|(_, inode)| !known.contains(inode))
+            .map(|(path, _)| path)
+            .collect();
+        // A folder with such a file in it was there as well.
+        let holds_old = |path: &str| {
+            let prefix = format!("{path}/");
+            old.iter().any(|path| path.starts_with(&prefix))
+        };
+        self.delta.entries.retain(|entry| {
+            let new = entry.before == Content::Absent;
+            let was_there = new
+                && (old.contains(&entry.path)
+                    || (entry.after == Content::Folder && holds_old(&entry.path)));
+            !was_there
+        });
+        self.delta.unsaved.retain(|path, _| !old.contains(path));
+    }
+
+    /// What only a person may write is not put back by an undo of everything else: a change of it
+    /// is said.
+    fn protect(&mut self) {
+        let mut protected = BTreeMap::new();
+        for entry in &self.delta.entries {
+            if let Some(why) = self.workspace.protection(&entry.path) {
+                protected.insert(entry.path.clone(), format!("protected: {why}"));
+            }
+        }
+        self.delta.entries.retain(|entry| !protected.contains_key(&entry.path));
+        self.delta.unsaved.append(&mut protected);
+    }
+}

@@ -1,0 +1,366 @@
+//! What counts as changed by a command, on real files; and what looking costs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use weir_core::ids::{CallId, CheckpointId, Timestamp};
+
+use super::baseline::{BOUNDS, Base, Bounds, Opening};
+use super::compare::{Delta, Window, compare};
+use crate::ports::{Baseline, Content, Piece, StoreError};
+use crate::workspace::survey::file_time;
+use crate::workspace::{Workspace, WorkspaceOptions};
+
+/// A baseline in memory.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<(Vec<String>, Vec<u8>)>>);
+
+impl Baseline for Kept {
+    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(self.0.lock().unwrap().0.clone())
+    }
+    fn note(&mut self, line: &str) -> Result<(), StoreError> {
+        self.0.lock().unwrap().0.push(line.to_owned());
+        Ok(())
+    }
+    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
+        let all = &mut self.0.lock().unwrap().1;
+        let at = all.len() as u64;
+        let bytes = content.read_to_end(all).unwrap() as u64;
+        Ok(Piece { at, bytes })
+    }
+    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
+        let from = usize::try_from(piece.at).unwrap();
+        let bytes = usize::try_from(piece.bytes).unwrap();
+        Ok(self.0.lock().unwrap().1[from..from + bytes].to_vec())
+    }
+    fn bytes(&self) -> u64 {
+        self.0.lock().unwrap().1.len() as u64
+    }
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn clear(&mut self) -> Result<(), StoreError> {
+        *self.0.lock().unwrap() = Default::default();
+        Ok(())
+    }
+    fn remove(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.clear()
+    }
+}
+
+struct World {
+    top: TempDir,
+    workspace: Workspace,
+    kept: Kept,
+    base: Base,
+}
+
+impl World {
+    fn new(files: &[(&str, &str)]) -> World {
+        World::bounded(files, BOUNDS)
+    }
+
+    fn bounded(files: &[(&str, &str)], bounds: Bounds) -> World {
+        let top = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            put(&top, path, text);
+        }
+        let options = WorkspaceOptions {
+            root: top.path().to_path_buf(),
+            extra_roots: vec![],
+            own_folders: vec![],
+        };
+        let workspace = Workspace::open(options).unwrap();
+        let kept = Kept::default();
+        let base = Base::load(Box::new(kept.clone()), bounds).unwrap();
+        let mut world = World { top, workspace, kept, base };
+        world.begin();
+        world
+    }
+    fn at(&self, path: &str) -> PathBuf {
+        self.top.path().join(path)
+    }
+    /// A command is about to start.
+    fn begin(&mut self) {
+        self.base.refresh(&self.workspace).unwrap();
+        let opening = Opening {
+            id: CheckpointId::new("c"),
+            run: "r1".into(),
+            call: CallId(1),
+            ts: Timestamp(1),
+            label: "Run: it".into(),
+            at: file_time(),
+        };
+        self.base.open(opening).unwrap();
+    }
+    /// It ended.
+    fn end(&mut self) -> Delta {
+        let from = self.base.opening.as_ref().unwrap().at;
+        self.compare(Window { from, until: None })
+    }
+    fn compare(&mut self, window: Window) -> Delta {
+        compare(&mut self.base, &self.workspace, window).unwrap()
+    }
+    /// Path, before and after, in short.
+    fn changes(&mut self) -> Vec<String> {
+        let delta = self.end();
+        assert_eq!(delta.unsaved, BTreeMap::new());
+        delta
+            .entries
+            .iter()
+            .map(|e| format!("{} {} {}", e.path, brief(&e.before), brief(&e.after)))
+            .collect()
+    }
+    /// What could not be saved; nothing else changed.
+    fn unsaved(&mut self) -> Vec<String> {
+        let delta = self.end();
+        assert_eq!(delta.entries, []);
+        delta.unsaved.iter().map(|(path, why)| format!("{path}: {why}")).collect()
+    }
+}
+
+fn put(top: &TempDir, path: &str, text: &str) {
+    let path = top.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn brief(content: &Content) -> String {
+    match content {
+        Content::Absent => "-".into(),
+        Content::Folder => "folder".into(),
+        Content::Link { target } => format!("->{target}"),
+        Content::File { bytes, mode } => format!("{}:{mode:o}", String::from_utf8_lossy(bytes)),
+    }
+}
+
+#[test]
+fn g7_every_kind_of_change_is_found_with_what_was_there_before() {
+    let mut world = World::new(&[
+        ("same", "same"),
+        ("edited", "old"),
+        ("moved", "moving"),
+        ("run.sh", "x"),
+        ("d/inner/deleted", "gone"),
+        ("becomes a folder", "file"),
+        ("becomes a file/x", "in it"),
+    ]);
+    std::os::unix::fs::symlink("same", world.at("link")).unwrap();
+    world.begin();
+    fs::write(world.at("edited"), "new").unwrap();
+    fs::rename(world.at("moved"), world.at("to")).unwrap();
+    fs::set_permissions(world.at("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_dir_all(world.at("d")).unwrap();
+    fs::remove_file(world.at("becomes a folder")).unwrap();
+    fs::create_dir(world.at("becomes a folder")).unwrap();
+    fs::remove_dir_all(world.at("becomes a file")).unwrap();
+    fs::write(world.at("becomes a file"), "now").unwrap();
+    fs::remove_file(world.at("link")).unwrap();
+    std::os::unix::fs::symlink("edited", world.at("link")).unwrap();
+    fs::write(world.at("created"), "").unwrap();
+    let changes = world.changes();
+    assert_eq!(
+        changes,
+        [
+            "becomes a file folder now:644",
+            "becomes a file/x in it:644 -",
+            "becomes a folder file:644 folder",
+            "created - :644",
+            "d folder -",
+            "d/inner folder -",
+            "d/inner/deleted gone:644 -",
+            "edited old:644 new:644",
+            "link ->same ->edited",
+            "moved moving:644 -",
+            "run.sh x:644 x:755",
+            "to - moving:644",
+        ]
+    );
+    // What one command left is what the next one finds.
+    let delta = world.end();
+    world.base.settle(delta).unwrap();
+    world.begin();
+    assert_eq!(world.changes(), Vec::<String>::new());
+    fs::write(world.at("edited"), "newer").unwrap();
+    assert_eq!(world.changes(), ["edited new:644 newer:644"]);
+}
+
+#[test]
+fn g7_touching_or_rewriting_the_same_is_no_change() {
+    let mut world = World::new(&[("a", "text")]);
+    fs::remove_file(world.at("a")).unwrap();
+    fs::write(world.at("a"), "text").unwrap();
+    assert_eq!(world.changes(), Vec::<String>::new());
+}
+
+#[test]
+fn g7_a_change_within_the_same_tick_of_the_clock_is_seen() {
+    // Same size, and the times put back to what they were: only the content tells.
+    let mut world = World::new(&[("a", "old")]);
+    let times = fs::metadata(world.at("a")).unwrap().modified().unwrap();
+    fs::write(world.at("a"), "new").unwrap();
+    fs::File::options().write(true).open(world.at("a")).unwrap().set_modified(times).unwrap();
+    assert_eq!(world.changes(), ["a old:644 new:644"]);
+}
+
+#[test]
+fn g7_a_killed_process_is_followed_by_one_that_can_still_compare() {
+    let mut world = World::new(&[("a", "old"), ("b", "b")]);
+    fs::write(world.at("a"), "new").unwrap();
+    fs::remove_file(world.at("b")).unwrap();
+    world.base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    assert!(!world.base.opened_here);
+    assert_eq!(world.changes(), ["a old:644 new:644", "b b:644 -"]);
+    // Content that did not reach the disk is not made up, and its file was not created.
+    let content = std::mem::take(&mut world.kept.0.lock().unwrap().1);
+    world.base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    let said: Vec<String> = world.end().unsaved.into_values().collect();
+    assert_eq!(said, ["files that could not be read"; 2]);
+    world.kept.0.lock().unwrap().1 = content;
+    // Notes of another version are not half believed.
+    world.kept.note("{\"surprise\":1}").unwrap();
+    let base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    assert_eq!((base.opening, base.held.len()), (None, 0));
+}
+
+#[test]
+fn g7_what_somebody_wrote_after_the_command_had_ended_is_not_taken_for_its_work() {
+    let mut world = World::new(&[("a", "old")]);
+    fs::write(world.at("a"), "by a person").unwrap();
+    let changed = fs::metadata(world.at("a")).unwrap();
+    let changed = changed.ctime() * 1_000_000_000 + changed.ctime_nsec();
+    let delta = world.compare(Window { from: 0, until: Some(changed - 1) });
+    assert_eq!((delta.paths(), delta.later), (vec![], vec!["a".to_owned()]));
+    let delta = world.compare(Window { from: 0, until: Some(changed) });
+    assert_eq!(delta.entries.len(), 1);
+}
+
+#[test]
+fn g7_ignored_and_gitignored_files_are_left_out_and_git_is_never_looked_into() {
+    let mut world = World::new(&[
+        (".gitignore", "target/\n"),
+        (".weirignore", "hidden\n"),
+        ("target/big", "built"),
+        ("hidden", "secret"),
+        (".git/config", "x"),
+        (".weir/config.toml", "x"),
+        ("id_rsa", "key"),
+    ]);
+    assert_eq!(world.base.left_out().as_deref(), Some("what .gitignore names"));
+    for path in ["target/big", "hidden", ".git/config", ".weir/config.toml", "id_rsa"] {
+        assert!(!world.base.held.contains_key(path), "{path}");
+        fs::write(world.at(path), "changed").unwrap();
+    }
+    fs::remove_dir_all(world.at("target")).unwrap();
+    assert_eq!(world.changes(), Vec::<String>::new());
+}
+
+#[test]
+fn g7_what_a_changed_list_brings_into_view_or_takes_out_of_it_was_not_made_or_deleted() {
+    let mut world = World::new(&[(".gitignore", "target/\n"), ("target/old", "x"), ("seen", "y")]);
+    std::thread::sleep(Duration::from_millis(2_100));
+    world.begin();
+    fs::write(world.at(".gitignore"), "seen\n").unwrap();
+    fs::write(world.at("target/new"), "made").unwrap();
+    let changes = world.changes();
+    assert_eq!(changes, [".gitignore target/\n:644 seen\n:644", "target/new - made:644"]);
+}
+
+#[test]
+fn g7_files_that_may_hold_secrets_are_not_copied_and_a_change_of_them_is_said() {
+    let mut world = World::new(&[(".env", "TOKEN=hunter2"), ("a", "a")]);
+    assert!(!String::from_utf8_lossy(&world.kept.0.lock().unwrap().1).contains("hunter2"));
+    assert_eq!(world.base.left_out().as_deref(), Some("1 file that may hold secrets"));
+    fs::write(world.at(".env"), "TOKEN=other").unwrap();
+    assert_eq!(world.unsaved(), [".env: files that may hold secrets"]);
+}
+
+#[test]
+fn g7_protected_files_are_said_because_an_undo_could_not_put_them_back() {
+    let mut world = World::new(&[(".weirprotected", "lock\n"), ("lock", "1")]);
+    fs::write(world.at("lock"), "2").unwrap();
+    let said = world.unsaved();
+    assert!(said.len() == 1 && said[0].starts_with("lock: protected: "), "{said:?}");
+}
+
+#[test]
+fn g7_what_is_beyond_the_bounds_is_left_out_and_said() {
+    let files: Vec<(String, String)> =
+        (0..10).map(|n| (format!("f{n}"), format!("{n}{n}{n}{n}"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+    let some = Bounds { entries: 100, files: 4, bytes: 1 << 20, file: 1 << 20 };
+    for (bounds, kept, said) in [
+        (some, 4, "6 files beyond the first 4 or 1 MiB"),
+        (Bounds { files: 99, bytes: 12, ..some }, 3, "7 files beyond the first 99 or 0 MiB"),
+        (Bounds { files: 99, file: 3, ..some }, 0, "10 files above 0 MiB"),
+    ] {
+        let mut world = World::bounded(&files, bounds);
+        assert_eq!(world.kept.bytes(), kept * 4, "{said}");
+        assert_eq!(world.base.left_out().as_deref(), Some(said));
+        fs::write(world.at("f9"), "changed").unwrap();
+        assert_eq!(world.unsaved().len(), 1, "{said}");
+    }
+}
+
+#[test]
+fn g7_what_is_beyond_the_last_entry_is_never_taken_for_new() {
+    let files = [("b", "b"), ("c", "c"), ("d", "d")];
+    let mut world = World::bounded(&files, Bounds { entries: 2, ..BOUNDS });
+    assert_eq!(world.base.left_out().as_deref(), Some("what comes after the first 2 entries"));
+    std::thread::sleep(Duration::from_millis(2_100));
+    world.begin();
+    // One goes, so that an old one comes into view.
+    fs::remove_file(world.at("b")).unwrap();
+    assert_eq!(world.changes(), ["b b:644 -"]);
+    // One comes, so that an old one leaves the view.
+    fs::write(world.at("a"), "new").unwrap();
+    assert_eq!(world.changes(), ["a - new:644", "b b:644 -"]);
+}
+
+#[test]
+fn g7_outdated_contents_do_not_pile_up() {
+    let mut world = World::bounded(&[("a", "0123456789")], Bounds { bytes: 20, ..BOUNDS });
+    for n in 0..20 {
+        fs::write(world.at("a"), format!("{n:010}")).unwrap();
+        world.begin();
+        assert!(world.kept.bytes() <= 60, "{}", world.kept.bytes());
+    }
+    fs::write(world.at("a"), "new").unwrap();
+    assert_eq!(world.changes(), ["a 0000000019:644 new:644"]);
+}
+
+/// `cargo test -p weir-engine --lib -- --ignored --nocapture what_looking_costs`
+#[test]
+#[ignore = "measures"]
+fn g7_what_looking_costs() {
+    for count in [20, 1_000, 5_000] {
+        let files: Vec<(String, String)> = (0..count)
+            .map(|n| (format!("d{}/s{}/f{n}", n % 50, n % 7), "x".repeat(4_000)))
+            .collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+        let begun = Instant::now();
+        let mut world = World::new(&files);
+        let cold = begun.elapsed();
+        std::thread::sleep(Duration::from_millis(50));
+        world.begin();
+        let begun = Instant::now();
+        world.begin();
+        let warm = begun.elapsed();
+        let begun = Instant::now();
+        world.end();
+        println!(
+            "{count} files: {} µs to write and look first, {} µs before the next command, {} µs after",
+            cold.as_micros(),
+            warm.as_micros(),
+            begun.elapsed().as_micros()
+        );
+    }
+}

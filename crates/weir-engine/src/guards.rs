@@ -1,0 +1,212 @@
+//! What is asked about a call or a text beside the tool itself: the person's hooks (G11) and the
+//! judge model (gate `intent`, filter `screen`). Nothing is decided here: answers go into the
+//! inspection or to the filters. Silence and failure are answers too, and never a yes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use weir_core::governance::filter::redact_text;
+use weir_core::governance::judge;
+use weir_core::governance::label::Label;
+use weir_core::ids::TurnId;
+use weir_core::message::{Block, Message, plain_text};
+use weir_core::model::{ModelRequest, Reply, ReplyBlock, Thinking};
+use weir_core::session::{Call, SessionConfig};
+use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, Raw};
+
+use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, MediaMap, SignalSink};
+use crate::workers::Desk;
+
+/// How long a judge may think about one question.
+const JUDGE_WAIT: Duration = Duration::from_secs(60);
+/// Pieces of one text that a judge is asked about; what is longer is withheld.
+const PIECES_MAX: usize = 16;
+
+impl Desk {
+    fn hook_call(&self, moment: HookMoment, config: &SessionConfig) -> HookCall {
+        HookCall {
+            moment,
+            session: self.session.clone(),
+            cwd: config.workspace.clone(),
+            mode: config.permission,
+            tool: None,
+            fields: json!({}),
+        }
+    }
+
+    /// Asks hooks and judge about a call whose effects are known.
+    pub(crate) async fn consult(
+        &self,
+        call: &Call,
+        config: &SessionConfig,
+        said: &[String],
+        inspection: &mut Inspection,
+    ) {
+        let runs = inspection.known && inspection.invalid.is_none() && call.broken.is_none();
+        if !runs {
+            return;
+        }
+        inspection.hooks = self.before_tool(call, config).await;
+        let effects = &inspection.effects;
+        let matters = effects.changes_world() || !effects.hosts.is_empty();
+        if config.guards.validate_output && matters {
+            let question = judge::validate_question(said, &call.tool, &call.input, inspection);
+            inspection.judged = Some(match self.judge(judge::VALIDATE_SYSTEM, question).await {
+                Ok(answer) => judge::validated(&answer),
+                Err(reason) => JudgeOpinion::Silent { reason },
+            });
+        }
+    }
+
+    async fn before_tool(&self, call: &Call, config: &SessionConfig) -> Vec<HookOpinion> {
+        let hooks = &self.parts.hooks;
+        if !hooks.listens(HookMoment::PreToolUse) {
+            return Vec::new();
+        }
+        let fields = json!({ "tool_input": call.input, "tool_use_id": call.id });
+        let asked = HookCall {
+            tool: Some(call.tool.clone()),
+            fields,
+            ..self.hook_call(HookMoment::PreToolUse, config)
+        };
+        let narrows = |answer: HookAnswer| match answer.decision {
+            HookDecision::Pass => None,
+            HookDecision::Ask | HookDecision::Deny => Some(HookOpinion {
+                hook: answer.hook,
+                denies: answer.decision == HookDecision::Deny,
+                reason: answer.reason,
+            }),
+        };
+        hooks.call(asked).await.into_iter().filter_map(narrows).collect()
+    }
+
+    /// Tells hooks about a finished call; what they want the model to know is added to the result.
+    pub(crate) async fn after_tool(&self, call: &Call, config: &SessionConfig, raw: &mut Raw) {
+        if !self.parts.hooks.listens(HookMoment::PostToolUse) {
+            return;
+        }
+        let fields = json!({
+            "tool_input": call.input,
+            "tool_use_id": call.id,
+            "tool_response": { "ok": raw.ok, "text": plain_text(&raw.blocks) },
+        });
+        let asked = HookCall {
+            tool: Some(call.tool.clone()),
+            fields,
+            ..self.hook_call(HookMoment::PostToolUse, config)
+        };
+        for answer in self.parts.hooks.call(asked).await {
+            let blocked = answer.decision != HookDecision::Pass;
+            let reason = blocked.then(|| format!("A hook objects: {}", answer.reason));
+            for text in reason.into_iter().chain(answer.context) {
+                raw.blocks.push(Block::text(format!("[{}] {text}", answer.hook)));
+            }
+        }
+    }
+
+    /// Tells `SessionStart` hooks, and gives what they want the model to know.
+    pub(crate) async fn session_started(&self, config: &SessionConfig) -> Vec<String> {
+        let moment = HookMoment::SessionStart;
+        if !self.parts.hooks.listens(moment) {
+            return Vec::new();
+        }
+        let asked = HookCall { fields: json!({}), ..self.hook_call(moment, config) };
+        self.parts.hooks.call(asked).await.into_iter().filter_map(|a| a.context).collect()
+    }
+
+    /// Asks the `Stop` hooks whether the run may end: the words of one that says no.
+    pub(crate) async fn may_stop(&self, config: &SessionConfig, text: &str) -> Option<String> {
+        let fields = json!({ "text": text, "stop_hook_active": true });
+        let asked = HookCall { fields, ..self.hook_call(HookMoment::Stop, config) };
+        let answers = self.parts.hooks.call(asked).await;
+        let no = answers.into_iter().find(|answer| answer.decision != HookDecision::Pass)?;
+        Some(format!("{} ({})", no.reason, no.hook))
+    }
+
+    /// Tells hooks that something happened. Their answers change nothing.
+    pub(crate) async fn notify(
+        &self,
+        moment: HookMoment,
+        config: &SessionConfig,
+        fields: serde_json::Value,
+    ) {
+        if self.parts.hooks.listens(moment) {
+            let asked = HookCall { fields, ..self.hook_call(moment, config) };
+            self.parts.hooks.call(asked).await;
+        }
+    }
+
+    /// Why a foreign text must be withheld, if it must.
+    pub(crate) async fn screen(
+        &self,
+        config: &SessionConfig,
+        label: &Label,
+        raw: &Raw,
+    ) -> Option<String> {
+        if !config.guards.screen_results || !label.is_external() {
+            return None;
+        }
+        // The judge may be another vendor's: nothing goes there that may not go to the model.
+        let text = plain_text(&raw.blocks);
+        let text = redact_text(&text, &self.parts.secrets);
+        if text.trim().is_empty() {
+            return None;
+        }
+        let characters: Vec<char> = text.chars().collect();
+        let pieces = characters.chunks(judge::SCREENED_MAX);
+        if pieces.len() > PIECES_MAX {
+            return Some("it is too long for the judge model to read".into());
+        }
+        let origin = label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
+        for piece in pieces {
+            let piece: String = piece.iter().collect();
+            let question = judge::screen_question(&origin, &piece);
+            match self.judge(judge::SCREEN_SYSTEM, question).await {
+                Ok(answer) => {
+                    if let Some(why) = judge::screened(&answer) {
+                        return Some(why);
+                    }
+                }
+                Err(why) => return Some(why),
+            }
+        }
+        None
+    }
+
+    /// One question to the judge model.
+    async fn judge(&self, system: &str, question: String) -> Result<String, String> {
+        let asked = tokio::time::timeout(JUDGE_WAIT, self.ask_once(system, question));
+        match asked.await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("the judge model did not answer in {} s", JUDGE_WAIT.as_secs())),
+        }
+    }
+
+    async fn ask_once(&self, system: &str, question: String) -> Result<String, String> {
+        let model = &self.judge;
+        let message = Message::user(vec![Block::text(question)]);
+        let request = ModelRequest {
+            session: self.session.clone(),
+            turn: TurnId(1),
+            model: model.info(),
+            system: Arc::from(system),
+            tools: Arc::new(Vec::new()),
+            history: Arc::new(vec![Arc::new(message)]),
+            tail: None,
+            thinking: Thinking::Off,
+        };
+        let mut conversation = model.converse();
+        conversation.prepare(&request, &MediaMap::new());
+        match conversation.send(&SignalSink::none()).await {
+            Reply::Whole { blocks, .. } => {
+                let said = blocks.iter().filter_map(|block| match block {
+                    ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
+                    ReplyBlock::Said(_) | ReplyBlock::Call(_) | ReplyBlock::Image { .. } => None,
+                });
+                Ok(said.collect::<Vec<_>>().join("\n"))
+            }
+            Reply::Failed { message, .. } => Err(format!("the judge model failed: {message}")),
+        }
+    }
+}

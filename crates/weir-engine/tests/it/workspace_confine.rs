@@ -1,0 +1,144 @@
+//! What a confined command may touch: the lists of the file tools as paths for the sandbox (Z4).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::tool::{Access, CommandEffect, Effects, Tier};
+use weir_engine::ports::Confine;
+use weir_engine::workspace::{Workspace, WorkspaceOptions};
+
+struct Place {
+    folder: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+fn place(files: &[&str]) -> Place {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["ws", "state", "home"] {
+        std::fs::create_dir_all(folder.path().join(name)).expect("a folder");
+    }
+    for name in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, "secret.txt\n").expect("a file");
+    }
+    let options = WorkspaceOptions {
+        root: folder.path().join("ws"),
+        extra_roots: Vec::new(),
+        own_folders: vec![folder.path().join("state")],
+    };
+    let workspace = Workspace::open(options).expect("a workspace");
+    let workspace = workspace.with_home(folder.path().join("home"));
+    Place { folder, workspace }
+}
+
+impl Place {
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("it is there").join(name)
+    }
+    fn confine(&self, command: &str, reads: &[&str], foreign: bool) -> Confine {
+        let command = CommandEffect {
+            command: command.into(),
+            tier: Tier::Landlock,
+            ..CommandEffect::default()
+        };
+        let paths = reads.iter().map(|path| self.workspace.resolve(path, Access::Read)).collect();
+        let effects = Effects { paths, commands: vec![command.clone()], ..Effects::default() };
+        self.workspace.confine(&command, &effects, foreign).expect("a small workspace")
+    }
+}
+
+fn has(paths: &[PathBuf], path: &Path) -> bool {
+    paths.iter().any(|found| found == path)
+}
+
+#[test]
+fn z4_closed_files_are_masked_and_keys_and_own_state_too() {
+    let place = place(&[
+        "ws/.weirignore",
+        "ws/secret.txt",
+        "ws/deep/secret.txt",
+        "ws/.env",
+        "ws/a.txt",
+        "home/.ssh/id_rsa",
+        "home/.config/gh/hosts.yml",
+        "home/notes.txt",
+    ]);
+    let confine = place.confine("ls", &[], false);
+    for masked in ["ws/secret.txt", "ws/deep/secret.txt", "ws/.env", "home/.ssh", "state"] {
+        assert!(has(&confine.masked, &place.at(masked)), "{masked}: {confine:?}");
+    }
+    assert!(has(&confine.masked, &place.at("home/.config/gh/hosts.yml")), "{confine:?}");
+    for open in ["ws/a.txt", "home/notes.txt"] {
+        assert!(!has(&confine.masked, &place.at(open)), "{open}");
+    }
+    assert!(has(&confine.writable, &place.at("ws")));
+}
+
+#[test]
+fn z4_what_a_call_names_and_a_person_let_pass_is_open() {
+    let place = place(&["ws/.weirignore", "ws/secret.txt", "ws/.env"]);
+    let confine = place.confine("cat .env", &[".env", "secret.txt"], false);
+    assert!(!has(&confine.masked, &place.at("ws/.env")));
+    // What is invisible stays so, whoever names it: the gate refuses such a call anyway.
+    assert!(has(&confine.masked, &place.at("ws/secret.txt")));
+}
+
+#[test]
+fn z4_git_may_write_history_and_nothing_that_runs() {
+    let place = place(&["ws/.git/HEAD", "ws/.git/hooks/a", "ws/.git/config", "ws/sub/.git/HEAD"]);
+    let other = place.confine("make", &[], false);
+    assert!(has(&other.protected, &place.at("ws/.git")));
+    assert!(has(&other.protected, &place.at("ws/sub/.git")));
+    let git = place.confine("git add -A && git commit -m x", &[], false);
+    assert!(!has(&git.protected, &place.at("ws/.git")));
+    for runs in ["ws/.git/hooks", "ws/.git/config", "ws/sub/.git/hooks"] {
+        assert!(has(&git.protected, &place.at(runs)), "{runs}: {git:?}");
+    }
+    let hidden = place.confine("sh -c \"$(echo git) add\"", &[], false);
+    assert!(has(&hidden.protected, &place.at("ws/.git")));
+}
+
+#[test]
+fn c3_a_rule_that_closes_a_file_hides_it_from_commands() {
+    let place = place(&["ws/plans/a.md", "ws/b.md"]);
+    let mut rules = RuleSet::new(RuleContext {
+        workspace: place.at("ws").display().to_string(),
+        home: None,
+        own_folders: Vec::new(),
+    });
+    let rule = rules.parse(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
+    rules.add(rule.expect("a rule"));
+    place.workspace.hold_rules(Arc::new(rules));
+    let confine = place.confine("ls", &[], false);
+    assert!(has(&confine.masked, &place.at("ws/plans/a.md")), "{confine:?}");
+    assert!(!has(&confine.masked, &place.at("ws/b.md")));
+}
+
+#[test]
+fn z2_foreign_words_get_instructions_read_only() {
+    let place = place(&["ws/AGENTS.md", "ws/.github/workflows/ci.yml", "ws/a.md"]);
+    let clean = place.confine("ls", &[], false);
+    let foreign = place.confine("ls", &[], true);
+    for name in ["ws/AGENTS.md", "ws/.github/workflows"] {
+        assert!(!has(&clean.protected, &place.at(name)), "{name}");
+        assert!(has(&foreign.protected, &place.at(name)), "{name}: {foreign:?}");
+    }
+    assert!(!has(&foreign.protected, &place.at("ws/a.md")));
+}
+
+#[test]
+fn c3_plan_leaves_nothing_writable() {
+    let place = place(&["ws/a.md"]);
+    let command = CommandEffect {
+        command: "ls".into(),
+        tier: Tier::Landlock,
+        read_only: true,
+        ..CommandEffect::default()
+    };
+    let paths = vec![place.workspace.resolve("/tmp/x", Access::Write)];
+    let effects = Effects { paths, commands: vec![command.clone()], ..Effects::default() };
+    let confine = place.workspace.confine(&command, &effects, false).expect("small");
+    assert!(confine.writable.is_empty(), "{confine:?}");
+}

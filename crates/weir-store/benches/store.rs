@@ -82,6 +82,7 @@ impl Writer {
             texts: Vec::new(),
             blobs: Vec::new(),
             audit: vec![AuditEntry { ts: updated, session: session.clone(), seq: 1, fields }],
+            marks: Vec::new(),
             meta: SessionMeta {
                 id: session,
                 workspace: "/home/ada/loom".into(),

@@ -8,14 +8,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
 use weir_engine::ports::{
-    CheckpointFilter, CheckpointInfo, Checkpoints, Snapshot, SnapshotEntry, StoreError,
+    Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Snapshot, SnapshotEntry, StoreError,
 };
 
+mod baseline;
 mod collect;
 mod memory;
 mod names;
@@ -26,6 +28,7 @@ mod snapshot;
 
 pub use memory::MemoryCheckpoints;
 
+use baseline::DiskBaseline;
 use repository::Shadow;
 
 /// Checkpoints of all workspaces under one state folder. Several processes may use them at once.
@@ -93,6 +96,22 @@ impl Checkpoints for GitCheckpoints {
         })
     }
 
+    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
+        let workspace = snapshot.workspace.clone();
+        let announced = announced.clone();
+        let work = move |shadow: &mut Shadow| shadow.record(&announced, &snapshot);
+        self.with(&workspace, Make::Yes, work).await.map(drop)
+    }
+
+    fn baseline(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+    ) -> Result<Box<dyn Baseline>, StoreError> {
+        let repository = self.repository_of(workspace);
+        Ok(Box::new(DiskBaseline::open(&repository, session)?))
+    }
+
     async fn list(
         &self,
         workspace: &Path,
@@ -114,6 +133,7 @@ impl Checkpoints for GitCheckpoints {
     }
 
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
+        baseline::forget(&self.repository_of(workspace), session)?;
         let session = session.clone();
         self.with(workspace, Make::No, move |shadow| shadow.forget(&session)).await.map(drop)
     }
@@ -124,6 +144,7 @@ impl Checkpoints for GitCheckpoints {
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
+        baseline::sweep(&self.repository_of(workspace), Duration::ZERO);
         let work = move |shadow: &mut Shadow| shadow.collect(before, max_bytes);
         Ok(self.with(workspace, Make::No, work).await?.unwrap_or(0))
     }

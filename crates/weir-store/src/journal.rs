@@ -1,11 +1,16 @@
-//! What every store checks before it appends: the lease, the length, the chain (D2).
+//! What every store checks before it appends: the lease, the length, the chain (D2); and before it
+//! takes a letter: that the box is not full.
 //!
 //! Pure, and shared by all stores so that they cannot differ. Nothing here stores anything.
 
+use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
 use weir_engine::ports::{Append, Owner, StoreError};
 
 use crate::owner::{NOBODY, describe};
+
+/// Most letters that wait for one session.
+const LETTERS_MAX: usize = 1000;
 
 /// The end of a session's journal, and who may write after it.
 #[derive(Debug, Clone)]
@@ -78,4 +83,15 @@ fn check_records(head: &Head, append: &Append) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Refuses a letter to a session for which too many wait already.
+pub(crate) fn check_box(session: &SessionId, waiting: usize) -> Result<(), StoreError> {
+    if waiting < LETTERS_MAX {
+        return Ok(());
+    }
+    Err(StoreError::Io {
+        doing: format!("leaving a letter for session {session}"),
+        why: format!("{waiting} letters wait for it already: resume it, so that it reads them"),
+    })
 }

@@ -1,5 +1,5 @@
-//! What Weir remembers: journal, blobs, audit and the kill switch in a [`Store`], files as they
-//! were in [`Checkpoints`](weir_engine::ports::Checkpoints).
+//! What Weir remembers: journal, blobs, audit, letters, marks of files and the kill switch in a
+//! [`Store`], files as they were in [`Checkpoints`](weir_engine::ports::Checkpoints).
 //!
 //! Two stores keep one contract, and one test suite runs against both (D1): [`SqliteStore`] and
 //! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
@@ -15,8 +15,8 @@ mod checkpoints;
 mod filesystem;
 mod journal;
 mod memory;
+mod notice;
 mod owner;
-mod pause;
 mod sqlite;
 
 pub use audit::{AuditFault, AuditReport, verify_audit};

@@ -11,12 +11,12 @@ use tokio::sync::watch;
 use weir_core::ids::{BlobId, Seq, SessionId};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, Lease, Owner, Pause, SearchHit, SessionFilter, SessionMeta, Store,
-    StoreError,
+    Append, AuditLine, FileMark, Lease, Mail, Owner, Pause, SearchHit, SessionFilter, SessionMeta,
+    Store, StoreError,
 };
 
 use crate::audit::{ChainEnd, StoredLine};
-use crate::journal::{Head, check};
+use crate::journal::{Head, check, check_box};
 use crate::owner::{describe, is_alive};
 
 /// Characters of a snippet.
@@ -26,6 +26,8 @@ const SNIPPET_CHARS: usize = 160;
 pub struct MemoryStore {
     inner: Mutex<Inner>,
     pause: watch::Sender<Option<Pause>>,
+    /// How many letters were posted.
+    posted: watch::Sender<u64>,
 }
 
 struct Inner {
@@ -33,6 +35,8 @@ struct Inner {
     blobs: HashMap<BlobId, Arc<[u8]>>,
     audit: Vec<StoredLine>,
     chain: ChainEnd,
+    marks: BTreeMap<(String, String), FileMark>,
+    mail: Vec<Mail>,
 }
 
 struct Session {
@@ -52,8 +56,11 @@ impl MemoryStore {
                 blobs: HashMap::new(),
                 audit: Vec::new(),
                 chain: ChainEnd::start(),
+                marks: BTreeMap::new(),
+                mail: Vec::new(),
             }),
             pause: watch::Sender::new(None),
+            posted: watch::Sender::new(0),
         }
     }
 
@@ -98,7 +105,7 @@ impl Store for MemoryStore {
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let mut inner = self.inner();
-        let Inner { sessions, blobs, audit, chain } = &mut *inner;
+        let Inner { sessions, blobs, audit, chain, marks, .. } = &mut *inner;
         let session = sessions.get_mut(&append.lease.session);
         check(session.as_ref().map(|session| &session.head), &append)?;
         // `check` refuses a session that does not exist.
@@ -111,6 +118,9 @@ impl Store for MemoryStore {
         for (id, bytes) in append.blobs {
             session.blobs.insert(id.clone());
             blobs.entry(id).or_insert(bytes);
+        }
+        for mark in append.marks {
+            marks.insert((mark.workspace.clone(), mark.path.clone()), mark);
         }
         Ok(())
     }
@@ -168,7 +178,7 @@ impl Store for MemoryStore {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let mut inner = self.inner();
         let missing = || StoreError::Missing { what: format!("session {session}") };
-        let Inner { sessions, blobs, .. } = &mut *inner;
+        let Inner { sessions, blobs, mail, .. } = &mut *inner;
         let gone = sessions.get_mut(session).filter(|session| session.head.facts > 0);
         let gone = gone.ok_or_else(missing)?;
         let dropped = std::mem::take(&mut gone.blobs);
@@ -176,6 +186,7 @@ impl Store for MemoryStore {
         gone.meta = None;
         gone.records.clear();
         gone.texts.clear();
+        mail.retain(|letter| letter.session != *session);
         let used: HashSet<&BlobId> = sessions.values().flat_map(|session| &session.blobs).collect();
         for id in dropped.iter().filter(|id| !used.contains(id)) {
             blobs.remove(id);
@@ -201,6 +212,46 @@ impl Store for MemoryStore {
     async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
         self.pause.send_replace(pause);
         Ok(())
+    }
+
+    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        let inner = self.inner();
+        let here = inner.marks.values().filter(|mark| mark.workspace == workspace);
+        Ok(here.cloned().collect())
+    }
+
+    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+        let key = (workspace.to_string(), path.to_string());
+        Ok(self.inner().marks.remove(&key).is_some())
+    }
+
+    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
+        let mut inner = self.inner();
+        let waiting = inner.mail.iter().filter(|letter| letter.session == mail.session).count();
+        check_box(&mail.session, waiting)?;
+        let mut id = 0;
+        // Under the lock, so that numbers and order agree.
+        self.posted.send_modify(|count| {
+            *count += 1;
+            id = *count;
+        });
+        inner.mail.push(Mail { id, ..mail });
+        Ok(id)
+    }
+
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+        let inner = self.inner();
+        Ok(inner.mail.iter().filter(|letter| letter.session == *session).cloned().collect())
+    }
+
+    async fn discard(&self, id: u64) -> Result<(), StoreError> {
+        self.inner().mail.retain(|letter| letter.id != id);
+        Ok(())
+    }
+
+    async fn mail_changed(&self) {
+        // The sender lives as long as the store.
+        let _ = self.posted.subscribe().changed().await;
     }
 
     async fn pause_changed(&self) {

@@ -17,13 +17,14 @@ use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, Seq, SessionId};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, Lease, Owner, Pause, SearchHit, SessionFilter, SessionMeta, Store,
-    StoreError,
+    Append, AuditLine, FileMark, Lease, Mail, Owner, Pause, SearchHit, SessionFilter, SessionMeta,
+    Store, StoreError,
 };
 
 mod append;
 mod connect;
 mod error;
+mod mail;
 mod read;
 mod statements;
 mod writer;
@@ -32,8 +33,8 @@ pub use connect::SqliteOptions;
 
 use crate::audit::StoredLine;
 use crate::filesystem::{io_error, private_file};
+use crate::notice::Notice;
 use crate::owner::{describe, is_alive};
-use crate::pause::PauseWatch;
 use connect::Place;
 use error::failed;
 use read::Readers;
@@ -53,7 +54,8 @@ pub struct SqliteStore {
     thread: Option<JoinHandle<()>>,
     readers: Readers,
     place: Place,
-    pause: PauseWatch,
+    pause: Notice,
+    mail: Notice,
     counters: Arc<Counters>,
     state_dir: PathBuf,
 }
@@ -111,7 +113,8 @@ impl SqliteStore {
             commands: Some(commands),
             thread: Some(thread),
             readers: Readers::new(place.clone()),
-            pause: PauseWatch::new(state_dir),
+            pause: Notice::of_pause(state_dir),
+            mail: Notice::of_mail(state_dir),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -268,6 +271,33 @@ impl Store for SqliteStore {
     async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
         self.ask(|answer| Command::SetPaused(pause, answer)).await?;
         self.pause.touch()
+    }
+
+    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        self.readers.with(async |c| mail::marks(c, workspace).await).await
+    }
+
+    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+        let (workspace, path) = (workspace.to_string(), path.to_string());
+        self.ask(|answer| Command::Unmark { workspace, path, answer }).await
+    }
+
+    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
+        let id = self.ask(|answer| Command::Post(Box::new(mail), answer)).await?;
+        self.mail.touch()?;
+        Ok(id)
+    }
+
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+        self.readers.with(async |c| mail::waiting(c, session).await).await
+    }
+
+    async fn discard(&self, id: u64) -> Result<(), StoreError> {
+        self.ask(|answer| Command::Discard(id, answer)).await
+    }
+
+    async fn mail_changed(&self) {
+        self.mail.changed().await;
     }
 
     async fn pause_changed(&self) {

@@ -10,12 +10,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::{Buf, Oid, Repository};
-use weir_core::ids::{CheckpointId, SessionId, Timestamp};
+use weir_core::ids::{SessionId, Timestamp};
 use weir_engine::ports::{CheckpointFilter, StoreError};
 
 use super::names::ref_name;
 use super::objects::{Objects, git_error};
 use super::repository::{Pack, Shadow};
+use super::snapshot::Listed;
 use crate::filesystem::io_error;
 
 const DOING: &str = "collecting checkpoints";
@@ -38,26 +39,26 @@ impl Shadow {
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
-        let all = self.list(&CheckpointFilter::default())?;
+        let all = self.listed(&CheckpointFilter::default())?;
         // Oldest last.
         let mut kept = all.len();
-        let young = all.iter().filter(|info| info.ts >= before).count();
+        let young = all.iter().filter(|listed| listed.info.ts >= before).count();
         if young < kept {
             kept = young;
-            self.keep(all[..kept].iter().map(|info| &info.id))?;
+            self.keep_only(&all[..kept])?;
         } else if self.bytes()? > max_bytes {
             self.repack()?;
         }
         while kept > 0 && self.bytes()? > max_bytes {
             kept -= kept.div_ceil(SHARE);
-            self.keep(all[..kept].iter().map(|info| &info.id))?;
+            self.keep_only(&all[..kept])?;
         }
         Ok(all.len() - kept)
     }
 
     /// Keeps only these checkpoints, the newest of each chain.
-    fn keep<'a>(&mut self, ids: impl Iterator<Item = &'a CheckpointId>) -> Result<(), StoreError> {
-        let kept: BTreeSet<Oid> = ids.filter_map(|id| id.as_str().parse().ok()).collect();
+    fn keep_only(&mut self, kept: &[Listed]) -> Result<(), StoreError> {
+        let kept: BTreeSet<Oid> = kept.iter().map(|listed| listed.commit).collect();
         let tips = self.tips()?;
         let old_cuts = self.shallow()?;
         let (mut cuts, mut gone) = (BTreeSet::new(), BTreeSet::new());

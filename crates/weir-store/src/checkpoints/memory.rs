@@ -1,22 +1,84 @@
 //! Checkpoints that are forgotten with the process: for tests.
 
+use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
 use weir_core::tool::Change;
 use weir_engine::ports::{
-    CheckpointFilter, CheckpointInfo, Checkpoints, Content, Snapshot, SnapshotEntry, StoreError,
+    Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Content, Piece, Snapshot,
+    SnapshotEntry, StoreError,
 };
 
 use super::pick;
+use crate::filesystem::io_error;
+
+/// What is kept of each workspace for each session.
+type Baselines = HashMap<(PathBuf, SessionId), Arc<Mutex<Kept>>>;
 
 /// Checkpoints in memory, oldest first.
 #[derive(Default)]
 pub struct MemoryCheckpoints {
     taken: Mutex<Taken>,
+    baselines: Mutex<Baselines>,
+}
+
+/// What a baseline has.
+#[derive(Default)]
+struct Kept {
+    notes: Vec<String>,
+    contents: Vec<u8>,
+}
+
+/// What is kept outlives the handle, as it does on a disk.
+struct MemoryBaseline(Arc<Mutex<Kept>>);
+
+impl MemoryBaseline {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Baseline for MemoryBaseline {
+    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(self.kept().notes.clone())
+    }
+    fn note(&mut self, line: &str) -> Result<(), StoreError> {
+        self.kept().notes.push(line.to_string());
+        Ok(())
+    }
+    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
+        let mut kept = self.kept();
+        let at = kept.contents.len() as u64;
+        let bytes = content.read_to_end(&mut kept.contents);
+        let bytes = bytes.map_err(|e| io_error("keeping a file", &e))? as u64;
+        Ok(Piece { at, bytes })
+    }
+    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
+        let kept = self.kept();
+        let end = piece.at.saturating_add(piece.bytes);
+        let range = usize::try_from(piece.at).ok().zip(usize::try_from(end).ok());
+        let found = range.and_then(|(at, end)| kept.contents.get(at..end));
+        let missing = || StoreError::Missing { what: "the kept content of a file".to_string() };
+        found.map(<[u8]>::to_vec).ok_or_else(missing)
+    }
+    fn bytes(&self) -> u64 {
+        self.kept().contents.len() as u64
+    }
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn clear(&mut self) -> Result<(), StoreError> {
+        *self.kept() = Kept::default();
+        Ok(())
+    }
+    fn remove(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.clear()
+    }
 }
 
 #[derive(Default)]
@@ -39,17 +101,38 @@ impl MemoryCheckpoints {
 #[async_trait]
 impl Checkpoints for MemoryCheckpoints {
     async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+        let id = {
+            let mut taken = self.taken();
+            taken.count += 1;
+            let name = sha256_hex(format!("{} {}", snapshot.session, taken.count).as_bytes());
+            CheckpointId::new(&name[..40])
+        };
+        self.record(&id, snapshot).await?;
+        Ok(id)
+    }
+
+    fn baseline(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+    ) -> Result<Box<dyn Baseline>, StoreError> {
+        let mut all = self.baselines.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = all.entry((workspace.to_path_buf(), session.clone())).or_default();
+        Ok(Box::new(MemoryBaseline(Arc::clone(kept))))
+    }
+
+    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
         let mut taken = self.taken();
-        taken.count += 1;
-        let name = sha256_hex(format!("{} {}", snapshot.session, taken.count).as_bytes());
-        let id = CheckpointId::new(&name[..40]);
+        if taken.all.iter().any(|(_, info, _)| info.id == *announced) {
+            return Ok(());
+        }
         let changes = snapshot.entries.iter().map(|entry| Change {
             path: entry.path.clone(),
             before: entry.before.image(),
             after: entry.after.image(),
         });
         let info = CheckpointInfo {
-            id: id.clone(),
+            id: announced.clone(),
             session: snapshot.session,
             run: snapshot.run,
             call: snapshot.call,
@@ -58,7 +141,7 @@ impl Checkpoints for MemoryCheckpoints {
             changes: changes.collect(),
         };
         taken.all.push((snapshot.workspace, info, snapshot.entries));
-        Ok(id)
+        Ok(())
     }
 
     async fn list(
@@ -98,6 +181,8 @@ impl Checkpoints for MemoryCheckpoints {
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
         let mut taken = self.taken();
         taken.all.retain(|(place, info, _)| place != workspace || info.session != *session);
+        let mut baselines = self.baselines.lock().unwrap_or_else(PoisonError::into_inner);
+        baselines.remove(&(workspace.to_path_buf(), session.clone()));
         Ok(())
     }
 

@@ -11,6 +11,9 @@ const TITLE_CHARS: usize = 100;
 /// The JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
+    /// The name that was announced before the changes were known; otherwise it is the commit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<CheckpointId>,
     session: SessionId,
     run: String,
     call: Option<CallId>,
@@ -20,13 +23,14 @@ pub(super) struct Note {
 }
 
 impl Note {
-    pub(super) fn of(snapshot: &Snapshot) -> Note {
+    pub(super) fn of(snapshot: &Snapshot, announced: Option<&CheckpointId>) -> Note {
         let changes = snapshot.entries.iter().map(|entry| Change {
             path: entry.path.clone(),
             before: entry.before.image(),
             after: entry.after.image(),
         });
         Note {
+            id: announced.cloned(),
             session: snapshot.session.clone(),
             run: snapshot.run.clone(),
             call: snapshot.call,
@@ -46,9 +50,10 @@ impl Note {
         serde_json::from_str(message.split_once("\n\n")?.1).ok()
     }
 
-    pub(super) fn into_info(self, id: CheckpointId) -> CheckpointInfo {
+    /// As it is listed; `commit` names its commit.
+    pub(super) fn into_info(self, commit: CheckpointId) -> CheckpointInfo {
         CheckpointInfo {
-            id,
+            id: self.id.unwrap_or(commit),
             session: self.session,
             run: self.run,
             call: self.call,

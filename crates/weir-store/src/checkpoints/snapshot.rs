@@ -31,34 +31,75 @@ const MEMPACK_PRIORITY: i32 = 1000;
 /// Digits of a whole name.
 const ID_CHARS: usize = 40;
 
+/// A checkpoint is recorded again only where a process was killed right after it had been: then it
+/// is among the newest.
+const REPEATED_WITHIN: usize = 16;
+
 const TAKING: &str = "taking a checkpoint";
+
+/// A checkpoint in a list.
+pub(super) struct Listed {
+    /// Where it lies.
+    pub(super) commit: Oid,
+    /// What it is.
+    pub(super) info: CheckpointInfo,
+}
 
 impl Shadow {
     pub(super) fn take(&mut self, snapshot: &Snapshot) -> Result<CheckpointId, StoreError> {
+        Ok(CheckpointId::new(self.commit(snapshot, None)?.to_string()))
+    }
+
+    /// Takes a checkpoint whose name was announced, unless it is there.
+    pub(super) fn record(
+        &mut self,
+        announced: &CheckpointId,
+        snapshot: &Snapshot,
+    ) -> Result<(), StoreError> {
+        let newest = match self.tip(snapshot.session.as_str())? {
+            Some(tip) => self.chain(tip, REPEATED_WITHIN)?,
+            None => Vec::new(),
+        };
+        if newest.iter().all(|listed| listed.info.id != *announced) {
+            self.commit(snapshot, Some(announced))?;
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &mut self,
+        snapshot: &Snapshot,
+        announced: Option<&CheckpointId>,
+    ) -> Result<Oid, StoreError> {
         let tip = self.tip(snapshot.session.as_str())?;
         let id = if snapshot.entries.len() <= LOOSE_ENTRIES && self.writes_loose()? {
             let mut objects = self.objects()?;
-            let id = write(&mut objects, snapshot, tip)?;
+            let id = write(&mut objects, snapshot, tip, announced)?;
             let written = std::mem::take(&mut objects.written);
             drop(objects);
             self.sync_objects(&written)?;
             id
         } else {
-            self.take_packed(snapshot, tip)?
+            self.take_packed(snapshot, tip, announced)?
         };
         self.set_tip(snapshot.session.as_str(), id)?;
-        Ok(CheckpointId::new(id.to_string()))
+        Ok(id)
     }
 
     /// Writes all objects of a large checkpoint as one pack: few files, few syncs.
-    fn take_packed(&mut self, snapshot: &Snapshot, tip: Option<Oid>) -> Result<Oid, StoreError> {
+    fn take_packed(
+        &mut self,
+        snapshot: &Snapshot,
+        tip: Option<Oid>,
+        announced: Option<&CheckpointId>,
+    ) -> Result<Oid, StoreError> {
         let failed = |e: &git2::Error| git_error(TAKING, e);
         let (repository, _) = self.open_anew(Pack::Fast)?;
         let odb = repository.odb().map_err(|e| failed(&e))?;
         let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
         let own = repository.odb().map_err(|e| failed(&e))?;
         let mut objects = Objects::new(own);
-        let id = write(&mut objects, snapshot, tip)?;
+        let id = write(&mut objects, snapshot, tip, announced)?;
         let mut pack = Buf::new();
         mempack.dump(&repository, &mut pack).map_err(|e| failed(&e))?;
         self.add_pack(&pack)?;
@@ -95,6 +136,11 @@ impl Shadow {
         &mut self,
         filter: &CheckpointFilter,
     ) -> Result<Vec<CheckpointInfo>, StoreError> {
+        Ok(self.listed(filter)?.into_iter().map(|listed| listed.info).collect())
+    }
+
+    /// The same with their commits.
+    pub(super) fn listed(&mut self, filter: &CheckpointFilter) -> Result<Vec<Listed>, StoreError> {
         let limit = filter.limit.unwrap_or(usize::MAX);
         let only = filter.session.as_ref().map(|session| ref_name(session.as_str()));
         let tips = self.tips()?;
@@ -105,17 +151,13 @@ impl Shadow {
             }
         }
         // Stable: checkpoints of the same moment stay in the order of their chain.
-        found.sort_by_key(|info| std::cmp::Reverse(info.ts));
+        found.sort_by_key(|listed| std::cmp::Reverse(listed.info.ts));
         found.truncate(limit);
         Ok(found)
     }
 
     /// The checkpoints of one session, newest first.
-    pub(super) fn chain(
-        &mut self,
-        tip: Oid,
-        limit: usize,
-    ) -> Result<Vec<CheckpointInfo>, StoreError> {
+    fn chain(&mut self, tip: Oid, limit: usize) -> Result<Vec<Listed>, StoreError> {
         let shallow = self.shallow()?;
         let objects = self.objects()?;
         let mut found = Vec::new();
@@ -124,19 +166,28 @@ impl Shadow {
             let commit = objects.read_commit(id)?;
             next = commit.parent;
             if let Some(note) = Note::parse(&commit.message) {
-                found.push(note.into_info(CheckpointId::new(id.to_string())));
+                let info = note.into_info(CheckpointId::new(id.to_string()));
+                found.push(Listed { commit: id, info });
             }
         }
         Ok(found)
     }
 
-    /// The whole name of the checkpoint that `id` begins.
-    fn resolve(&mut self, id: &str) -> Result<String, StoreError> {
-        if id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Ok(id.to_ascii_lowercase());
+    /// The commit of the checkpoint that `id` begins.
+    fn resolve(&mut self, id: &str) -> Result<Oid, StoreError> {
+        // Most whole names are those of commits: then nothing is searched.
+        if id.len() == ID_CHARS
+            && let Ok(oid) = id.parse::<Oid>()
+            && self.objects()?.try_read_commit(oid)?.is_some()
+        {
+            return Ok(oid);
         }
-        let all = self.list(&CheckpointFilter::default())?;
-        Ok(pick(id, all.iter().map(|info| &info.id))?.0)
+        let all = self.listed(&CheckpointFilter::default())?;
+        let whole = pick(&id.to_ascii_lowercase(), all.iter().map(|listed| &listed.info.id))?;
+        let found = all.iter().find(|listed| listed.info.id == whole);
+        found
+            .map(|listed| listed.commit)
+            .ok_or_else(|| StoreError::Missing { what: format!("checkpoint {id}") })
     }
 
     /// One checkpoint with all contents.
@@ -144,16 +195,15 @@ impl Shadow {
         &mut self,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
-        let id = self.resolve(id)?;
+        let oid = self.resolve(id)?;
         let missing = || StoreError::Missing { what: format!("checkpoint {id}") };
-        let oid: Oid = id.parse().map_err(|_| missing())?;
         if self.shallow()?.contains(&oid) {
             return Err(missing());
         }
         let objects = self.objects()?;
         let commit = objects.try_read_commit(oid)?.ok_or_else(missing)?;
         let note = Note::parse(&commit.message).ok_or_else(missing)?;
-        let info = note.into_info(CheckpointId::new(&id));
+        let info = note.into_info(CheckpointId::new(oid.to_string()));
         let before = match commit.parent {
             Some(parent) => Some(objects.read_commit(parent)?.tree),
             None => None,
@@ -176,6 +226,7 @@ fn write(
     objects: &mut Objects<'_>,
     snapshot: &Snapshot,
     tip: Option<Oid>,
+    announced: Option<&CheckpointId>,
 ) -> Result<Oid, StoreError> {
     let known = match tip {
         Some(tip) => Some(objects.read_commit(tip)?.tree),
@@ -191,7 +242,7 @@ fn write(
     };
     let after =
         overlay(objects, Some(before), snapshot.entries.iter().map(|e| (&*e.path, &e.after)))?;
-    let message = Note::of(snapshot)
+    let message = Note::of(snapshot, announced)
         .message()
         .map_err(|e| StoreError::Io { doing: TAKING.to_string(), why: e.to_string() })?;
     objects.write_commit(after, parent, snapshot.ts, &message)

@@ -48,7 +48,8 @@ struct Batch<'a> {
     passages: Vec<(&'a str, u64, &'a str)>,
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
-    blobs: bool,
+    /// Whether there are blobs or marks to write.
+    beside: bool,
     exported: Option<String>,
 }
 
@@ -181,7 +182,7 @@ impl Writer {
             && batch.audit.len() <= sql::SMALL_AUDIT
             && batch.passages.len() <= sql::SMALL_PASSAGES
             && batch.sessions.len() <= sql::SMALL_SESSIONS
-            && !batch.blobs;
+            && !batch.beside;
         if small { self.write_small(batch) } else { self.write_wide(batch) }
     }
 
@@ -212,6 +213,7 @@ impl Writer {
         }
         for append in &batch.appends {
             self.write_blobs(append)?;
+            self.write_marks(append)?;
         }
         if let Some(exported) = &batch.exported {
             let query = sqlx::query(*sql::EXPORTED_ONE);
@@ -230,6 +232,19 @@ impl Writer {
             for (id, _) in refs {
                 query = query.bind(append.lease.session.as_str()).bind(id.as_str());
             }
+            self.put(query)?;
+        }
+        Ok(())
+    }
+
+    fn write_marks(&mut self, append: &Append) -> Result<(), StoreError> {
+        for mark in &append.marks {
+            let query = sqlx::query(sql::MARK)
+                .bind(mark.workspace.as_str())
+                .bind(mark.path.as_str())
+                .bind(mark.origin.as_str())
+                .bind(mark.session.as_str())
+                .bind(mark.ts.micros());
             self.put(query)?;
         }
         Ok(())
@@ -273,7 +288,7 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
             batch.facts.extend(&append.records);
             let passages = append.texts.iter().map(|(seq, text)| (session, *seq, text.as_str()));
             batch.passages.extend(passages);
-            batch.blobs |= !append.blobs.is_empty();
+            batch.beside |= !append.blobs.is_empty() || !append.marks.is_empty();
             let row =
                 (SessionMeta { facts: head.facts, ..append.meta.clone() }, head.last_hash.clone());
             // Two appends of one session in one group leave one summary: the later one.

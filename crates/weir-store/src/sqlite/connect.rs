@@ -12,7 +12,10 @@ use super::error::failed;
 use crate::filesystem::{network_file_system, private_file, private_folder, sync_folder};
 
 /// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/sqlite/0001_journal.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/sqlite/0001_journal.sql"),
+    include_str!("../../migrations/sqlite/0002_mail_and_marks.sql"),
+];
 
 /// How long to wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -162,7 +165,7 @@ impl Place {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 1";
+const VERSION_LATEST: &str = "PRAGMA user_version = 2";
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,7 @@ impl Readers {
     }
 }
 
-fn cell<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
+pub(super) fn cell<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
     row: &'r SqliteRow,
     column: usize,
 ) -> Result<T, StoreError> {
@@ -99,7 +99,7 @@ pub(super) async fn owner(
     rows.first().map_or(Ok(None), |row| owner_of(row, 1))
 }
 
-async fn all(
+pub(super) async fn all(
     connection: &mut SqliteConnection,
     query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
 ) -> Result<Vec<SqliteRow>, StoreError> {

@@ -117,6 +117,11 @@ pub(super) static EXPORTED_ONE: LazyLock<&'static str> =
 pub(super) const BLOB: &str =
     "INSERT INTO blobs (id, bytes, created) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
 
+/// Of two marks of one file the later one stays.
+pub(super) const MARK: &str = "INSERT INTO marks (workspace, path, origin, session, ts)
+  VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace, path) DO UPDATE SET
+  origin = excluded.origin, session = excluded.session, ts = excluded.ts";
+
 pub(super) const AUDIT_RANGE: &str = "SELECT a.n, a.ts, a.session, a.entry, a.hash,
   (SELECT p.hash FROM audit p WHERE p.n = a.n - 1) AS prev
   FROM audit a WHERE a.n >= $1 AND a.n <= $2 ORDER BY a.n LIMIT $3";
@@ -144,6 +149,7 @@ DELETE FROM facts WHERE session = $1;
 DELETE FROM blobs WHERE id IN (SELECT blob FROM blob_refs WHERE session = $1)
   AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.blob = blobs.id AND r.session <> $1);
 DELETE FROM blob_refs WHERE session = $1;
+DELETE FROM mail WHERE session = $1;
 UPDATE sessions SET epoch = epoch + 1, owner_pid = NULL, owner_started = NULL, owner_host = NULL,
   owner_label = NULL, facts = 0, last_hash = $2, workspace = NULL, title = NULL, model = NULL,
   profile = NULL, status = NULL, created = NULL, updated = NULL, parent = NULL WHERE id = $1";

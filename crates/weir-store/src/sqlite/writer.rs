@@ -16,7 +16,7 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Lease, Owner, Pause, StoreError};
+use weir_engine::ports::{Append, Lease, Mail, Owner, Pause, StoreError};
 
 use super::append::Pending;
 use super::connect::Place;
@@ -46,6 +46,13 @@ pub(super) enum Command {
     Delete(SessionId, Answer<()>),
     Paused(Answer<Option<Pause>>),
     SetPaused(Option<Pause>, Answer<()>),
+    Post(Box<Mail>, Answer<u64>),
+    Discard(u64, Answer<()>),
+    Unmark {
+        workspace: String,
+        path: String,
+        answer: Answer<bool>,
+    },
     /// Puts every passage into the index.
     Index(Answer<()>),
 }
@@ -179,6 +186,15 @@ impl Writer {
             Command::SetPaused(pause, answer) => {
                 let _ = answer.send(self.set_paused(pause.as_ref()));
             }
+            Command::Post(mail, answer) => {
+                let _ = answer.send(self.post(&mail));
+            }
+            Command::Discard(id, answer) => {
+                let _ = answer.send(self.discard(id));
+            }
+            Command::Unmark { workspace, path, answer } => {
+                let _ = answer.send(self.unmark(&workspace, &path));
+            }
             Command::Index(answer) => {
                 let _ = answer.send(self.index_all());
             }
@@ -201,7 +217,7 @@ impl Writer {
         result
     }
 
-    fn in_transaction<T>(
+    pub(super) fn in_transaction<T>(
         &mut self,
         doing: &str,
         work: impl FnOnce(&mut Writer) -> Result<T, StoreError>,

@@ -66,6 +66,69 @@ every_kind! {
     g7_an_id_may_be_shortened_but_not_ambiguous
     d9_forget_removes_one_session_only
     g7_old_and_too_many_checkpoints_are_collected
+    g7_what_a_command_changed_is_found_under_the_announced_name
+    g7_a_baseline_gives_back_what_it_was_given
+}
+
+/// A name that no content can have been asked for.
+fn announced(digit: &str) -> CheckpointId {
+    CheckpointId::new(digit.repeat(40))
+}
+
+async fn g7_what_a_command_changed_is_found_under_the_announced_name(
+    checkpoints: &dyn Checkpoints,
+) {
+    let here = Path::new(HERE);
+    let before = vec![entry("f", file("0"), file("1"))];
+    let taken = checkpoints.take(snapshot("s", 1, before)).await.expect("writable");
+    let entries = vec![
+        entry("f", file("1"), file("2")),
+        entry("gone", Content::Folder, Content::Absent),
+        entry("new", Content::Absent, Content::File { bytes: Arc::from(&b"x"[..]), mode: 0o755 }),
+    ];
+    for _ in 0..2 {
+        // The second time: the process was killed before it knew that it was done.
+        let again = snapshot("s", 2, entries.clone());
+        checkpoints.record(&announced("a"), again).await.expect("writable");
+    }
+    let after = vec![entry("f", file("2"), file("3"))];
+    let last = checkpoints.take(snapshot("s", 3, after)).await.expect("writable");
+    let all = ids(checkpoints, &of_session("s")).await;
+    assert_eq!(all, [last, announced("a"), taken]);
+    for id in [announced("a").as_str(), "aaaaaaaaaaaaaaaa"] {
+        let (info, loaded) = checkpoints.load(here, id).await.expect("recorded");
+        assert_eq!((info.id, info.call), (announced("a"), Some(CallId(2))));
+        assert_eq!(loaded, entries);
+    }
+    let missing = checkpoints.load(here, announced("b").as_str()).await.map(drop);
+    assert!(matches!(missing, Err(StoreError::Missing { .. })), "{missing:?}");
+    let cut = Timestamp((1_767_367_800 + 2) * 1_000_000);
+    assert_eq!(checkpoints.collect(here, cut, u64::MAX).await.expect("writable"), 1);
+    let (_, loaded) = checkpoints.load(here, announced("a").as_str()).await.expect("it stays");
+    assert_eq!(loaded, entries);
+}
+
+async fn g7_a_baseline_gives_back_what_it_was_given(checkpoints: &dyn Checkpoints) {
+    let session = SessionId::new("s");
+    let open = || checkpoints.baseline(Path::new(HERE), &session).expect("writable");
+    let mut baseline = open();
+    let large: Vec<u8> = (0..=255_u8).cycle().take(3_000_000).collect();
+    let pieces = [&b""[..], b"small", &large].map(|content| {
+        let mut content = content;
+        baseline.keep(&mut content).expect("kept")
+    });
+    baseline.note("{\"one\":1}").expect("noted");
+    baseline.sync().expect("durable");
+    assert_eq!(baseline.bytes(), 3_000_005);
+    // A killed process is survived.
+    drop(baseline);
+    let mut baseline = open();
+    assert_eq!(baseline.notes().expect("readable"), ["{\"one\":1}"]);
+    for (piece, content) in pieces.into_iter().zip([&b""[..], b"small", &large]) {
+        assert_eq!(baseline.read(piece).expect("readable"), content);
+    }
+    baseline.remove().expect("removed");
+    assert_eq!(open().notes().expect("readable"), Vec::<String>::new());
 }
 
 async fn g7_everything_comes_back_as_it_was(checkpoints: &dyn Checkpoints) {

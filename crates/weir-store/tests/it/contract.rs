@@ -4,9 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::ids::SessionId;
+use weir_core::event::Decision;
+use weir_core::governance::lease::LeaseTerms;
+use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{Pause, SessionFilter, Store, StoreError};
+use weir_engine::ports::{FileMark, Letter, Mail, Pause, SessionFilter, Store, StoreError};
 use weir_store::this_process;
 
 use crate::support::{NOON, Scribe, blob_id, dead_owner};
@@ -64,6 +66,11 @@ every_store! {
     d3_facts_blobs_texts_and_audit_are_one_transaction
     d9_delete_removes_what_only_that_session_had
     d9_a_deleted_session_begins_anew_and_its_old_writer_stops
+    g04_letters_wait_until_they_are_taken_away
+    g04_a_letter_is_announced
+    g04_a_full_box_refuses_letters
+    z01_marks_are_written_with_the_facts
+    z01_a_mark_outlives_its_session_and_a_person_takes_it_away
     g10_audit_lines_are_chained_over_all_sessions
     l14_pause_holds_and_is_announced
     lists_are_filtered_and_newest_first
@@ -294,6 +301,126 @@ async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
         tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
         assert_eq!(store.paused().await.expect("readable"), wanted);
     }
+}
+
+fn letter_to(session: &str, letter: Letter) -> Mail {
+    let session = SessionId::new(session);
+    Mail { id: 0, session, by: "ada".into(), ts: Timestamp(NOON), letter }
+}
+
+fn decision() -> Letter {
+    Letter::Decide {
+        approval: ApprovalId::new("a1"),
+        decision: Decision::Session,
+        reason: Some("\"yes\" \u{0} ü".into()),
+        terms: Some(LeaseTerms { uses: Some(5), for_ms: Some(60_000) }),
+    }
+}
+
+async fn g04_letters_wait_until_they_are_taken_away(store: &dyn Store) {
+    let session = SessionId::new("one");
+    assert_eq!(store.mail(&session).await.expect("readable"), []);
+    let reply = Letter::Reply { question: QuestionId::new("q1"), answer: "blue".into() };
+    let letters = [decision(), reply, Letter::Revoke { lease: 3 }, Letter::Cancel];
+    let mut posted = Vec::new();
+    for letter in letters {
+        let mail = letter_to("one", letter);
+        let id = store.post(mail.clone()).await.expect("writable");
+        posted.push(Mail { id, ..mail });
+    }
+    store.post(letter_to("two", Letter::Cancel)).await.expect("writable");
+    assert_eq!(store.mail(&session).await.expect("readable"), posted);
+    for _ in 0..2 {
+        store.discard(posted[1].id).await.expect("twice is no error");
+    }
+    store.discard(u64::MAX).await.expect("taking away what never was is no error");
+    posted.remove(1);
+    assert_eq!(store.mail(&session).await.expect("readable"), posted);
+
+    store.discard(posted[2].id).await.expect("writable");
+    let later = store.post(letter_to("one", Letter::Cancel)).await.expect("writable");
+    assert!(later > posted[2].id, "a number is never used twice");
+
+    let mut scribe = Scribe::new(store, "one").await;
+    scribe.write(store, 1).await;
+    store.delete(&session).await.expect("it exists");
+    assert_eq!(store.mail(&session).await.expect("readable"), []);
+    assert_eq!(store.mail(&SessionId::new("two")).await.expect("readable").len(), 1);
+}
+
+async fn g04_a_letter_is_announced(store: &dyn Store) {
+    for _ in 0..2 {
+        let told = async {
+            // Several sessions of one process wait; all hear of it.
+            tokio::join!(store.mail_changed(), store.mail_changed());
+        };
+        let post = async {
+            // The waiters come first in `join!`: they are listening now.
+            store.post(letter_to("one", Letter::Cancel)).await.expect("writable");
+        };
+        let both = async { tokio::join!(told, post) };
+        tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
+    }
+    assert_eq!(store.mail(&SessionId::new("one")).await.expect("readable").len(), 2);
+}
+
+async fn g04_a_full_box_refuses_letters(store: &dyn Store) {
+    let posts = (0..1000).map(|_| store.post(letter_to("one", Letter::Cancel)));
+    for posted in futures::future::join_all(posts).await {
+        posted.expect("there is room");
+    }
+    let full = store.post(letter_to("one", Letter::Cancel)).await.expect_err("full");
+    assert!(full.to_string().contains("1000 letters wait for it already"), "{full}");
+    store.post(letter_to("two", Letter::Cancel)).await.expect("another box");
+    let first = store.mail(&SessionId::new("one")).await.expect("readable")[0].id;
+    store.discard(first).await.expect("writable");
+    store.post(letter_to("one", Letter::Cancel)).await.expect("there is room again");
+}
+
+fn mark(scribe: &Scribe, path: &str, origin: &str) -> FileMark {
+    FileMark {
+        workspace: "/home/ada/loom".into(),
+        path: path.into(),
+        origin: origin.into(),
+        session: scribe.lease.session.clone(),
+        ts: Timestamp(NOON),
+    }
+}
+
+async fn z01_marks_are_written_with_the_facts(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let mut append = scribe.next(1);
+    append.marks = vec![mark(&scribe, "b.txt", "web"), mark(&scribe, "a.txt", "web")];
+    let elsewhere = FileMark { workspace: "/elsewhere".into(), ..mark(&scribe, "c.txt", "mail") };
+    append.marks.push(elsewhere.clone());
+    let mut refused = append.clone();
+    refused.expected = 7;
+    store.append(refused).await.expect_err("wrong place");
+    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), [], "all or none");
+
+    store.append(append.clone()).await.expect("fits");
+    scribe.wrote(&append);
+    let mut again = scribe.next(1);
+    again.marks = vec![mark(&scribe, "b.txt", "mail"), mark(&scribe, "b.txt", "mcp")];
+    store.append(again.clone()).await.expect("fits");
+    scribe.wrote(&again);
+    let expected = [mark(&scribe, "a.txt", "web"), mark(&scribe, "b.txt", "mcp")];
+    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), expected);
+    assert_eq!(store.marks("/elsewhere").await.expect("readable"), [elsewhere]);
+    assert_eq!(store.marks("/home/ada").await.expect("readable"), []);
+}
+
+async fn z01_a_mark_outlives_its_session_and_a_person_takes_it_away(store: &dyn Store) {
+    let scribe = Scribe::new(store, "one").await;
+    let mut append = scribe.next(1);
+    append.marks = vec![mark(&scribe, "a.txt", "web")];
+    store.append(append).await.expect("fits");
+    store.delete(&scribe.lease.session).await.expect("it exists");
+    assert_eq!(store.marks("/home/ada/loom").await.expect("readable").len(), 1);
+    assert!(!store.unmark("/elsewhere", "a.txt").await.expect("writable"));
+    assert!(store.unmark("/home/ada/loom", "a.txt").await.expect("writable"));
+    assert!(!store.unmark("/home/ada/loom", "a.txt").await.expect("writable"), "it is gone");
+    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), []);
 }
 
 async fn lists_are_filtered_and_newest_first(store: &dyn Store) {

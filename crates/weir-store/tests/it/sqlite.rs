@@ -138,6 +138,67 @@ async fn l14_another_store_on_the_folder_hears_of_a_pause() {
 }
 
 #[tokio::test]
+async fn g04_another_store_on_the_folder_hears_of_a_letter() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (left, right) = (store_in(folder.path()), store_in(folder.path()));
+    let session = weir_core::ids::SessionId::new("one");
+    let mail = weir_engine::ports::Mail {
+        id: 0,
+        session: session.clone(),
+        by: "ada".into(),
+        ts: weir_core::ids::Timestamp(1),
+        letter: weir_engine::ports::Letter::Cancel,
+    };
+    let post = async { left.post(mail.clone()).await.expect("writable") };
+    let both = async { tokio::join!(right.mail_changed(), post).1 };
+    let wait = std::time::Duration::from_secs(20);
+    let id = tokio::time::timeout(wait, both).await.expect("announced");
+    let expected = [weir_engine::ports::Mail { id, ..mail }];
+    assert_eq!(right.mail(&session).await.expect("readable"), expected);
+    drop((left, right));
+    let later = store_in(folder.path());
+    assert_eq!(later.mail(&session).await.expect("readable"), expected, "it survives restarts");
+}
+
+/// A database as the first version of the schema left it.
+#[tokio::test]
+async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write(&store, 3).await;
+    drop(store);
+    let database = folder.path().join("weir.db");
+    downgrade(&database).await;
+
+    let store = store_in(folder.path());
+    let session = scribe.lease.session.clone();
+    assert_eq!(store.read(&session, 1, 9).await.expect("readable").len(), 3);
+    assert_eq!(store.mail(&session).await.expect("the table was made"), []);
+    let mut append = scribe.next(1);
+    append.marks = vec![weir_engine::ports::FileMark {
+        workspace: "/w".into(),
+        path: "a".into(),
+        origin: "web".into(),
+        session,
+        ts: weir_core::ids::Timestamp(1),
+    }];
+    store.append(append).await.expect("the lease is still ours");
+    assert_eq!(store.marks("/w").await.expect("the table was made").len(), 1);
+    store.check().await.expect("whole");
+}
+
+/// Takes away what the second step of the schema brought.
+async fn downgrade(database: &Path) {
+    use sqlx::ConnectOptions;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
+    let mut connection = options.connect().await.expect("it is a database");
+    let undo = "DROP TABLE mail; DROP TABLE marks; PRAGMA user_version = 1";
+    sqlx::raw_sql(undo).execute(&mut connection).await.expect("it had both");
+    sqlx::Connection::close(connection).await.expect("written");
+}
+
+#[tokio::test]
 async fn d9_a_full_disk_is_said_and_nothing_acknowledged_is_lost() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = SqliteOptions { max_pages: Some(60), ..Default::default() };

@@ -63,6 +63,7 @@ impl Scribe {
             texts: Vec::new(),
             blobs: Vec::new(),
             audit: Vec::new(),
+            marks: Vec::new(),
             meta: self.meta(self.facts + count),
         }
     }

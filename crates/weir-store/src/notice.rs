@@ -1,7 +1,8 @@
-//! How processes learn that the kill switch was thrown (L14): whoever throws it touches the file
-//! `pause` in the state folder, and the kernel tells the others. Nobody polls.
+//! How processes learn that something in the store changed for them: whoever throws the kill switch
+//! (L14) touches the file `pause` in the state folder, whoever posts a letter (G4) the file `mail`,
+//! and the kernel tells the others. Nobody polls.
 //!
-//! The file says nothing itself; the switch is in the store.
+//! The files say nothing themselves; switch and letters are in the store.
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::mem::MaybeUninit;
@@ -22,7 +23,9 @@ use crate::filesystem::{io_error, private_file};
 const WITHOUT_NOTIFICATION: Duration = Duration::from_millis(500);
 
 /// Watches one marker file, for all sessions of this process at once.
-pub(crate) struct PauseWatch {
+pub(crate) struct Notice {
+    /// What a touch announces, for errors.
+    what: &'static str,
     marker: PathBuf,
     /// Made by the first who waits; void when its runtime ended.
     events: Mutex<Option<Arc<Events>>>,
@@ -34,21 +37,31 @@ struct Events {
     changes: watch::Sender<u64>,
 }
 
-impl PauseWatch {
-    pub(crate) fn new(state_dir: &Path) -> PauseWatch {
-        PauseWatch { marker: state_dir.join("pause"), events: Mutex::new(None) }
+impl Notice {
+    /// Of the kill switch.
+    pub(crate) fn of_pause(state_dir: &Path) -> Notice {
+        Notice::new("announcing the kill switch", state_dir.join("pause"))
+    }
+
+    /// Of letters.
+    pub(crate) fn of_mail(state_dir: &Path) -> Notice {
+        Notice::new("announcing a letter", state_dir.join("mail"))
+    }
+
+    fn new(what: &'static str, marker: PathBuf) -> Notice {
+        Notice { what, marker, events: Mutex::new(None) }
     }
 
     /// Tells everyone who watches.
     pub(crate) fn touch(&self) -> Result<(), StoreError> {
-        let doing = "announcing the kill switch";
         private_file(&self.marker)?;
         let now = FileTimes::new().set_modified(SystemTime::now());
         let file = OpenOptions::new().write(true).mode(0o600).open(&self.marker);
-        file.and_then(|file| file.set_times(now)).map_err(|e| io_error(doing, &e))
+        file.and_then(|file| file.set_times(now)).map_err(|e| io_error(self.what, &e))
     }
 
-    /// Resolves after the next touch by any process. May resolve without one.
+    /// Resolves after the next touch by any process; listens from its first poll on. May resolve
+    /// without one.
     pub(crate) async fn changed(&self) {
         let Some(events) = self.events() else {
             tokio::time::sleep(WITHOUT_NOTIFICATION).await;

@@ -6,15 +6,40 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandEnd, CommandSpec, Processes, ProgressSink};
-use weir_sandbox::{Limits, SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+use weir_engine::ports::{CommandEnd, CommandSpec, Confine, Processes, ProgressSink};
+use weir_sandbox::{
+    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+};
 
 fn main() -> std::process::ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "__supervise") {
         return weir_sandbox::supervise_main();
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == weir_sandbox::INSIDE) {
+        return weir_sandbox::inside_main();
+    }
     divan::main();
     std::process::ExitCode::SUCCESS
+}
+
+/// As a workspace has it: one writable folder, a few guarded and hidden paths.
+fn confine(tier: Tier, state: &std::path::Path) -> Confine {
+    let ws = state.join("ws");
+    std::fs::create_dir_all(ws.join(".git/hooks")).expect("a folder of our own");
+    std::fs::write(ws.join(".env"), "").expect("a file of our own");
+    Confine {
+        tier,
+        protected: [".git/hooks", ".git/config", ".weir"].map(|name| ws.join(name)).into(),
+        masked: vec![ws.join(".env"), state.join("jobs")],
+        writable: vec![ws],
+        hosts: Vec::new(),
+    }
+}
+
+/// What the first command of a program waits for.
+#[divan::bench(sample_count = 1, sample_size = 1)]
+fn probe() -> weir_sandbox::TierReport {
+    weir_sandbox::probe(TierWish::Auto)
 }
 
 #[divan::bench]
@@ -24,8 +49,10 @@ fn bare(bencher: divan::Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
-fn supervised(bencher: divan::Bencher<'_, '_>) {
+#[divan::bench(args = ["none", "landlock", "bubblewrap"])]
+fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    let tier = tiers.into_iter().find(|of| of.as_str() == tier).expect("one of the names above");
     let state = tempfile::tempdir().expect("a temporary folder");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -37,7 +64,8 @@ fn supervised(bencher: divan::Bencher<'_, '_>) {
         state_dir: state.path().to_path_buf(),
         environment: filtered_environment(std::env::vars_os(), &[]),
         limits: Limits::default(),
-        tier: Tier::None,
+        tier: TierWish::Exactly(tier),
+        egress: None,
     });
     let number = AtomicU32::new(0);
     bencher.bench(|| {
@@ -49,6 +77,7 @@ fn supervised(bencher: divan::Bencher<'_, '_>) {
             timeout_ms: 10_000,
             keep_bytes: 10_000,
             background: false,
+            confine: confine(tier, state.path()),
         };
         let cancel = CancellationToken::new();
         let outcome = runtime.block_on(processes.run(spec, &ProgressSink::none(), &cancel));

@@ -1,7 +1,7 @@
 //! A program as small as it can be that has the hidden subcommand: what the tests of this crate
 //! start as supervisor, and as the engine that they kill. It is not shipped.
 //!
-//! `supervise __supervise …` is the subcommand. `supervise engine STATE fg:COMMAND bg:COMMAND …`
+//! `supervise __supervise …` is the subcommand. `supervise engine TIER STATE fg:COMMAND bg:COMMAND …`
 //! runs each command as call 1, 2, … of session `engine` and shows the output of the first kind.
 
 use std::io::Write;
@@ -10,20 +10,30 @@ use std::process::ExitCode;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandSpec, Processes, ProgressSink};
-use weir_sandbox::{Limits, SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+use weir_engine::ports::{CommandSpec, Confine, Processes, ProgressSink};
+use weir_sandbox::{
+    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [first, ..] if first == "__supervise" => weir_sandbox::supervise_main(),
-        [first, state, commands @ ..] if first == "engine" => engine(state.into(), commands),
+        [first, ..] if first == weir_sandbox::INSIDE => weir_sandbox::inside_main(),
+        [first, tier, state, commands @ ..] if first == "engine" => {
+            engine(tier_named(tier), state.into(), commands)
+        }
         _ => ExitCode::FAILURE,
     }
 }
 
+fn tier_named(name: &str) -> Tier {
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    tiers.into_iter().find(|tier| tier.as_str() == name).unwrap_or_default()
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn engine(state_dir: PathBuf, commands: &[String]) -> ExitCode {
+async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode {
     let Ok(program) = std::env::current_exe() else { return ExitCode::FAILURE };
     let processes = SupervisedProcesses::new(SupervisorOptions {
         program,
@@ -31,7 +41,8 @@ async fn engine(state_dir: PathBuf, commands: &[String]) -> ExitCode {
         state_dir,
         environment: filtered_environment(std::env::vars_os(), &[]),
         limits: Limits::default(),
-        tier: Tier::None,
+        tier: TierWish::Exactly(tier),
+        egress: None,
     });
     let show = ProgressSink::new(|text| {
         let mut out = std::io::stdout().lock();
@@ -48,6 +59,7 @@ async fn engine(state_dir: PathBuf, commands: &[String]) -> ExitCode {
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: command.starts_with("bg:"),
+            confine: Confine { tier, ..Confine::default() },
         };
         if spec.background {
             if processes.start(spec).await.is_err() {

@@ -11,17 +11,23 @@
 //! supervisor. Whether a command may run is decided before it gets here.
 #![warn(missing_docs)]
 
+mod ancestry;
 mod environment;
+mod inside;
 mod output;
 mod process_tree;
 mod processes;
 mod record;
+mod refusal;
 mod supervise;
 mod tier;
 mod wire;
 
+pub use ancestry::is_below_supervisor;
 pub use environment::filtered_environment;
+pub use inside::{INSIDE, inside_main};
 pub use processes::{Limits, SupervisedProcesses, SupervisorOptions};
 pub use record::{Swept, forget, sweep};
 pub use supervise::{protect_process, supervise_main};
-pub use tier::{Support, Tier, TierReport, probe};
+pub use tier::{TierCheck, TierReport, TierWish, probe};
+pub use weir_core::tool::Tier;

@@ -16,13 +16,15 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
+use weir_core::tool::Tier;
 use weir_engine::ports::{
-    CommandEnd, CommandOutcome, CommandSpec, CommandTrace, JobInfo, Processes, ProgressSink,
+    CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Confine, Egress, EgressLine, JobInfo,
+    Processes, ProgressSink,
 };
 
 use crate::environment::looks_secret;
 use crate::record::Record;
-use crate::tier::Tier;
+use crate::tier::{TierWish, holding};
 use crate::wire::Ending;
 
 use jobs::Jobs;
@@ -55,7 +57,7 @@ impl Default for Limits {
 }
 
 /// How commands are started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SupervisorOptions {
     /// The program that calls [`supervise_main`](crate::supervise_main): this one, usually.
     pub program: PathBuf,
@@ -69,7 +71,9 @@ pub struct SupervisorOptions {
     /// Bounds.
     pub limits: Limits,
     /// Confinement.
-    pub tier: Tier,
+    pub tier: TierWish,
+    /// The way out for commands that were granted hosts; without one they are not started.
+    pub egress: Option<Arc<dyn Egress>>,
 }
 
 /// Commands under supervisors. Shared by all sessions of an engine; when it is dropped, or the
@@ -99,14 +103,35 @@ impl SupervisedProcesses {
 
     async fn launch(&self, spec: CommandSpec) -> Result<launch::Supervised, String> {
         let options = Arc::clone(&self.options);
+        let line = self.line(&spec.confine).await?;
         // Folders and a process are made: a slow disk must not hold up other sessions.
-        let launched = tokio::task::spawn_blocking(move || launch::launch(&options, &spec));
+        let launched = tokio::task::spawn_blocking(move || launch::launch(&options, &spec, line));
         launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))
+    }
+}
+
+impl SupervisedProcesses {
+    /// The way out for a command that was granted hosts.
+    async fn line(&self, confine: &Confine) -> Result<Option<Box<dyn EgressLine>>, String> {
+        // What is not confined reaches every host anyway.
+        if confine.hosts.is_empty() || confine.tier == Tier::None {
+            return Ok(None);
+        }
+        let hosts = confine.hosts.join(", ");
+        let Some(egress) = &self.options.egress else {
+            return Err(format!("it was granted {hosts}, but there is no proxy to reach them by"));
+        };
+        let opened = egress.open(&confine.hosts).await;
+        opened.map(Some).map_err(|why| format!("the way to {hosts} cannot be opened: {why}"))
     }
 }
 
 #[async_trait]
 impl Processes for SupervisedProcesses {
+    fn tier(&self) -> Tier {
+        holding(self.options.tier)
+    }
+
     async fn run(
         &self,
         spec: CommandSpec,

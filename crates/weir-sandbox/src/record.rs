@@ -135,6 +135,12 @@ impl Record {
         lines.filter_map(|(call, machine)| Some((call.parse().ok()?, machine.into()))).collect()
     }
 
+    /// Where locks of placeholders are kept, for all sessions.
+    pub(crate) fn placeholders(&self) -> PathBuf {
+        let session = self.session_dir();
+        session.parent().unwrap_or(session).join(".placeholders")
+    }
+
     fn session_dir(&self) -> &Path {
         self.dir.parent().unwrap_or(&self.dir)
     }

@@ -6,26 +6,30 @@
 //! the engine holds, 1 is where progress goes, 2 is what the command will read as its standard
 //! input. The last argument is the folder of the record.
 
+mod inherited;
+mod placeholder;
 mod reaper;
 mod sink;
+mod spawn;
 mod watch;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit};
+use rustix::process::DumpableBehavior;
 use weir_engine::ports::CommandEnd;
 
 use crate::process_tree::{descendants, freeze_and_kill};
 use crate::record::{Record, Sync};
 use crate::supervise::reaper::Reaper;
+pub(crate) use crate::supervise::reaper::end_of;
 use crate::supervise::sink::Sink;
+use crate::supervise::spawn::{Held, Spawned, Wanted};
 use crate::supervise::watch::Watch;
 use crate::wire::{CANCEL, Ending, REQUEST_BYTES_MAX, Report, Request};
 
@@ -58,6 +62,7 @@ pub fn protect_process() -> io::Result<()> {
 }
 
 fn supervise() -> Result<(), String> {
+    let inherited = inherited::inherited();
     let record = std::env::args_os().next_back().map(PathBuf::from).unwrap_or_default();
     let record = Record::at(record);
     let control = control_socket()?;
@@ -89,25 +94,32 @@ fn supervise() -> Result<(), String> {
             return refuse(&control, format!("its record in {dir} cannot be written: {error}"));
         }
     }
-    let ending = match start(&control, &record, &request) {
+    let ending = match start(&control, &record, &request, &inherited) {
         Ok(watch) => {
             // An engine that died meanwhile is noticed by the watch.
             let _ = report(&control, &Report::Started);
             watch.run()
         }
-        Err(why) => Watched { ending: Ending::not_started(why), engine_gone: hung_up(&control) },
+        Err(why) => {
+            let (ending, engine_gone) = (Ending::not_started(why), hung_up(&control));
+            Watched { ending, engine_gone, held: Held::default() }
+        }
     };
-    finish(&control, &record, &ending)
+    finish(&control, &record, ending)
 }
 
 /// What the watch came to.
 struct Watched {
     ending: Ending,
     engine_gone: bool,
+    /// Given back by whoever has told how it ended.
+    held: Held,
 }
 
 /// Writes how it ended, tells the engine, and makes it durable when nobody else will.
-fn finish(control: &UnixStream, record: &Record, watched: &Watched) -> Result<(), String> {
+fn finish(control: &UnixStream, record: &Record, mut watched: Watched) -> Result<(), String> {
+    // Whoever hears of the end finds the workspace as the command left it.
+    watched.held.give_back_places();
     let written = record.write_ending(&watched.ending, Sync::Cache);
     // Progress ends before the last report, so that the engine can read all of it then.
     close_progress();
@@ -124,6 +136,7 @@ fn start<'a>(
     control: &'a UnixStream,
     record: &Record,
     request: &'a Request,
+    inherited: &[u32],
 ) -> Result<Watch<'a>, String> {
     let file = record.create_output().map_err(|error| format!("its output file: {error}"))?;
     let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
@@ -131,19 +144,19 @@ fn start<'a>(
     // Smaller works too, and a user may have used up what the kernel grants.
     let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
     let began = Instant::now();
-    let shell = spawn(request, input).map_err(|error| explain_spawn(request, &error))?;
+    let Spawned { pid, words, held } = spawn::spawn(Wanted { request, record, inherited }, input)?;
     // From here on only the command holds the reading end of its standard input.
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stderr(&null);
     }
-    let reaper = Reaper::watch(shell).map_err(|error| {
+    let reaper = Reaper::watch(pid, words).map_err(|error| {
         let own = rustix::process::getpid().as_raw_nonzero().get();
         freeze_and_kill(|| descendants(own));
         format!("it was ended at once because it cannot be watched: {error}")
     })?;
     let progress = (!request.background).then(progress_pipe).flatten();
     let sink = Sink::new(file, progress, request);
-    Ok(Watch::new(control, request, began, Sources { output, sink, reaper }))
+    Ok(Watch::new(control, request, began, Sources { output, sink, reaper, held }))
 }
 
 /// Where events of a running command come from, and its output goes.
@@ -151,65 +164,8 @@ struct Sources {
     output: OwnedFd,
     sink: Sink,
     reaper: Reaper,
-}
-
-/// Starts the shell from a thread that confined itself: what the thread gave up, the command
-/// inherits, and the supervisor keeps what it needs.
-fn spawn(request: &Request, output: OwnedFd) -> io::Result<Pid> {
-    let cpu = rustix::process::getrlimit(Resource::Cpu);
-    limit_resources(request)?;
-    let (program, arguments) = request.tier.command_line(&request.command);
-    let error_output = output.try_clone()?;
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::from(io::stderr().as_fd_owned()?))
-        .stdout(Stdio::from(output))
-        .stderr(Stdio::from(error_output))
-        .process_group(0);
-    let spawned = std::thread::scope(|scope| {
-        let launcher = scope.spawn(|| {
-            request.tier.confine()?;
-            command.spawn()
-        });
-        launcher.join().unwrap_or_else(|_| Err(io::Error::other("the launcher panicked")))
-    });
-    // The limit is for the command: the supervisor takes its own back.
-    let _ = rustix::process::setrlimit(Resource::Cpu, cpu);
-    let pid = i32::try_from(spawned?.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("the command has no process id"))?;
-    if let Some(seconds) = request.limits.cpu_seconds {
-        // Soft by inheritance, hard from here: a process has a few seconds to see the signal.
-        let hard = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
-        let _ = rustix::process::prlimit(Some(pid), Resource::Cpu, hard);
-    }
-    Ok(pid)
-}
-
-fn limit_resources(request: &Request) -> io::Result<()> {
-    use rustix::process::{getrlimit, setrlimit};
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    let lower = |resource: Resource, wanted: Option<u64>| {
-        let Some(wanted) = wanted else { return Ok(()) };
-        let old = getrlimit(resource);
-        let current = old.maximum.map_or(wanted, |maximum| maximum.min(wanted));
-        setrlimit(resource, Rlimit { current: Some(current), maximum: old.maximum })
-    };
-    lower(Resource::Nofile, request.limits.open_files)?;
-    lower(Resource::Nproc, request.limits.processes)?;
-    lower(Resource::Cpu, request.limits.cpu_seconds)?;
-    Ok(())
-}
-
-fn explain_spawn(request: &Request, error: &io::Error) -> String {
-    let bytes = request.command.len();
-    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-        Some(rustix::io::Errno::TOOBIG) => format!(
-            "the command is {bytes} bytes long, more than the system accepts; write it to a file \
-             and run that"
-        ),
-        _ => format!("the shell cannot be started: {error}"),
-    }
+    /// Kept until nothing of the command is alive.
+    held: Held,
 }
 
 /// Standard streams as owned handles, closed on exec.

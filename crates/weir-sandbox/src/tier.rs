@@ -1,160 +1,145 @@
-//! Which confinement commands get, where it is applied, and an honest report of it (Z4).
+//! Which confinement commands get, found by trying it, and an honest report of it (Z4).
 //!
-//! Today there is one tier, `none`: commands are supervised but can do what the user can do. A
-//! tier that confines is a variant here, and acts in [`Tier::confine`] (on the thread from which
-//! the command is started: Landlock and seccomp are inherited from it) or in
-//! [`Tier::command_line`] (bubblewrap is a program around the shell). Nothing here decides whether
-//! a command may run.
+//! A tier is tried once, when it is first needed, and the answer holds for the life of the program.
+//! Not here: what is enforced ([`bubblewrap`], [`landlock`], [`seccomp`]), the words for people
+//! ([`report`]), and whether a command may run.
 
-use std::ffi::OsString;
-use std::io;
-use std::path::Path;
+pub(crate) mod bubblewrap;
+pub(crate) mod landlock;
+pub(crate) mod places;
+mod report;
+pub(crate) mod seccomp;
 
-use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
-/// A level of confinement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// Supervised, not confined: every command asks.
-    None,
+use weir_core::tool::Tier;
+use weir_engine::ports::Confine;
+
+use bubblewrap::{Outside, Veil};
+use landlock::Extra;
+use places::Places;
+pub use report::{TierCheck, TierReport, probe};
+use seccomp::Sockets;
+
+/// Which tier is wished for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TierWish {
+    /// The strongest that works here.
+    #[default]
+    Auto,
+    /// This one. Where it does not work, no command is started.
+    Exactly(Tier),
 }
 
-impl Tier {
-    /// Confines the calling thread, and so what it starts. Never undone.
-    pub(crate) fn confine(self) -> io::Result<()> {
-        match self {
-            Tier::None => Ok(rustix::thread::set_no_new_privs(true)?),
+/// What trying a tier gave: a detail, or why it does not work.
+pub(crate) type Tried<T> = Result<T, String>;
+
+/// The tier under which commands are started.
+pub(crate) fn holding(wish: TierWish) -> Tier {
+    match wish {
+        TierWish::Auto if try_bubblewrap().is_ok() => Tier::Bubblewrap,
+        TierWish::Auto if try_landlock().is_ok() => Tier::Landlock,
+        TierWish::Auto => Tier::None,
+        TierWish::Exactly(tier) => tier,
+    }
+}
+
+/// That a tier works here, with the program that it needs.
+///
+/// # Errors
+/// Why it does not, and what to do about it.
+pub(crate) fn ready(tier: Tier) -> Result<Option<PathBuf>, String> {
+    let refused = |why: &String, remedy: String| {
+        let tier = tier.as_str();
+        format!("commands are to be confined by {tier}, which does not work here: {why}; {remedy}")
+    };
+    match tier {
+        Tier::None => Ok(None),
+        Tier::Landlock => match try_landlock() {
+            Ok(_) => Ok(None),
+            Err(why) => Err(refused(why, report::remedy(tier, why))),
+        },
+        Tier::Bubblewrap => match try_bubblewrap() {
+            Ok(program) => Ok(Some(program.clone())),
+            Err(why) => Err(refused(why, report::remedy(tier, why))),
+        },
+    }
+}
+
+/// The shell for commands.
+pub(crate) fn shell() -> &'static str {
+    if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }
+}
+
+/// The tier Landlock on the calling thread and all that it starts. Never undone. Says which version
+/// of Landlock holds.
+pub(crate) fn confine_thread(
+    places: &Places,
+    extra: &Extra,
+    sockets: Sockets,
+) -> Result<u32, String> {
+    let filters = seccomp::programs(sockets)?;
+    drop_capabilities()?;
+    rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())?;
+    let version = landlock::restrict(places, extra)?;
+    seccomp::apply(&filters)?;
+    Ok(version)
+}
+
+/// Root keeps its name and loses its powers.
+fn drop_capabilities() -> Result<(), String> {
+    use rustix::thread::{CapabilitySet, CapabilitySets};
+    for capability in CapabilitySet::all().iter() {
+        // Whoever may not do this has none to lose.
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::clear_ambient_capability_set()
+        .and_then(|()| rustix::thread::set_capabilities(None, none))
+        .map_err(|error| format!("the capabilities cannot be given up: {error}"))
+}
+
+/// Where bubblewrap is, once it has built the same sandbox that commands get.
+pub(crate) fn try_bubblewrap() -> &'static Tried<PathBuf> {
+    static TRIED: OnceLock<Tried<PathBuf>> = OnceLock::new();
+    TRIED.get_or_init(|| {
+        let program = bubblewrap::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let places = Places::look(&Confine::default(), Path::new("/"))?;
+        let veil = Veil { folder: "/var/empty".into(), file: "/dev/null".into() };
+        let outside = Outside { veil, helper: None, socket: None };
+        let plan = bubblewrap::plan(&places, &outside)?;
+        let mut command = Command::new(&program);
+        command.args(&plan.arguments).args(["--", shell(), "-c", "exit 42"]);
+        command.stdin(Stdio::null()).env_clear();
+        let tried = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+        if tried.status.code() == Some(42) {
+            return Ok(program);
         }
-    }
-
-    /// Program and arguments that run `command` in a shell.
-    pub(crate) fn command_line(self, command: &str) -> (OsString, Vec<OsString>) {
-        let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
-        match self {
-            Tier::None => (shell.into(), vec!["-c".into(), command.into()]),
-        }
-    }
+        let said = String::from_utf8_lossy(&tried.stderr);
+        let said = said.lines().next().unwrap_or("it said nothing").trim();
+        Err(format!("{}: {said} ({})", program.display(), tried.status))
+    })
 }
 
-/// Something of the kernel or the system that a stronger tier needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Support {
-    /// `landlock`, `seccomp`, `user namespaces`, `bubblewrap`.
-    pub name: &'static str,
-    /// It is there; `None` when that cannot be told without trying.
-    pub found: Option<bool>,
-    /// Where this was seen.
-    pub detail: String,
-}
-
-/// What holds for commands on this machine, in words for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TierReport {
-    /// The tier in use.
-    pub tier: Tier,
-    /// What holds.
-    pub guarantees: Vec<&'static str>,
-    /// What does not.
-    pub missing: Vec<&'static str>,
-    /// What a stronger tier could use here.
-    pub support: Vec<Support>,
-}
-
-const GUARANTEES: [&str; 6] = [
-    "each command has a supervisor that ends its whole process tree on cancel, on timeout and when \
-     Weir dies, also processes that detached themselves",
-    "a command is started at most once, and how it ended can be looked up after a crash",
-    "no new privileges: set-user-id programs such as sudo do not work",
-    "the environment is filtered: no variable that looks like a key is passed",
-    "no core dumps; limits on open files, output and wall time",
-    "no terminal: a command cannot read what the person types",
-];
-
-const MISSING: [&str; 4] = [
-    "files: a command can read and write whatever your user can, inside and outside the workspace",
-    "network: a command can reach whatever your user can",
-    "system calls are not filtered, and a command sees and can signal your user's other processes, \
-     its own supervisor included",
-    "a command can ask a service outside (cron, a container engine, a service manager) to run \
-     something that is then not supervised",
-];
-
-/// Looks at this machine: what is guaranteed for commands, what is not, and what is there for a
-/// stronger tier. Reads a few files, changes nothing.
-pub fn probe() -> TierReport {
-    TierReport {
-        tier: Tier::None,
-        guarantees: GUARANTEES.to_vec(),
-        missing: MISSING.to_vec(),
-        support: vec![landlock(), seccomp(), user_namespaces(), bubblewrap()],
-    }
-}
-
-fn landlock() -> Support {
-    const FILE: &str = "/sys/kernel/security/lsm";
-    let (found, detail) = match std::fs::read_to_string(FILE) {
-        Ok(list) => {
-            let found = list.trim().split(',').any(|name| name == "landlock");
-            (Some(found), format!("{FILE}: {}", list.trim()))
-        }
-        Err(error) => (None, format!("{FILE}: {error}")),
-    };
-    Support { name: "landlock", found, detail }
-}
-
-fn seccomp() -> Support {
-    const FILE: &str = "/proc/sys/kernel/seccomp/actions_avail";
-    let (found, detail) = match std::fs::read_to_string(FILE) {
-        Ok(list) => (Some(list.contains("errno")), format!("{FILE}: {}", list.trim())),
-        Err(error) => (Some(false), format!("{FILE}: {error}")),
-    };
-    Support { name: "seccomp", found, detail }
-}
-
-fn user_namespaces() -> Support {
-    const MAX: &str = "/proc/sys/user/max_user_namespaces";
-    // Two distributions' own switches: absent on most machines.
-    const DENIED_WHEN: [(&str, &str); 2] = [
-        ("/proc/sys/kernel/unprivileged_userns_clone", "0"),
-        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
-    ];
-    let number = std::fs::read_to_string(MAX).unwrap_or_default();
-    let number = number.trim();
-    let allowed = number.parse::<u64>().unwrap_or(0) > 0;
-    let switch = DENIED_WHEN.iter().find(|(file, value)| {
-        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == *value)
-    });
-    let (found, detail) = match switch {
-        Some((file, value)) => (false, format!("{file} is {value}")),
-        None if number.is_empty() => (false, format!("{MAX} is not there")),
-        None => (allowed, format!("{MAX} is {number}")),
-    };
-    Support { name: "user namespaces", found: Some(found), detail }
-}
-
-fn bubblewrap() -> Support {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = std::env::split_paths(&path).map(|dir| dir.join("bwrap")).find(|p| p.is_file());
-    let (found, detail) = match program {
-        Some(program) => (true, program.display().to_string()),
-        None => (false, "no bwrap on PATH; the package is called bubblewrap".to_string()),
-    };
-    Support { name: "bubblewrap", found: Some(found), detail }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn z4_the_probe_says_plainly_that_commands_are_not_confined() {
-        let report = probe();
-        assert_eq!(report.tier, Tier::None);
-        assert!(report.missing.iter().any(|line| line.starts_with("files:")));
-        assert!(report.missing.iter().any(|line| line.starts_with("network:")));
-        assert_eq!(report.support.len(), 4);
-        let json = serde_json::to_value(&report).expect("a report is plain data");
-        assert_eq!(json["tier"], "none");
-    }
+/// The version of Landlock that holds, once a thread has confined itself as commands are.
+pub(crate) fn try_landlock() -> &'static Tried<u32> {
+    static TRIED: OnceLock<Tried<u32>> = OnceLock::new();
+    TRIED.get_or_init(|| {
+        let tried = std::thread::spawn(|| {
+            let mut places = Places { cwd: "/".into(), ..Places::default() };
+            places.masked.insert("/etc/passwd".into());
+            let version = confine_thread(&places, &Extra::default(), Sockets::Pairs)?;
+            if std::fs::read("/etc/passwd").is_ok() {
+                return Err("a file that was not allowed could be read".to_string());
+            }
+            if std::net::TcpListener::bind(("127.0.0.1", 0)).is_ok() {
+                return Err("a socket could be made that was not allowed".to_string());
+            }
+            Ok(version)
+        });
+        tried.join().unwrap_or_else(|_| Err("the attempt panicked".into()))
+    })
 }

@@ -1,11 +1,12 @@
 //! What engine and supervisor say to each other over the control socket: one request line, single
 //! bytes that command, and report lines. Not here: who sends what when.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
-use weir_engine::ports::{CommandEnd, CommandOutcome};
+use weir_engine::ports::{CommandEnd, CommandOutcome, Confine};
 
 use crate::processes::Limits;
-use crate::tier::Tier;
 
 /// The only command after the request: end the tree, it is cancelled.
 pub(crate) const CANCEL: u8 = b'c';
@@ -28,8 +29,26 @@ pub(crate) struct Request {
     pub(crate) background: bool,
     /// Bounds that hold for every command.
     pub(crate) limits: Limits,
-    /// Confinement.
-    pub(crate) tier: Tier,
+    /// What it may touch.
+    #[serde(default)]
+    pub(crate) confine: Confine,
+    /// The program that was tried, for the tier that needs it.
+    #[serde(default)]
+    pub(crate) bubblewrap: Option<PathBuf>,
+    /// The way out, when hosts were granted.
+    #[serde(default)]
+    pub(crate) way: Option<Way>,
+}
+
+/// Where the proxy listens for this command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Way {
+    /// For who is in a network namespace.
+    pub(crate) socket: PathBuf,
+    /// For who is not, on loopback,
+    pub(crate) port: u16,
+    /// with this word as user name.
+    pub(crate) word: String,
 }
 
 /// A line from the supervisor.
@@ -53,6 +72,9 @@ pub(crate) struct Ending {
     pub(crate) bytes: u64,
     /// Wall time.
     pub(crate) duration_ms: u64,
+    /// What the sandbox refused it.
+    #[serde(default)]
+    pub(crate) refused: Vec<String>,
 }
 
 impl Ending {
@@ -63,13 +85,14 @@ impl Ending {
             output: String::new(),
             bytes: 0,
             duration_ms: 0,
+            refused: Vec::new(),
         }
     }
 }
 
 impl From<Ending> for CommandOutcome {
     fn from(ending: Ending) -> CommandOutcome {
-        let Ending { end, output, bytes, duration_ms } = ending;
-        CommandOutcome { end, output, bytes, duration_ms }
+        let Ending { end, output, bytes, duration_ms, refused } = ending;
+        CommandOutcome { end, output, bytes, duration_ms, refused }
     }
 }

@@ -40,6 +40,9 @@ const START_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a supervisor may take to exit after its last report.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Most refused hosts that are told.
+const HOSTS_MAX: usize = 8;
+
 /// Why there is no last report from the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lost {
@@ -83,7 +86,8 @@ pub(super) async fn to_the_end(
     cancel: &CancellationToken,
 ) -> Ending {
     let ended = follow(&mut supervised, progress, cancel).await;
-    match ended {
+    let line = supervised.line.take();
+    let mut ending = match ended {
         Ok(ending) => {
             // It exits right after its last report; waiting for it leaves no zombie.
             if timeout(EXIT_PATIENCE, supervised.child.wait()).await.is_err() {
@@ -93,7 +97,12 @@ pub(super) async fn to_the_end(
             ending
         }
         Err(lost) => by_force(supervised, lost).await,
-    }
+    };
+    let hosts = line.map(|line| line.refused()).unwrap_or_default();
+    ending
+        .refused
+        .splice(0..0, hosts.into_iter().take(HOSTS_MAX).map(|host| format!("host {host}")));
+    ending
 }
 
 async fn follow(
@@ -267,7 +276,13 @@ fn conclude(record: &Record, keep_bytes: usize, forced: &Forced) -> Ending {
         }
     }
     let duration_ms = age_ms(record);
-    let ending = Ending { end, output: kept.render(&[note]), bytes: kept.total(), duration_ms };
+    let ending = Ending {
+        end,
+        output: kept.render(&[note]),
+        bytes: kept.total(),
+        duration_ms,
+        refused: Vec::new(),
+    };
     if let Err(error) = record.write_ending(&ending, Sync::Cache) {
         tracing::warn!(%error, dir = %record.dir().display(), "the end of a command was not kept");
     }

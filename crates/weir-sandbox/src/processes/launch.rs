@@ -10,12 +10,13 @@ use std::time::Duration;
 use rustix::pipe::PipeFlags;
 use tokio::net::unix::pipe;
 use tokio::process::Child;
-use weir_engine::ports::CommandSpec;
+use weir_engine::ports::{CommandSpec, EgressLine};
 
 use super::SupervisorOptions;
 use crate::process_tree::MARKER;
 use crate::record::{Found, Record};
-use crate::wire::{REQUEST_BYTES_MAX, Request};
+use crate::tier;
+use crate::wire::{REQUEST_BYTES_MAX, Request, Way};
 
 /// How long a supervisor may take to read its request.
 const REQUEST_WAIT: Duration = Duration::from_secs(10);
@@ -33,6 +34,8 @@ pub(super) struct Supervised {
     pub(super) input: Option<pipe::Sender>,
     pub(super) record: Record,
     pub(super) request: Request,
+    /// The way out. Closed with this.
+    pub(super) line: Option<Box<dyn EgressLine>>,
 }
 
 /// Makes the record's folder and starts the supervisor. Needs a runtime around it.
@@ -42,17 +45,21 @@ pub(super) struct Supervised {
 pub(super) fn launch(
     options: &SupervisorOptions,
     spec: &CommandSpec,
+    line: Option<Box<dyn EgressLine>>,
 ) -> Result<Supervised, String> {
     check(spec)?;
+    let bubblewrap = tier::ready(spec.confine.tier)?;
     let request = Request {
         command: spec.command.clone(),
         timeout_ms: spec.timeout_ms,
         keep_bytes: spec.keep_bytes,
         background: spec.background,
         limits: options.limits,
-        tier: options.tier,
+        confine: spec.confine.clone(),
+        bubblewrap,
+        way: line.as_deref().map(way),
     };
-    let line = request_line(&request)?;
+    let text = request_line(&request)?;
     let record = Record::of(&options.state_dir, &spec.session, spec.call);
     if !matches!(record.started(), Found::Absent) {
         let call = spec.call;
@@ -71,12 +78,17 @@ pub(super) fn launch(
     let Streams { mut control, progress, input, .. } = streams;
     let told = control
         .set_write_timeout(Some(REQUEST_WAIT))
-        .and_then(|()| control.write_all(&line))
+        .and_then(|()| control.write_all(&text))
         .and_then(|()| control.set_nonblocking(true))
         .and_then(|()| tokio::net::UnixStream::from_std(control));
     let control =
         told.map_err(|error| format!("the supervisor does not take its request: {error}"))?;
-    Ok(Supervised { child, control, received: Vec::new(), progress, input, record, request })
+    Ok(Supervised { child, control, received: Vec::new(), progress, input, record, request, line })
+}
+
+fn way(line: &dyn EgressLine) -> Way {
+    let (port, word) = line.loopback();
+    Way { socket: line.socket().to_path_buf(), port, word: word.to_string() }
 }
 
 fn check(spec: &CommandSpec) -> Result<(), String> {
@@ -91,10 +103,17 @@ fn check(spec: &CommandSpec) -> Result<(), String> {
 }
 
 fn request_line(request: &Request) -> Result<Vec<u8>, String> {
-    let mut line = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+    // Paths that are not UTF-8 cannot be named to it: then it does not start.
+    let line = serde_json::to_vec(request);
+    let mut line = line.map_err(|error| format!("what it may touch cannot be said: {error}"))?;
     line.push(b'\n');
     if line.len() > REQUEST_BYTES_MAX {
         let bytes = request.command.len();
+        if bytes < REQUEST_BYTES_MAX / 8 {
+            return Err("too many paths are ignored or protected one by one for a sandbox; put \
+                        them into fewer folders"
+                .into());
+        }
         return Err(format!(
             "the command is {bytes} bytes long, more than the system accepts; write it to a file \
              and run that"

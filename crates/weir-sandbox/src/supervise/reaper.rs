@@ -4,10 +4,14 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 use weir_engine::ports::CommandEnd;
+
+use super::spawn::Words;
+use crate::inside::Word;
 
 /// What is known of the children.
 #[derive(Debug, Clone, Default)]
@@ -22,23 +26,32 @@ pub(super) struct Children {
 pub(super) struct Reaper {
     children: Arc<Mutex<Children>>,
     wake: Arc<OwnedFd>,
+    frame: Option<i32>,
 }
 
 impl Reaper {
-    /// Waits for all children from now on. `shell` must have been started.
-    pub(super) fn watch(shell: Pid) -> io::Result<Reaper> {
+    /// Waits for all children from now on. `shell` must have been started; with `words` it only
+    /// stands for the command, and they say how that ended.
+    pub(super) fn watch(shell: Pid, words: Option<Words>) -> io::Result<Reaper> {
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let children = Arc::new(Mutex::new(Children::default()));
-        let reaper = Reaper { children: Arc::clone(&children), wake: Arc::clone(&wake) };
+        let frame = words.is_some().then(|| shell.as_raw_nonzero().get());
+        let reaper = Reaper { children: Arc::clone(&children), wake: Arc::clone(&wake), frame };
+        let note = move |change: &dyn Fn(&mut Children)| {
+            change(&mut children.lock().unwrap_or_else(PoisonError::into_inner));
+            let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
+        };
+        let note = Arc::new(note);
+        let listener = words.map(|words| listen(words, Arc::clone(&note))).transpose()?;
         // Not joined: it ends with the last child, and what cannot be ended must not hold up the
         // end of the supervisor.
         std::thread::Builder::new().name("reaper".into()).spawn(move || {
-            let note = |change: &dyn Fn(&mut Children)| {
-                change(&mut children.lock().unwrap_or_else(PoisonError::into_inner));
-                let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
-            };
+            let mut instead = None;
             loop {
                 match rustix::process::wait(WaitOptions::empty()) {
+                    Ok(Some((pid, status))) if pid == shell && listener.is_some() => {
+                        instead = Some(end_of(status));
+                    }
                     Ok(Some((pid, status))) if pid == shell => {
                         note(&|children| children.shell = Some(end_of(status)));
                     }
@@ -46,9 +59,19 @@ impl Reaper {
                     Err(_) => break,
                 }
             }
-            note(&|children| children.all_gone = true);
+            // Everybody who could say something is gone: what was said is heard first.
+            let _ = listener.map(JoinHandle::join);
+            note(&|children| {
+                children.shell = children.shell.take().or_else(|| instead.clone());
+                children.all_gone = true;
+            });
         })?;
         Ok(reaper)
+    }
+
+    /// The process that stands for the command, if one does; its one child is the first inside.
+    pub(super) fn frame(&self) -> Option<i32> {
+        self.frame
     }
 
     /// Becomes readable when something changed since the last [`Reaper::look`].
@@ -65,7 +88,22 @@ impl Reaper {
     }
 }
 
-fn end_of(status: WaitStatus) -> CommandEnd {
+/// Notes how the shell ended when it is said.
+fn listen(
+    mut words: Words,
+    note: Arc<impl Fn(&dyn Fn(&mut Children)) + Send + Sync + 'static>,
+) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("words".into()).spawn(move || {
+        while let Some(word) = words.next() {
+            if let Word::Ended { end } = word {
+                note(&|children| children.shell = Some(end.clone()));
+            }
+        }
+    })
+}
+
+/// How a process ended.
+pub(crate) fn end_of(status: WaitStatus) -> CommandEnd {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => CommandEnd::Exited { code },
         (None, Some(signal)) => CommandEnd::Signaled { signal },

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
+use weir_core::tool::Tier;
 use weir_engine::ports::CommandEnd;
 
 use super::{Sources, Watched};
-use crate::process_tree::{descendants, freeze_and_kill};
+use crate::process_tree::{Process, descendants, freeze_and_kill};
+use crate::refusal::path_hints;
 use crate::wire::{CANCEL, Ending, Request};
 
 /// After the shell of a foreground command ended, how long its other processes may still write:
@@ -94,8 +96,23 @@ impl<'a> Watch<'a> {
         self.drain();
         let sink = &self.sources.sink;
         let duration_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let ending = Ending { end, output: sink.render(), bytes: sink.total(), duration_ms };
-        Watched { ending, engine_gone }
+        let ending = Ending {
+            end,
+            output: sink.render(),
+            bytes: sink.total(),
+            duration_ms,
+            refused: self.refused(),
+        };
+        Watched { ending, engine_gone, held: self.sources.held }
+    }
+
+    /// Only a confined command is refused anything by us.
+    fn refused(&self) -> Vec<String> {
+        if self.request.confine.tier == Tier::None {
+            return Vec::new();
+        }
+        let cwd = std::env::current_dir().unwrap_or_default();
+        path_hints(&self.sources.sink.render(), &cwd)
     }
 
     fn until_over(&mut self) -> Over {
@@ -184,7 +201,14 @@ impl<'a> Watch<'a> {
     fn end_tree(&mut self) -> usize {
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut count = 0;
-        for process in descendants(own).iter().filter(|process| process.is_alive()) {
+        // What only stands for the command ends with it, and must not end before it.
+        let frame = self.sources.reaper.frame();
+        let is_frame = |process: &Process| {
+            frame.is_some_and(|frame| process.pid == frame || process.parent == frame)
+        };
+        let mut found = descendants(own);
+        found.retain(|process| process.is_alive() && !is_frame(process));
+        for process in &found {
             count += 1;
             process.signal(Signal::TERM);
             // What is stopped cannot hear.

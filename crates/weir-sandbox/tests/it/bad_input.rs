@@ -1,6 +1,7 @@
 //! Commands that cannot be started say why and what to do, and leave nothing behind.
 
 use weir_core::ids::{CallId, SessionId};
+use weir_core::tool::Tier;
 use weir_engine::ports::{CommandEnd, CommandSpec, CommandTrace, Processes};
 use weir_sandbox::SupervisorOptions;
 
@@ -16,7 +17,7 @@ async fn why(world: &World, spec: CommandSpec) -> String {
 
 #[tokio::test]
 async fn t6_a_nul_byte_a_missing_folder_a_huge_command() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     let text = why(&world, world.spec(1, "echo \0")).await;
     assert!(text.contains("NUL byte"), "{text}");
     let nowhere = CommandSpec { cwd: "/does/not/exist".into(), ..world.spec(2, "true") };
@@ -38,7 +39,7 @@ async fn t6_a_nul_byte_a_missing_folder_a_huge_command() {
 #[tokio::test]
 async fn t6_a_program_that_is_no_supervisor() {
     let with = |program: &str| {
-        World::with(|options: &mut SupervisorOptions| options.program = program.into())
+        World::with(Tier::None, |options: &mut SupervisorOptions| options.program = program.into())
     };
     let missing = with("/does/not/exist");
     let text = why(&missing, missing.spec(1, "true")).await;
@@ -54,14 +55,14 @@ async fn t6_a_program_that_is_no_supervisor() {
 
 #[tokio::test]
 async fn t6_a_state_folder_that_cannot_be_written() {
-    let world = World::with(|options| options.state_dir = "/proc/nowhere".into());
+    let world = World::with(Tier::None, |options| options.state_dir = "/proc/nowhere".into());
     let text = why(&world, world.spec(1, "true")).await;
     assert!(text.contains("its record in /proc/nowhere/jobs/s1/c1 cannot be made"), "{text}");
 }
 
 #[tokio::test]
 async fn d9_a_session_id_cannot_lead_out_of_the_state_folder() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     let spec = CommandSpec {
         session: SessionId::new("../../escape"),
         ..world.spec(1, "echo \"$WEIR_SUPERVISED\"")

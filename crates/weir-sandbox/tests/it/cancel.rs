@@ -3,13 +3,28 @@
 use std::time::{Duration, Instant};
 
 use weir_core::ids::CallId;
+use weir_core::tool::Tier;
 use weir_engine::ports::{CommandEnd, CommandTrace, Processes};
 
 use crate::world::{World, session};
 
+under_each_tier!(
+    l14_cancel_ends_a_plain_command,
+    l14_cancel_ends_processes_that_detached,
+    l14_cancel_ends_processes_that_ignore_signals,
+    l14_cancel_ends_processes_that_are_stopped,
+    l14_cancel_ends_processes_without_open_files_and_environment,
+    l14_cancel_ends_what_forks_all_the_time,
+    l14_cancel_works_when_the_command_stopped_its_supervisor,
+    l14_cancel_works_when_the_command_keeps_stopping_its_supervisor,
+    l14_cancel_reaches_a_command_that_floods_its_output,
+    l14_a_call_that_was_cancelled_before_it_began_never_starts,
+    d6_dropping_a_run_ends_its_command,
+);
+
 /// Starts `command`, waits until it has shown `up` so often, cancels, and looks.
-async fn check(command: &str, up: usize) {
-    let world = World::new();
+async fn check(tier: Tier, command: &str, up: usize) {
+    let world = World::new(tier);
     let mut run = world.watch(world.spec(1, command));
     run.shows("up", up).await;
     assert!(world.alive().len() >= up, "{command}: not running: {:?}", world.alive());
@@ -25,32 +40,27 @@ async fn check(command: &str, up: usize) {
     assert_eq!(trace, CommandTrace::Ended(outcome), "{command}");
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_a_plain_command() {
-    check("echo up; sleep 1000", 1).await;
+async fn l14_cancel_ends_a_plain_command(tier: Tier) {
+    check(tier, "echo up; sleep 1000", 1).await;
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_processes_that_detached() {
-    check("setsid sh -c 'echo up; sleep 1000' & echo up; wait", 2).await;
-    check("( (setsid sh -c 'echo up; exec sleep 1000' &) & ); echo up; sleep 1000", 2).await;
-    check("nohup sh -c 'echo up; sleep 1000; :' & wait", 1).await;
+async fn l14_cancel_ends_processes_that_detached(tier: Tier) {
+    check(tier, "setsid sh -c 'echo up; sleep 1000' & echo up; wait", 2).await;
+    check(tier, "( (setsid sh -c 'echo up; exec sleep 1000' &) & ); echo up; sleep 1000", 2).await;
+    check(tier, "nohup sh -c 'echo up; sleep 1000; :' & wait", 1).await;
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_processes_that_ignore_signals() {
-    check("trap '' TERM HUP INT QUIT; echo up; while :; do sleep 1000; done", 1).await;
+async fn l14_cancel_ends_processes_that_ignore_signals(tier: Tier) {
+    check(tier, "trap '' TERM HUP INT QUIT; echo up; while :; do sleep 1000; done", 1).await;
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_processes_that_are_stopped() {
-    check("sh -c 'echo up; kill -STOP $$; sleep 1000' & wait", 1).await;
+async fn l14_cancel_ends_processes_that_are_stopped(tier: Tier) {
+    check(tier, "sh -c 'echo up; kill -STOP $$; sleep 1000' & wait", 1).await;
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_processes_without_open_files_and_environment() {
+async fn l14_cancel_ends_processes_without_open_files_and_environment(tier: Tier) {
     let bare = "env -i setsid sh -c 'echo up; exec <&- >&- 2>&-; sleep 1000; :' & wait";
-    let world = World::new();
+    let world = World::new(tier);
     let mut run = world.watch(world.spec(1, bare));
     run.shows("up", 1).await;
     let below = crate::world::below(std::process::id().cast_signed());
@@ -63,20 +73,19 @@ async fn l14_cancel_ends_processes_without_open_files_and_environment() {
     }
 }
 
-#[tokio::test]
-async fn l14_cancel_ends_what_forks_all_the_time() {
+async fn l14_cancel_ends_what_forks_all_the_time(tier: Tier) {
     // Each generation starts the next one and ends: no listing ever shows all of them.
     let command = "f() { (sleep 0.002; f) & }; f; f; f; f; echo up; wait; sleep 1000";
-    check(command, 1).await;
+    check(tier, command, 1).await;
 }
 
 /// A command that does `hostile` to its supervisor once it runs.
-async fn check_hostile(hostile: &str) {
+async fn check_hostile(tier: Tier, hostile: &str) {
     let command = format!(
         "mkfifo go done; (setsid sh -c 'echo up; sleep 1000; :' &); echo up; read x < go; \
          {hostile}; sleep 1000"
     );
-    let world = World::new();
+    let world = World::new(tier);
     let mut run = world.watch(world.spec(1, &command));
     run.shows("up", 2).await;
     std::fs::write(world.state.path().join("go"), "\n").expect("the command reads it");
@@ -93,24 +102,20 @@ async fn check_hostile(hostile: &str) {
     assert_eq!(trace, CommandTrace::Ended(outcome));
 }
 
-#[tokio::test]
-async fn l14_cancel_works_when_the_command_stopped_its_supervisor() {
-    check_hostile("kill -STOP $PPID; echo > done").await;
+async fn l14_cancel_works_when_the_command_stopped_its_supervisor(tier: Tier) {
+    check_hostile(tier, "kill -STOP $PPID; echo > done").await;
 }
 
-#[tokio::test]
-async fn l14_cancel_works_when_the_command_keeps_stopping_its_supervisor() {
-    check_hostile("kill -STOP $PPID; echo > done; while :; do kill -STOP $PPID; done").await;
+async fn l14_cancel_works_when_the_command_keeps_stopping_its_supervisor(tier: Tier) {
+    check_hostile(tier, "kill -STOP $PPID; echo > done; while :; do kill -STOP $PPID; done").await;
 }
 
-#[tokio::test]
-async fn l14_cancel_reaches_a_command_that_floods_its_output() {
-    check("echo up; yes", 1).await;
+async fn l14_cancel_reaches_a_command_that_floods_its_output(tier: Tier) {
+    check(tier, "echo up; yes", 1).await;
 }
 
-#[tokio::test]
-async fn l14_a_call_that_was_cancelled_before_it_began_never_starts() {
-    let world = World::new();
+async fn l14_a_call_that_was_cancelled_before_it_began_never_starts(tier: Tier) {
+    let world = World::new(tier);
     let cancel = tokio_util::sync::CancellationToken::new();
     cancel.cancel();
     let progress = weir_engine::ports::ProgressSink::none();
@@ -121,9 +126,8 @@ async fn l14_a_call_that_was_cancelled_before_it_began_never_starts() {
     assert_eq!(trace, CommandTrace::NeverStarted);
 }
 
-#[tokio::test]
-async fn d6_dropping_a_run_ends_its_command() {
-    let world = World::new();
+async fn d6_dropping_a_run_ends_its_command(tier: Tier) {
+    let world = World::new(tier);
     let mut run = world.watch(world.spec(1, "echo up; sleep 1000"));
     run.shows("up", 1).await;
     let alive = world.alive();

@@ -6,14 +6,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use weir_core::ids::{CallId, SessionId};
+use weir_core::tool::Tier;
 use weir_engine::ports::{CommandEnd, CommandTrace, Processes};
 
 use crate::world::{World, alive_after, below, mentioning, program, session};
 
+under_each_tier!(
+    d6_no_process_outlives_a_killed_engine_by_two_seconds,
+    d4_a_trace_waits_for_a_supervisor_that_is_still_ending_its_tree,
+    d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothing_is_left,
+);
+
 /// An engine in a process of its own, whose commands have shown `up` so often.
 fn engine(world: &World, commands: &[&str], up: usize) -> Child {
     let mut engine = Command::new(program())
-        .arg("engine")
+        .args(["engine", world.tier.as_str()])
         .arg(world.state.path())
         .args(commands)
         .stdout(Stdio::piped())
@@ -34,9 +41,8 @@ fn engine_session() -> SessionId {
     SessionId::new("engine")
 }
 
-#[tokio::test]
-async fn d6_no_process_outlives_a_killed_engine_by_two_seconds() {
-    let world = World::new();
+async fn d6_no_process_outlives_a_killed_engine_by_two_seconds(tier: Tier) {
+    let world = World::new(tier);
     let commands = [
         "bg:sleep 1000",
         "bg:setsid sleep 1000 & disown; sleep 1000",
@@ -68,9 +74,8 @@ async fn d6_no_process_outlives_a_killed_engine_by_two_seconds() {
     }
 }
 
-#[tokio::test]
-async fn d4_a_trace_waits_for_a_supervisor_that_is_still_ending_its_tree() {
-    let world = World::new();
+async fn d4_a_trace_waits_for_a_supervisor_that_is_still_ending_its_tree(tier: Tier) {
+    let world = World::new(tier);
     let stubborn = "fg:trap '' TERM; echo up; while :; do sleep 1000; done";
     kill(engine(&world, &[stubborn], 1));
     // At once, while the supervisor still gives the command its chance to end.
@@ -81,9 +86,10 @@ async fn d4_a_trace_waits_for_a_supervisor_that_is_still_ending_its_tree() {
     assert!(world.alive().is_empty());
 }
 
-#[tokio::test]
-async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothing_is_left() {
-    let world = World::new();
+async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothing_is_left(
+    tier: Tier,
+) {
+    let world = World::new(tier);
     let command = "bg:setsid sleep 1000 & sleep 1000";
     let engine = engine(&world, &["fg:echo up; sleep 1000", command], 1);
     let tree = below(engine.id().cast_signed());
@@ -96,6 +102,10 @@ async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothi
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
     }
     kill(engine);
+    if tier == Tier::Bubblewrap {
+        let left = alive_after(&tree, Duration::from_secs(1));
+        assert!(left.is_empty(), "the kernel ends them, before anybody looks: {left:?}");
+    }
     for call in [1, 2] {
         let trace = world.processes.trace(&engine_session(), CallId(call)).await;
         assert!(matches!(trace, CommandTrace::Unknown { .. }), "c{call}: {trace:?}");
@@ -106,7 +116,7 @@ async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothi
 
 #[tokio::test]
 async fn d4_a_trace_wakes_a_supervisor_that_was_stopped() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     let engine = engine(&world, &["fg:(kill -STOP $PPID; echo up); echo up; sleep 1000"], 0);
     let pid = engine.id().cast_signed();
     let stopped = || {
@@ -131,7 +141,7 @@ async fn d4_a_trace_wakes_a_supervisor_that_was_stopped() {
 #[tokio::test]
 async fn d4_a_damaged_record_is_unknown_and_never_run_again() {
     for damage in ["", "{", "null", "[1,2", "\0\0\0\0"] {
-        let world = World::new();
+        let world = World::new(Tier::None);
         std::fs::create_dir_all(world.record(1)).expect("a folder");
         std::fs::write(world.record(1).join("started.json"), damage).expect("a file");
         let trace = world.processes.trace(&session(), CallId(1)).await;
@@ -144,7 +154,7 @@ async fn d4_a_damaged_record_is_unknown_and_never_run_again() {
 
 #[tokio::test]
 async fn d4_a_folder_without_a_claim_is_not_a_start() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     std::fs::create_dir_all(world.record(1)).expect("a folder");
     let trace = world.processes.trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::NeverStarted);
@@ -154,7 +164,7 @@ async fn d4_a_folder_without_a_claim_is_not_a_start() {
 
 #[tokio::test]
 async fn d4_a_record_of_another_boot_is_unknown() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     world.run(world.spec(1, "echo ran")).await;
     let started = world.record(1).join("started.json");
     let text = std::fs::read_to_string(&started).expect("a record");
@@ -171,7 +181,7 @@ async fn d4_a_record_of_another_boot_is_unknown() {
 
 #[tokio::test]
 async fn d4_after_a_power_cut_a_missing_record_proves_nothing() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     world.run(world.spec(3, "echo ran")).await;
     let trace = async |call| world.processes.trace(&session(), CallId(call)).await;
     assert_eq!(trace(4).await, CommandTrace::NeverStarted);
@@ -190,7 +200,7 @@ async fn d4_after_a_power_cut_a_missing_record_proves_nothing() {
 
 #[tokio::test]
 async fn d9_old_records_are_swept_and_a_deleted_session_leaves_none() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     world.run(world.spec(1, "echo old")).await;
     world.run(world.spec(2, "echo new")).await;
     let eight_days = Duration::from_secs(8 * 24 * 60 * 60);

@@ -1,9 +1,14 @@
 //! Commands under real supervisors: how they end, what is left of them (nothing), and what can be
 //! found out about them after a crash.
 
+#[macro_use]
+mod world;
+
+mod attack;
 mod bad_input;
 mod cancel;
 mod crash;
+mod egress;
 mod jobs;
+mod reach;
 mod run;
-mod world;

@@ -4,13 +4,30 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use weir_core::ids::CallId;
+use weir_core::tool::Tier;
 use weir_engine::ports::{CommandEnd, CommandSpec, CommandTrace, Processes};
 
 use crate::world::{World, alive_after, session};
 
-#[tokio::test]
-async fn d4_output_and_exit_status_are_on_record() {
-    let world = World::new();
+under_each_tier!(
+    d4_output_and_exit_status_are_on_record,
+    d4_a_call_is_started_once,
+    d4_of_many_starts_of_one_call_at_once_one_wins,
+    t8_a_signal_that_is_not_ours_is_told_apart,
+    t8_progress_comes_while_the_command_runs,
+    t8_there_is_no_input_and_no_terminal,
+    t8_wall_time_ends_the_whole_tree,
+    t8_silence_can_be_limited,
+    t8_processor_time_can_be_limited,
+    z4_no_new_privileges_no_core_dumps_limited_files,
+    z7_environment_has_no_keys,
+    t8_a_gigabyte_of_output_takes_bounded_memory,
+    d6_what_a_foreground_command_leaves_behind_is_ended,
+    t8_output_written_just_after_the_shell_ended_is_kept,
+);
+
+async fn d4_output_and_exit_status_are_on_record(tier: Tier) {
+    let world = World::new(tier);
     let outcome = world.run(world.spec(1, "pwd; echo to-error >&2; exit 7")).await;
     assert_eq!(outcome.end, CommandEnd::Exited { code: 7 });
     assert_eq!(outcome.output, format!("{}\nto-error\n", world.state.path().display()));
@@ -26,9 +43,8 @@ async fn d4_output_and_exit_status_are_on_record() {
     assert_eq!(world.alive().len(), 0);
 }
 
-#[tokio::test]
-async fn d4_a_call_is_started_once() {
-    let world = World::new();
+async fn d4_a_call_is_started_once(tier: Tier) {
+    let world = World::new(tier);
     assert_eq!(world.processes.trace(&session(), CallId(1)).await, CommandTrace::NeverStarted);
     world.run(world.spec(1, "echo once >> ran")).await;
     let again = world.run(world.spec(1, "echo once >> ran")).await;
@@ -37,9 +53,8 @@ async fn d4_a_call_is_started_once() {
     assert_eq!(ran, "once\n");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn d4_of_many_starts_of_one_call_at_once_one_wins() {
-    let world = World::new();
+async fn d4_of_many_starts_of_one_call_at_once_one_wins(tier: Tier) {
+    let world = World::new(tier);
     let runs: Vec<_> = (0..8).map(|_| world.watch(world.spec(1, "echo once >> ran"))).collect();
     let mut ended = 0;
     for run in runs {
@@ -49,16 +64,14 @@ async fn d4_of_many_starts_of_one_call_at_once_one_wins() {
     assert_eq!((ended, ran.as_str()), (1, "once\n"));
 }
 
-#[tokio::test]
-async fn t8_a_signal_that_is_not_ours_is_told_apart() {
-    let world = World::new();
+async fn t8_a_signal_that_is_not_ours_is_told_apart(tier: Tier) {
+    let world = World::new(tier);
     let outcome = world.run(world.spec(1, "kill -SEGV $$")).await;
     assert_eq!(outcome.end, CommandEnd::Signaled { signal: 11 });
 }
 
-#[tokio::test]
-async fn t8_progress_comes_while_the_command_runs() {
-    let world = World::new();
+async fn t8_progress_comes_while_the_command_runs(tier: Tier) {
+    let world = World::new(tier);
     let mut run = world.watch(world.spec(1, "printf 'a\\xc3'; read x < fifo; printf '\\xa4b'"));
     let fifo = world.state.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo");
@@ -70,17 +83,15 @@ async fn t8_progress_comes_while_the_command_runs() {
     assert_eq!(run.end().await.output, "a\u{e4}b");
 }
 
-#[tokio::test]
-async fn t8_there_is_no_input_and_no_terminal() {
-    let world = World::new();
+async fn t8_there_is_no_input_and_no_terminal(tier: Tier) {
+    let world = World::new(tier);
     let outcome = world.run(world.spec(1, "cat; : < /dev/tty || echo no terminal")).await;
     assert_eq!(outcome.end, CommandEnd::Exited { code: 0 });
     assert!(outcome.output.ends_with("no terminal\n"), "{}", outcome.output);
 }
 
-#[tokio::test]
-async fn t8_wall_time_ends_the_whole_tree() {
-    let world = World::new();
+async fn t8_wall_time_ends_the_whole_tree(tier: Tier) {
+    let world = World::new(tier);
     let command = "(setsid sleep 1000 &); echo begun; sleep 1000";
     let spec = CommandSpec { timeout_ms: 200, ..world.spec(1, command) };
     let outcome = world.run(spec).await;
@@ -89,32 +100,28 @@ async fn t8_wall_time_ends_the_whole_tree() {
     assert_eq!(world.alive().len(), 0);
 }
 
-#[tokio::test]
-async fn t8_silence_can_be_limited() {
-    let world = World::with(|options| options.limits.idle_ms = Some(150));
+async fn t8_silence_can_be_limited(tier: Tier) {
+    let world = World::with(tier, |options| options.limits.idle_ms = Some(150));
     let outcome = world.run(world.spec(1, "echo begun; sleep 1000")).await;
     assert_eq!(outcome.end, CommandEnd::TimedOut);
     assert_eq!(outcome.output, "begun\n[ended because it wrote nothing for 150 ms]");
 }
 
-#[tokio::test]
-async fn t8_processor_time_can_be_limited() {
-    let world = World::with(|options| options.limits.cpu_seconds = Some(1));
+async fn t8_processor_time_can_be_limited(tier: Tier) {
+    let world = World::with(tier, |options| options.limits.cpu_seconds = Some(1));
     let outcome = world.run(world.spec(1, "while :; do :; done")).await;
     assert_eq!(outcome.end, CommandEnd::Signaled { signal: 24 });
 }
 
-#[tokio::test]
-async fn z4_no_new_privileges_no_core_dumps_limited_files() {
-    let world = World::new();
+async fn z4_no_new_privileges_no_core_dumps_limited_files(tier: Tier) {
+    let world = World::new(tier);
     let command = "grep NoNewPrivs /proc/self/status; ulimit -c; ulimit -n";
     let outcome = world.run(world.spec(1, command)).await;
     assert_eq!(outcome.output, "NoNewPrivs:\t1\n0\n16384\n");
 }
 
-#[tokio::test]
-async fn z7_environment_has_no_keys() {
-    let world = World::with(|options| {
+async fn z7_environment_has_no_keys(tier: Tier) {
+    let world = World::with(tier, |options| {
         let planted =
             ["SERVICE_API_KEY", "SOME_TOKEN", "db_password", "MY_SECRET", "X_CREDENTIALS"];
         for name in planted {
@@ -134,9 +141,8 @@ async fn z7_environment_has_no_keys() {
     }
 }
 
-#[tokio::test]
-async fn t8_a_gigabyte_of_output_takes_bounded_memory() {
-    let world = World::with(|options| options.limits.output_file_bytes = 1 << 20);
+async fn t8_a_gigabyte_of_output_takes_bounded_memory(tier: Tier) {
+    let world = World::with(tier, |options| options.limits.output_file_bytes = 1 << 20);
     let command = "echo first; yes | head -c 1G; grep VmHWM /proc/$PPID/status; echo last";
     let spec = CommandSpec { keep_bytes: 4096, ..world.spec(1, command) };
     let outcome = world.run(spec).await;
@@ -152,9 +158,8 @@ async fn t8_a_gigabyte_of_output_takes_bounded_memory() {
     assert_eq!(file.len(), 1 << 20);
 }
 
-#[tokio::test]
-async fn d6_what_a_foreground_command_leaves_behind_is_ended() {
-    let world = World::new();
+async fn d6_what_a_foreground_command_leaves_behind_is_ended(tier: Tier) {
+    let world = World::new(tier);
     // Each of them keeps the shell's output open; the shell waits until all three are there.
     let command = "mkfifo up; exec 3<>up; \
                    setsid sh -c 'echo up >&3; exec sleep 1000' & \
@@ -169,9 +174,8 @@ async fn d6_what_a_foreground_command_leaves_behind_is_ended() {
     assert_eq!(world.alive().len(), 0);
 }
 
-#[tokio::test]
-async fn t8_output_written_just_after_the_shell_ended_is_kept() {
-    let world = World::new();
+async fn t8_output_written_just_after_the_shell_ended_is_kept(tier: Tier) {
+    let world = World::new(tier);
     let outcome = world.run(world.spec(1, "echo text > >(sleep 0.02; cat)")).await;
     assert_eq!(outcome.end, CommandEnd::Exited { code: 0 });
     assert_eq!(outcome.output, "text\n");
@@ -179,7 +183,7 @@ async fn t8_output_written_just_after_the_shell_ended_is_kept() {
 
 #[tokio::test]
 async fn d6_a_command_that_kills_its_supervisor_is_ended() {
-    let world = World::new();
+    let world = World::new(Tier::None);
     let command = "mkfifo go; (setsid sleep 1000 &); echo begun; read x < go; kill -9 $PPID; \
                    sleep 1000";
     let mut run = world.watch(world.spec(1, command));

@@ -11,8 +11,10 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandOutcome, CommandSpec, Processes, ProgressSink};
-use weir_sandbox::{Limits, SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+use weir_engine::ports::{CommandOutcome, CommandSpec, Confine, Processes, ProgressSink};
+use weir_sandbox::{
+    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment, probe,
+};
 
 /// The example that is the supervisor, and the engine that is killed.
 pub(crate) fn program() -> PathBuf {
@@ -27,29 +29,79 @@ pub(crate) fn session() -> SessionId {
     SessionId::new("s1")
 }
 
+/// Each of these functions as a test under each tier.
+macro_rules! under_each_tier {
+    ($($name:ident),* $(,)?) => {
+        under_each_tier!(@ none, None, $($name),*);
+        under_confining_tiers!($($name),*);
+    };
+    (@ $module:ident, $tier:ident, $($name:ident),*) => {
+        mod $module {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let tier = weir_core::tool::Tier::$tier;
+                    if crate::world::is_there(tier) {
+                        super::$name(tier).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+
+/// The same for the tiers that confine.
+macro_rules! under_confining_tiers {
+    ($($name:ident),* $(,)?) => {
+        under_each_tier!(@ landlock, Landlock, $($name),*);
+        under_each_tier!(@ bubblewrap, Bubblewrap, $($name),*);
+    };
+}
+
+/// Whether a tier works on this machine. A machine that counts must have all of them.
+pub(crate) fn is_there(tier: Tier) -> bool {
+    let report = probe(TierWish::Exactly(tier));
+    if !report.works {
+        let text = format!("SKIPPED: {} does not work here: {:?}\n", tier.as_str(), report.tiers);
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{text}");
+        // Past the runner, which would keep it to itself.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    }
+    report.works
+}
+
 pub(crate) struct World {
     pub(crate) state: TempDir,
     pub(crate) processes: Arc<SupervisedProcesses>,
+    pub(crate) tier: Tier,
 }
 
 impl World {
-    pub(crate) fn new() -> World {
-        World::with(|_| ())
+    pub(crate) fn new(tier: Tier) -> World {
+        World::with(tier, |_| ())
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut SupervisorOptions)) -> World {
-        let state = tempfile::tempdir().expect("a temporary folder");
+    pub(crate) fn with(tier: Tier, change: impl FnOnce(&mut SupervisorOptions)) -> World {
+        World::at(tempfile::tempdir().expect("a temporary folder"), tier, change)
+    }
+
+    pub(crate) fn at(
+        state: TempDir,
+        tier: Tier,
+        change: impl FnOnce(&mut SupervisorOptions),
+    ) -> World {
         let mut options = SupervisorOptions {
             program: program(),
             args: vec!["__supervise".into()],
             state_dir: state.path().to_path_buf(),
             environment: filtered_environment(std::env::vars_os(), &[]),
             limits: Limits::default(),
-            tier: Tier::None,
+            tier: TierWish::Exactly(tier),
+            egress: None,
         };
         change(&mut options);
         let processes = Arc::new(SupervisedProcesses::new(options));
-        World { state, processes }
+        World { state, processes, tier }
     }
 
     pub(crate) fn spec(&self, call: u32, command: &str) -> CommandSpec {
@@ -61,6 +113,11 @@ impl World {
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: false,
+            confine: Confine {
+                tier: self.tier,
+                writable: vec![self.state.path().to_path_buf()],
+                ..Confine::default()
+            },
         }
     }
 

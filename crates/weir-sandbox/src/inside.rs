@@ -1,0 +1,193 @@
+//! The first process inside a sandbox with its own namespaces: starts the shell, waits for all that
+//! comes from it, and carries connections to the proxy.
+//!
+//! Standard input is a socket from which it gets the command's own input, standard error a pipe to
+//! the supervisor for its few lines, standard output the command's. It confines nothing: that was
+//! done before it was started.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut, Write};
+use std::mem::MaybeUninit;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
+use serde::{Deserialize, Serialize};
+use weir_engine::ports::CommandEnd;
+
+/// The hidden subcommand.
+pub const INSIDE: &str = "__inside";
+
+/// Connections at once; more are closed.
+const CONNECTIONS_MAX: usize = 128;
+
+/// What it is told, as its second argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Orders {
+    /// Processor time of each process.
+    pub(crate) cpu_seconds: Option<u64>,
+    /// Processes at once.
+    pub(crate) processes: u64,
+    /// Listen on this port of loopback, and carry what comes to this socket.
+    pub(crate) forward: Option<(u16, PathBuf)>,
+}
+
+/// A line to the supervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "inside", rename_all = "snake_case")]
+pub(crate) enum Word {
+    /// The shell runs.
+    Started,
+    /// It cannot be started.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// The shell ended; others may still be there.
+    Ended {
+        /// How.
+        end: CommandEnd,
+    },
+}
+
+/// Call it before anything else in `main`, when the first argument is [`INSIDE`].
+pub fn inside_main() -> ExitCode {
+    match inside() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            say(&Word::Failed { why });
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn inside() -> Result<(), String> {
+    let mut arguments = std::env::args_os().skip(2);
+    let orders = arguments.next().unwrap_or_default();
+    let orders: Orders = serde_json::from_str(&orders.to_string_lossy()).map_err(|_| {
+        "this subcommand is started by weir itself; it is not for people".to_string()
+    })?;
+    // The command is of the same user and must not look into this process.
+    crate::protect_process().map_err(|error| error.to_string())?;
+    let input = receive_input().map_err(|error| format!("the command's input: {error}"))?;
+    if let Some((port, socket)) = orders.forward.clone() {
+        forward(port, socket).map_err(|error| format!("the way to the proxy: {error}"))?;
+    }
+    let shell = spawn(arguments, input, &orders)?;
+    say(&Word::Started);
+    // Nothing of the command's is held open here.
+    release_streams().map_err(|error| error.to_string())?;
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == shell => {
+                say(&Word::Ended { end: crate::supervise::end_of(status) });
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // Nobody is left.
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+fn spawn(
+    mut arguments: impl Iterator<Item = std::ffi::OsString>,
+    input: OwnedFd,
+    orders: &Orders,
+) -> Result<Pid, String> {
+    let program = arguments.next().ok_or("there is no program to start")?;
+    let output = io::stdout().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+    let error = output.try_clone().map_err(|error| error.to_string())?;
+    // Counted inside the user namespace: they are the command's alone. Root is not bound by it.
+    let most = rustix::process::getrlimit(Resource::Nproc).maximum;
+    let most = most.map_or(orders.processes, |most| most.min(orders.processes));
+    let _ = rustix::process::setrlimit(
+        Resource::Nproc,
+        Rlimit { current: Some(most), maximum: Some(most) },
+    );
+    let child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(error))
+        .spawn();
+    let child = child.map_err(|error| format!("the shell cannot be started: {error}"))?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let (Some(seconds), Some(_)) = (orders.cpu_seconds, pid) {
+        // Soft by inheritance, hard from here: a process has a few seconds to see the signal.
+        let hard = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
+        let _ = rustix::process::prlimit(pid, Resource::Cpu, hard);
+    }
+    pid.ok_or_else(|| "the command has no process id".into())
+}
+
+/// Nobody reads them any more when the supervisor is gone, and then all of this ends.
+fn say(word: &Word) {
+    if let Ok(mut line) = serde_json::to_vec(word) {
+        line.push(b'\n');
+        let _ = io::stderr().write_all(&line);
+    }
+}
+
+fn release_streams() -> io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(())
+}
+
+fn receive_input() -> io::Result<OwnedFd> {
+    let mut byte = [0; 1];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut received = RecvAncillaryBuffer::new(&mut space);
+    let mut slices = [IoSliceMut::new(&mut byte)];
+    recvmsg(io::stdin(), &mut slices, &mut received, RecvFlags::CMSG_CLOEXEC)?;
+    let handle = received.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut handles) => handles.next(),
+        _ => None,
+    });
+    handle.ok_or_else(|| io::Error::other("it did not come"))
+}
+
+/// Listens before the command starts, so that its first connection finds somebody.
+fn forward(port: u16, socket: PathBuf) -> io::Result<()> {
+    let listener = TcpListener::bind(("127.0.0.1", port))?;
+    let open = Arc::new(AtomicUsize::new(0));
+    // Ends with the process.
+    std::thread::Builder::new().name("forward".into()).spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
+                open.fetch_sub(1, Ordering::AcqRel);
+                continue;
+            }
+            let (socket, counted) = (socket.clone(), Arc::clone(&open));
+            let started = std::thread::Builder::new().name("connection".into()).spawn(move || {
+                if let Ok(out) = UnixStream::connect(socket) {
+                    carry(&stream, &out);
+                }
+                counted.fetch_sub(1, Ordering::AcqRel);
+            });
+            if started.is_err() {
+                open.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Both ways, until both are over.
+fn carry(stream: &TcpStream, out: &UnixStream) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = io::copy(&mut &*stream, &mut &*out);
+            let _ = out.shutdown(Shutdown::Write);
+        });
+        let _ = io::copy(&mut &*out, &mut &*stream);
+        let _ = stream.shutdown(Shutdown::Write);
+    });
+}

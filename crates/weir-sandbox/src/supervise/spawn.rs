@@ -1,0 +1,399 @@
+//! Starts the command's shell, confined as its request says. Not here: watching it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, Resource, Rlimit};
+use weir_core::tool::Tier;
+
+use super::AsFdOwned;
+use super::inherited::shell_words;
+use super::placeholder::Placeholder;
+use crate::inside::{INSIDE, Orders, Word};
+use crate::record::Record;
+use crate::tier::bubblewrap::{self, HELPER, Outside, SOCKET, Veil};
+use crate::tier::landlock::Extra;
+use crate::tier::places::Places;
+use crate::tier::{self, seccomp};
+use crate::wire::Request;
+
+/// The port at which the proxy is found inside a network namespace.
+const INSIDE_PORT: u16 = 3128;
+
+/// How long a sandbox may take to be built.
+const BUILD_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Processes of one command where nothing else is set, in namespaces that count by themselves.
+const PROCESSES_MAX: u64 = 4096;
+
+/// What bubblewrap may say before the command starts.
+const SAID_BYTES_MAX: usize = 16 << 10;
+
+/// How a complaint of bubblewrap begins.
+const NOT_BUILT: &str = "bubblewrap could not build the sandbox";
+
+/// So often it is tried.
+const ATTEMPTS_MAX: usize = 3;
+
+/// What runs, and what must be kept as long.
+pub(super) struct Spawned {
+    /// The process that is the command, or stands for it.
+    pub(super) pid: Pid,
+    /// Words from inside, when it only stands for it.
+    pub(super) words: Option<Words>,
+    /// Given back when the command is over.
+    pub(super) held: Held,
+}
+
+/// Things that exist while a command runs.
+#[derive(Default)]
+pub(super) struct Held {
+    placeholders: Vec<Placeholder>,
+    tmp: Option<PathBuf>,
+}
+
+impl Held {
+    /// What lies in the workspace goes before anybody is told that the command is over.
+    pub(super) fn give_back_places(&mut self) {
+        self.placeholders.clear();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        /// A tree can be made so deep that walking it needs more than a thread usually has.
+        const STACK_BYTES: usize = 256 << 20;
+        if let Some(tmp) = self.tmp.take() {
+            let removed = std::thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(move || fs::remove_dir_all(tmp).is_ok());
+            // What is left goes with the record.
+            let _ = removed.map(std::thread::JoinHandle::join);
+        }
+    }
+}
+
+/// What is to be started.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) request: &'a Request,
+    pub(super) record: &'a Record,
+    /// Open in this process, and not to be open in the command.
+    pub(super) inherited: &'a [u32],
+}
+
+impl Wanted<'_> {
+    fn shell_words(&self) -> Vec<OsString> {
+        shell_words(tier::shell(), &self.request.command, self.inherited)
+    }
+}
+
+/// Starts it.
+///
+/// # Errors
+/// Why not; nothing runs then.
+pub(super) fn spawn(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
+    let request = wanted.request;
+    let cpu = rustix::process::getrlimit(Resource::Cpu);
+    limit_resources(request).map_err(|error| format!("its limits cannot be set: {error}"))?;
+    let spawned = match request.confine.tier {
+        Tier::None => plain(wanted, output),
+        Tier::Landlock => in_landlock(wanted, output),
+        Tier::Bubblewrap => in_bubblewrap(wanted, &output),
+    };
+    // The limit is for the command: the supervisor takes its own back.
+    let _ = rustix::process::setrlimit(Resource::Cpu, cpu);
+    let spawned = spawned?;
+    if let Some(seconds) = request.limits.cpu_seconds {
+        // Soft by inheritance, hard from here: a process has a few seconds to see the signal.
+        let hard = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
+        let _ = rustix::process::prlimit(Some(spawned.pid), Resource::Cpu, hard);
+    }
+    Ok(spawned)
+}
+
+fn plain(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
+    let mut command = shell(wanted, output)?;
+    let pid = from_thread(wanted.request, &mut command, || {
+        rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())
+    })?;
+    Ok(Spawned { pid, words: None, held: Held::default() })
+}
+
+fn in_landlock(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
+    let Wanted { request, record, .. } = wanted;
+    let places = places(request)?;
+    let tmp = record.dir().join("tmp");
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&tmp)
+        .map_err(|error| format!("its temporary folder: {error}"))?;
+    let held = Held { placeholders: Vec::new(), tmp: Some(tmp.clone()) };
+    let tmp = tmp.canonicalize().map_err(|error| format!("its temporary folder: {error}"))?;
+    let mut command = shell(wanted, output)?;
+    command.env("TMPDIR", &tmp);
+    let sockets = match &request.way {
+        Some(way) => {
+            // Some programs send no user name without a password; it says nothing.
+            let (word, port) = (&way.word, way.port);
+            proxy(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
+            seccomp::Sockets::Proxy
+        }
+        None => seccomp::Sockets::Pairs,
+    };
+    let extra = Extra { tmp: Some(tmp), port: request.way.as_ref().map(|way| way.port) };
+    let pid = from_thread(request, &mut command, || {
+        tier::confine_thread(&places, &extra, sockets).map(|_| ())
+    })?;
+    Ok(Spawned { pid, words: None, held })
+}
+
+/// Starts it from a thread that confined itself: what the thread gave up, the command inherits, and
+/// the supervisor keeps what it needs.
+fn from_thread(
+    request: &Request,
+    command: &mut Command,
+    confine: impl FnOnce() -> Result<(), String> + Send,
+) -> Result<Pid, String> {
+    let child = std::thread::scope(|scope| {
+        let launcher = scope.spawn(|| {
+            confine()?;
+            command.spawn().map_err(|error| explain(request, &error))
+        });
+        launcher.join().unwrap_or_else(|_| Err("the launcher panicked".into()))
+    })?;
+    pid_of(child.id())
+}
+
+fn pid_of(id: u32) -> Result<Pid, String> {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| "the command has no process id".into())
+}
+
+/// What was looked up may be gone when it is mounted (a temporary file, a socket): nothing has run
+/// then, and it is looked up again.
+fn in_bubblewrap(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String> {
+    let veil = veil(wanted.record).map_err(|error| format!("its record: {error}"))?;
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let output = output.try_clone().map_err(|error| error.to_string())?;
+        match built(wanted, &veil, output) {
+            Err(why) if why.starts_with(NOT_BUILT) && attempts < ATTEMPTS_MAX => {}
+            other => return other,
+        }
+    }
+}
+
+fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, String> {
+    let Wanted { request, record, .. } = wanted;
+    let places = places(request)?;
+    let locks = record.placeholders();
+    let mut placeholders = Vec::new();
+    for path in &places.protected {
+        let held = Placeholder::hold(path, &locks);
+        placeholders.push(held.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    let held = Held { placeholders, tmp: None };
+    let program = request.bubblewrap.clone().ok_or("nobody said where bubblewrap is")?;
+    if places.is_writable(&program) {
+        return Err(format!("{} can be changed by the command", program.display()));
+    }
+    let helper = std::env::current_exe()
+        .map_err(|error| format!("this program cannot be found any more: {error}"))?;
+    let outside = Outside {
+        veil: veil.clone(),
+        helper: Some(helper),
+        socket: request.way.as_ref().map(|way| way.socket.clone()),
+    };
+    let plan = bubblewrap::plan(&places, &outside)?;
+    let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+    send_input(&control).map_err(|error| format!("the command's input: {error}"))?;
+    let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| format!("a pipe: {error}"))?;
+    let orders = Orders {
+        cpu_seconds: request.limits.cpu_seconds,
+        processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
+        forward: request.way.as_ref().map(|_| (INSIDE_PORT, PathBuf::from(SOCKET))),
+    };
+    let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(orders);
+    command.args(wanted.shell_words()).process_group(0);
+    command.stdin(OwnedFd::from(theirs)).stdout(output).stderr(writing);
+    if request.way.is_some() {
+        proxy(&mut command, &format!("http://127.0.0.1:{INSIDE_PORT}"));
+    }
+    // From this thread, which lasts: bubblewrap ends with the thread that started it.
+    let child = command.spawn().map_err(|error| explain(request, &error))?;
+    // Their ends of the pipes are in it, and it has its own copies of what it was passed.
+    drop(command);
+    drop(plan.handles);
+    let mut words = Words { pipe: reading, received: Vec::new() };
+    let pid = pid_of(child.id())?;
+    match words.first() {
+        Ok(()) => Ok(Spawned { pid, words: Some(words), held }),
+        Err(why) => {
+            let mut child = child;
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(why)
+        }
+    }
+}
+
+fn places(request: &Request) -> Result<Places, String> {
+    let cwd = std::env::current_dir().map_err(|error| format!("its folder: {error}"))?;
+    Places::look(&request.confine, &cwd).map_err(|why| format!("it cannot be confined: {why}"))
+}
+
+fn shell(wanted: Wanted<'_>, output: OwnedFd) -> Result<Command, String> {
+    let duplicated = io::stderr().as_fd_owned().and_then(|input| Ok((input, output.try_clone()?)));
+    let (input, error_output) = duplicated.map_err(|error| error.to_string())?;
+    let mut words = wanted.shell_words().into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command
+        .args(words)
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(error_output))
+        .process_group(0);
+    Ok(command)
+}
+
+/// What programs go by when they look for a proxy.
+fn proxy(command: &mut Command, address: &str) {
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
+    {
+        command.env(name, address);
+    }
+    for name in ["NO_PROXY", "no_proxy"] {
+        command.env(name, "localhost,127.0.0.1,::1");
+    }
+}
+
+/// The command's standard input goes by a socket, so that bubblewrap does not hold it open.
+fn send_input(control: &UnixStream) -> io::Result<()> {
+    let input = io::stderr().as_fd_owned()?;
+    let handles = [input.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut sent = SendAncillaryBuffer::new(&mut space);
+    sent.push(SendAncillaryMessage::ScmRights(&handles));
+    sendmsg(control, &[IoSlice::new(b"i")], &mut sent, SendFlags::empty())?;
+    Ok(())
+}
+
+/// An empty folder, and an empty file that nobody may read.
+fn veil(record: &Record) -> io::Result<Veil> {
+    let veil = Veil { folder: record.dir().join("veil"), file: record.dir().join("veil.file") };
+    fs::DirBuilder::new().mode(0o555).create(&veil.folder)?;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(&veil.file)?;
+    Ok(veil)
+}
+
+fn limit_resources(request: &Request) -> io::Result<()> {
+    use rustix::process::{getrlimit, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    let lower = |resource: Resource, wanted: Option<u64>| {
+        let Some(wanted) = wanted else { return Ok(()) };
+        let old = getrlimit(resource);
+        let current = old.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        setrlimit(resource, Rlimit { current: Some(current), maximum: old.maximum })
+    };
+    lower(Resource::Nofile, request.limits.open_files)?;
+    lower(Resource::Nproc, request.limits.processes)?;
+    lower(Resource::Cpu, request.limits.cpu_seconds)?;
+    Ok(())
+}
+
+fn explain(request: &Request, error: &io::Error) -> String {
+    let bytes = request.command.len();
+    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::TOOBIG) => format!(
+            "the command is {bytes} bytes long, more than the system accepts; write it to a file \
+             and run that"
+        ),
+        _ => format!("the shell cannot be started: {error}"),
+    }
+}
+
+/// Lines from inside, and before them whatever bubblewrap complains about.
+pub(super) struct Words {
+    pipe: OwnedFd,
+    received: Vec<u8>,
+}
+
+impl Words {
+    /// The next one; `None` when nobody is left to say anything.
+    pub(super) fn next(&mut self) -> Option<Word> {
+        loop {
+            while let Some(line) = self.line() {
+                if let Ok(word) = serde_json::from_slice(&line) {
+                    return Some(word);
+                }
+            }
+            self.more(None).then_some(())?;
+        }
+    }
+
+    /// Waits until the shell runs.
+    fn first(&mut self) -> Result<(), String> {
+        let until = Instant::now() + BUILD_PATIENCE;
+        let mut complaint = Vec::new();
+        loop {
+            while let Some(line) = self.line() {
+                match serde_json::from_slice(&line) {
+                    Ok(Word::Started) => return Ok(()),
+                    Ok(Word::Failed { why }) => return Err(why),
+                    Ok(Word::Ended { .. }) | Err(_) => complaint.extend(line),
+                }
+            }
+            let room = complaint.len() < SAID_BYTES_MAX && Instant::now() < until;
+            if !room || !self.more(Some(until)) {
+                complaint.append(&mut self.received);
+                let complaint = String::from_utf8_lossy(&complaint);
+                let complaint =
+                    if complaint.trim().is_empty() { "no word" } else { complaint.trim() };
+                return Err(format!(
+                    "{NOT_BUILT}: {complaint}; `weir doctor` says what \
+                     works here"
+                ));
+            }
+        }
+    }
+
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let end = self.received.iter().position(|byte| *byte == b'\n')?;
+        Some(self.received.drain(..=end).collect())
+    }
+
+    fn more(&mut self, until: Option<Instant>) -> bool {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
+        if !matches!(poll(&mut fds, timeout.as_ref()), Ok(1..) | Err(rustix::io::Errno::INTR)) {
+            return false;
+        }
+        let mut bytes = [0; 4096];
+        match rustix::io::read(&self.pipe, &mut bytes) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.received.extend_from_slice(&bytes[..count]);
+                self.received.len() < SAID_BYTES_MAX
+            }
+            Err(rustix::io::Errno::INTR) => true,
+            Err(_) => false,
+        }
+    }
+}

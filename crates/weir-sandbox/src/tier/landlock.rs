@@ -1,0 +1,190 @@
+//! The tier for machines without namespaces: Landlock for files, ports and signals (Z4).
+//!
+//! Landlock can only allow, and what it allows holds for everything below. So what is not to be
+//! read or written is left out: on the way to it each neighbour is allowed by itself. A folder that
+//! holds a guarded entry is then closed: it takes no new entries, and what appears in it later is
+//! not allowed. Not here: the filter of system calls.
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
+    PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
+
+use super::places::Places;
+
+/// Rules of one command.
+const RULES_MAX: usize = 20_000;
+
+/// What every program may need of `/dev`: nothing that holds data.
+const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// What is allowed beside the places of the command.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extra {
+    /// Its own temporary folder.
+    pub(crate) tmp: Option<PathBuf>,
+    /// The port of the proxy.
+    pub(crate) port: Option<u16>,
+}
+
+/// Confines the calling thread and what it starts. Never undone. Says which version of Landlock
+/// holds.
+///
+/// # Errors
+/// When the kernel has no Landlock, or one without a right that is needed.
+pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<u32, String> {
+    let fails = |error: &dyn std::fmt::Display| format!("Landlock: {error}");
+    // Before version 3 a file could be cut to nothing without a right: that is too weak to use.
+    let needed = AccessFs::from_all(ABI::V3);
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(needed)
+        .map_err(|error| fails(&error))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI::V5))
+        .map_err(|error| fails(&error))?
+        .scope(Scope::from_all(ABI::V6))
+        .map_err(|error| fails(&error))?;
+    // Without a port no socket can be made at all: seccomp sees to that.
+    if extra.port.is_some() {
+        ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement);
+    }
+    let ruleset = ruleset
+        .handle_access(AccessNet::from_all(ABI::V4))
+        .map_err(|error| fails(&error))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .create()
+        .map_err(|error| fails(&error))?;
+    let mut rules = Rules { ruleset: Some(ruleset), left: RULES_MAX };
+    rules.of(places, extra)?;
+    let ruleset = rules.ruleset.ok_or("Landlock: the rules were lost")?;
+    let status = ruleset.restrict_self().map_err(|error| fails(&error))?;
+    match (status.ruleset, status.landlock) {
+        (RulesetStatus::NotEnforced, status) => Err(format!("Landlock is not there: {status:?}")),
+        (_, LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi as u32),
+        (_, status) => Err(format!("Landlock is not there: {status:?}")),
+    }
+}
+
+fn reads() -> BitFlags<AccessFs> {
+    AccessFs::ReadFile | AccessFs::Execute
+}
+
+/// Devices cannot be made by anybody.
+fn writes() -> BitFlags<AccessFs> {
+    AccessFs::from_write(ABI::V5) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+}
+
+struct Rules {
+    /// Taken and put back by each rule.
+    ruleset: Option<RulesetCreated>,
+    left: usize,
+}
+
+/// An allowance that goes around some paths.
+struct Around<'a> {
+    rights: BitFlags<AccessFs>,
+    closed: &'a BTreeSet<PathBuf>,
+}
+
+impl Rules {
+    fn of(&mut self, places: &Places, extra: &Extra) -> Result<(), String> {
+        // Names are visible, contents are not: without that no folder above one could be listed.
+        self.allow(&open(CWD, Path::new("/"))?, AccessFs::ReadDir.into())?;
+        let mut unread = places.masked.clone();
+        unread.insert("/dev".into());
+        let reading = Around { rights: reads(), closed: &unread };
+        self.around(&open(CWD, Path::new("/"))?, Path::new("/"), &reading)?;
+        let unwritten: BTreeSet<PathBuf> = [&places.protected, &places.masked, &places.links]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        let writing = Around { rights: writes(), closed: &unwritten };
+        for root in &places.writable {
+            let handle = open(CWD, root)?;
+            self.around(&handle, root, &writing)?;
+            self.around(&handle, root, &reading)?;
+        }
+        if let Some(tmp) = &extra.tmp {
+            self.allow(&open(CWD, tmp)?, reads() | writes())?;
+        }
+        for device in DEVICES.map(Path::new).iter().filter(|device| device.exists()) {
+            self.allow(&open(CWD, device)?, reads() | writes())?;
+        }
+        if let Some(port) = extra.port {
+            let ruleset = self.ruleset.take().ok_or("Landlock: the rules were lost")?;
+            let added = ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp));
+            self.ruleset = Some(added.map_err(|error| format!("Landlock: port: {error}"))?);
+        }
+        Ok(())
+    }
+
+    /// Allows `handle`, which is at `path`, and what is below it, without what is closed.
+    fn around(&mut self, handle: &OwnedFd, path: &Path, around: &Around<'_>) -> Result<(), String> {
+        if around.closed.contains(path) {
+            return Ok(());
+        }
+        // Sorted as paths are: what lies below follows.
+        let mut after = around
+            .closed
+            .range::<Path, _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded));
+        if !after.next().is_some_and(|next| next.starts_with(path)) {
+            return self.allow(handle, around.rights);
+        }
+        // What cannot be listed stays closed.
+        let Ok(listing) =
+            openat(handle, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).and_then(Dir::new)
+        else {
+            return Ok(());
+        };
+        for entry in listing.flatten() {
+            use std::os::unix::ffi::OsStrExt;
+            let name = Path::new(std::ffi::OsStr::from_bytes(entry.file_name().to_bytes()));
+            if name == Path::new(".") || name == Path::new("..") {
+                continue;
+            }
+            // It may be gone by now.
+            let Ok(handle) = open(handle.as_fd(), name) else { continue };
+            self.around(&handle, &path.join(name), around)?;
+        }
+        Ok(())
+    }
+
+    fn allow(&mut self, handle: &OwnedFd, rights: BitFlags<AccessFs>) -> Result<(), String> {
+        let fails = |error: &dyn std::fmt::Display| format!("Landlock: a rule: {error}");
+        let kind = fstat(handle).map_err(|error| fails(&error))?.st_mode;
+        let rights = match FileType::from_raw_mode(kind) {
+            FileType::Directory => rights,
+            // A link is where it leads, and that is allowed or not by itself.
+            FileType::Symlink => return Ok(()),
+            _ => rights & AccessFs::from_file(ABI::V5),
+        };
+        if rights.is_empty() {
+            return Ok(());
+        }
+        self.left = self.left.checked_sub(1).ok_or_else(|| {
+            format!(
+                "Landlock: more than {RULES_MAX} neighbours of guarded paths; keep what is ignored \
+                 or protected in folders with fewer entries"
+            )
+        })?;
+        let ruleset = self.ruleset.take().ok_or("Landlock: the rules were lost")?;
+        let added = ruleset.add_rule(PathBeneath::new(handle, rights));
+        self.ruleset = Some(added.map_err(|error| fails(&error))?);
+        Ok(())
+    }
+}
+
+/// A handle that follows no link in the last place.
+fn open(folder: impl AsFd, path: &Path) -> Result<OwnedFd, String> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(folder, path, flags, Mode::empty())
+        .map_err(|error| format!("Landlock: {}: {error}", path.display()))
+}

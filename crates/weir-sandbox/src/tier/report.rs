@@ -1,0 +1,235 @@
+//! What holds for commands on this machine, in words for a person. It tries the tiers; what it says
+//! of each is kept here, beside nothing that enforces it.
+
+use serde::Serialize;
+use weir_core::tool::Tier;
+
+use super::{TierWish, holding, try_bubblewrap, try_landlock};
+
+/// One tier, tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TierCheck {
+    /// Which.
+    pub tier: Tier,
+    /// It works here.
+    pub works: bool,
+    /// What was found, or why it does not work.
+    pub detail: String,
+    /// What to do so that it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// What holds for commands on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TierReport {
+    /// The tier in use.
+    pub tier: Tier,
+    /// It works; where it does not, no command is started.
+    pub works: bool,
+    /// What holds.
+    pub guarantees: Vec<&'static str>,
+    /// What does not.
+    pub missing: Vec<&'static str>,
+    /// Every tier that confines, strongest first.
+    pub tiers: Vec<TierCheck>,
+}
+
+/// In every tier.
+const ALWAYS: [&str; 6] = [
+    "each command has a supervisor that ends its whole process tree on cancel, on timeout and when \
+     Weir dies, also processes that detached themselves",
+    "a command is started at most once, and how it ended can be looked up after a crash",
+    "no new privileges: set-user-id programs such as sudo do not work",
+    "the environment is filtered: no variable that looks like a key is passed",
+    "no core dumps; limits on open files, output and wall time",
+    "no terminal: a command cannot read what the person types",
+];
+
+const CONFINED: [&str; 4] = [
+    "files: only the workspace and what was granted can be written; protected files and .git \
+     internals there cannot",
+    "ignored files, keys and Weir's own state cannot be read, also through links",
+    "network: none, and where hosts were granted, through a proxy that lets through those",
+    "system calls that reach other processes, namespaces, mounts, the kernel or a terminal's input \
+     are refused; so are 32-bit programs, io_uring and set-user-id bits",
+];
+
+const BUBBLEWRAP: [&str; 3] = [
+    "a command sees no processes, shared memory or network of the machine, not its loopback either, \
+     and ends with its supervisor whatever happens",
+    "/tmp, /run and /dev are its own: no socket of the container engine, of the message bus, of a \
+     key agent or of the display is there",
+    "no capabilities",
+];
+
+const LANDLOCK: [&str; 2] = [
+    "no sockets but pairs; with hosts granted, TCP to the port of the proxy only",
+    "no capabilities",
+];
+
+const MISSING_NONE: [&str; 4] = [
+    "files: a command can read and write whatever your user can, inside and outside the workspace",
+    "network: a command can reach whatever your user can",
+    "system calls are not filtered, and a command sees and can signal your user's other processes, \
+     its own supervisor included",
+    "a command can ask a service outside (cron, a container engine, a service manager) to run \
+     something that is then not supervised",
+];
+
+const MISSING_BUBBLEWRAP: [&str; 3] = [
+    "what is not ignored can be read, everywhere on the machine",
+    "a protected path that is missing is held by an empty file or folder while a command runs; a \
+     file that somebody outside replaces meanwhile is no longer guarded for that command",
+    "sockets that programs open in visible folders after a command began can be reached by it",
+];
+
+const MISSING_LANDLOCK: [&str; 7] = [
+    "what is not ignored can be read, everywhere on the machine; names, sizes and times of ignored \
+     files can be seen too",
+    "a folder that holds a protected entry, such as the top of the workspace, takes no new entries, \
+     and entries made there by others later are read-only",
+    "modes, owners, times and attributes of your own files can be changed everywhere",
+    "the command lines of other processes can be seen",
+    "no Unix sockets, no pseudo-terminals, no shared memory, and /tmp is read-only: $TMPDIR is not",
+    "with hosts granted, a program that goes past the proxy reaches any machine at the proxy's port \
+     number",
+    "a process tree ends with its supervisor only as long as Weir, or its next start, finds it",
+];
+
+const MISSING_ROOT: &str = "the number of processes is not limited, because you are root: a fork bomb ends at the time limit";
+
+const MISSING_SIGNALS: &str =
+    "this version of Landlock (before 6) does not keep commands from signalling your processes";
+
+/// Looks at this machine by trying the tiers: what holds for commands with this wish, and why the
+/// others do not work. Changes nothing.
+pub fn probe(wish: TierWish) -> TierReport {
+    let tier = holding(wish);
+    let tiers = vec![checked_bubblewrap(), checked_landlock()];
+    let works = tier == Tier::None || tiers.iter().any(|check| check.tier == tier && check.works);
+    let mut guarantees = ALWAYS.to_vec();
+    let mut missing: Vec<&'static str> = Vec::new();
+    match tier {
+        Tier::None => missing.extend(MISSING_NONE),
+        Tier::Landlock => {
+            guarantees.extend(CONFINED.iter().chain(&LANDLOCK));
+            missing.extend(MISSING_LANDLOCK);
+            if try_landlock().as_ref().is_ok_and(|version| *version < 6) {
+                missing.push(MISSING_SIGNALS);
+            }
+        }
+        Tier::Bubblewrap => {
+            guarantees.extend(CONFINED.iter().chain(&BUBBLEWRAP));
+            missing.extend(MISSING_BUBBLEWRAP);
+        }
+    }
+    if rustix::process::geteuid().is_root() {
+        missing.push(MISSING_ROOT);
+    }
+    if !works {
+        guarantees = vec!["no command is started, because this tier does not work here"];
+        missing.clear();
+    }
+    TierReport { tier, works, guarantees, missing, tiers }
+}
+
+fn checked_bubblewrap() -> TierCheck {
+    let tier = Tier::Bubblewrap;
+    match try_bubblewrap() {
+        Ok(program) => TierCheck {
+            tier,
+            works: true,
+            detail: format!("{} built a sandbox", program.display()),
+            remedy: None,
+        },
+        Err(why) => failed(tier, why),
+    }
+}
+
+fn checked_landlock() -> TierCheck {
+    let tier = Tier::Landlock;
+    match try_landlock() {
+        Ok(version) => TierCheck {
+            tier,
+            works: true,
+            detail: format!("version {version}, with seccomp, refused what it should"),
+            remedy: None,
+        },
+        Err(why) => failed(tier, why),
+    }
+}
+
+fn failed(tier: Tier, why: &str) -> TierCheck {
+    let remedy = remedy(tier, why);
+    TierCheck { tier, works: false, detail: why.to_owned(), remedy: Some(remedy) }
+}
+
+/// What to do so that a tier works.
+pub(super) fn remedy(tier: Tier, why: &str) -> String {
+    match tier {
+        Tier::None => String::new(),
+        Tier::Landlock => "use a kernel of version 6.2 or later with landlock in \
+                           /sys/kernel/security/lsm (boot with lsm=landlock,...), and a container \
+                           profile that allows its calls"
+            .into(),
+        Tier::Bubblewrap if why.contains("no bwrap on PATH") => {
+            "install the package bubblewrap".into()
+        }
+        Tier::Bubblewrap if why.contains("can be changed") => {
+            "install the package bubblewrap of your system, owned by root".into()
+        }
+        Tier::Bubblewrap if why.contains("nknown option") => {
+            "install a newer bubblewrap; 0.8 is known to work".into()
+        }
+        Tier::Bubblewrap => namespaces_remedy(),
+    }
+}
+
+/// Which switch of the system forbids namespaces, if one is known.
+fn namespaces_remedy() -> String {
+    const SWITCHES: [(&str, &str, &str); 3] = [
+        ("/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
+        (
+            "/proc/sys/kernel/unprivileged_userns_clone",
+            "0",
+            "sysctl kernel.unprivileged_userns_clone=1",
+        ),
+        (
+            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "an AppArmor profile for bwrap that allows userns, or sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+    ];
+    let off = SWITCHES.iter().find(|(file, value, _)| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == *value)
+    });
+    match off {
+        Some((file, value, remedy)) => format!("{file} is {value}: as root, {remedy}"),
+        None => "allow user namespaces and a fresh /proc for this user or container".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z4_the_report_says_plainly_what_each_tier_does_not_hold() {
+        let none = probe(TierWish::Exactly(Tier::None));
+        assert!(none.works && none.missing.iter().any(|line| line.starts_with("files:")));
+        assert!(none.missing.iter().any(|line| line.starts_with("network:")));
+        assert!(!none.guarantees.iter().any(|line| line.starts_with("files:")));
+        let json = serde_json::to_value(&none).expect("a report is plain data");
+        assert_eq!(json["tier"], "none");
+        let auto = probe(TierWish::Auto);
+        assert!(auto.works, "{auto:?}");
+        for check in &auto.tiers {
+            assert_eq!(check.works, check.remedy.is_none(), "{check:?}");
+            let exactly = probe(TierWish::Exactly(check.tier));
+            assert_eq!(exactly.works, check.works);
+            assert!(!exactly.guarantees.is_empty());
+        }
+    }
+}

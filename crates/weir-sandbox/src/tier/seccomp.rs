@@ -1,0 +1,274 @@
+//! Which system calls a confined command may not make (Z4). A list of what is refused: what the
+//! kernel adds later is reached by nothing here, so new calls with power belong on it.
+//!
+//! Pure but for [`apply`]; what files and hosts are reached is decided elsewhere.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+
+/// Which sockets may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// In a network namespace of its own: Unix, TCP (there is nothing but its own loopback), and
+    /// the questions that list interfaces.
+    Namespace,
+    /// In the machine's network, to the proxy: TCP only. Which port is Landlock's.
+    Proxy,
+    /// In the machine's network, without a grant: none but pairs.
+    Pairs,
+}
+
+/// Refused with "not permitted", whatever the arguments.
+const REFUSED: &[i64] = &[
+    // Other processes' memory and descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Large parts of the kernel that a command does not need.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Files past their path.
+    libc::SYS_open_by_handle_at,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_syslog,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+];
+
+/// Newer than the table of numbers; the same on every architecture.
+const OPEN_TREE_ATTR: i64 = 467;
+
+/// Refused as if the kernel did not have them, because their arguments lie in memory, where no
+/// filter can look; programs then use the older calls.
+const ABSENT: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// `CLONE_NEW*`: namespaces.
+const NAMESPACES: [u64; 7] =
+    [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
+
+/// Puts characters into a terminal's input, drives its console, changes its discipline.
+const TERMINAL_REQUESTS: [u64; 3] = [0x5412, 0x541c, 0x5423];
+
+/// Set-user-id and set-group-id.
+const SET_ID_BITS: [u64; 2] = [0o4000, 0o2000];
+
+/// Calls that take a mode, and which argument it is.
+const WITH_MODE: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_openat, 3),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_mkdirat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, 1),
+];
+
+const UNIX: u64 = 1;
+const INET: u64 = 2;
+const INET6: u64 = 10;
+const NETLINK: u64 = 16;
+
+/// Every kind of socket but a stream.
+const NO_STREAM: [u64; 6] = [2, 3, 4, 5, 6, 10];
+
+/// Sends with the first packet, past the check of the address.
+const FAST_OPEN: u64 = 0x2000_0000;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// The filters, for [`apply`] or for a program that installs them.
+///
+/// # Errors
+/// For a processor that has none.
+pub(crate) fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, String> {
+    let rules = refused(sockets).map_err(|error| format!("the list of calls: {error}"))?;
+    let absent: Rules = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    let mut programs = vec![compiled(rules, libc::EPERM)?, compiled(absent, libc::ENOSYS)?];
+    if cfg!(target_arch = "x86_64") {
+        programs.push(no_x32());
+    }
+    Ok(programs)
+}
+
+/// Installs the filters on the calling thread. Never undone.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn apply(programs: &[BpfProgram]) -> Result<(), String> {
+    programs.iter().try_for_each(|program| {
+        seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))
+    })
+}
+
+/// As the bytes that the kernel's structure has, for a program that reads them from a file.
+pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
+    let instruction = |line: &sock_filter| {
+        let mut bytes = [0; 8];
+        bytes[..2].copy_from_slice(&line.code.to_ne_bytes());
+        bytes[2] = line.jt;
+        bytes[3] = line.jf;
+        bytes[4..].copy_from_slice(&line.k.to_ne_bytes());
+        bytes
+    };
+    program.iter().flat_map(instruction).collect()
+}
+
+fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)
+        .map_err(|error| format!("there is no filter for this processor: {error}"))?;
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    filter
+        .and_then(BpfProgram::try_from)
+        .map_err(|error| format!("the filter cannot be made: {error}"))
+}
+
+fn refused(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    rules.insert(libc::SYS_clone, any_bit(0, &NAMESPACES)?);
+    for (call, argument) in WITH_MODE {
+        rules.insert(*call, any_bit(*argument, &SET_ID_BITS)?);
+    }
+    let requests = TERMINAL_REQUESTS.iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, *request)]));
+    rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, UNIX)])?]);
+    rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    if sockets != Sockets::Namespace {
+        rules.insert(libc::SYS_listen, Vec::new());
+        for (call, argument) in
+            [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
+        {
+            rules.insert(call, any_bit(argument, &[FAST_OPEN])?);
+        }
+    }
+    Ok(rules)
+}
+
+/// An empty list refuses always.
+fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    let families: &[u64] = match sockets {
+        Sockets::Pairs => return Ok(Vec::new()),
+        Sockets::Proxy => &[INET, INET6],
+        Sockets::Namespace => &[UNIX, INET, INET6, NETLINK],
+    };
+    let others: Vec<_> = families.iter().map(|family| (0, Ne, *family)).collect();
+    let mut rules = vec![rule(&others)?, rule(&[(0, Eq, NETLINK), (2, Ne, 0)])?];
+    for family in [INET, INET6] {
+        for kind in NO_STREAM {
+            rules.push(rule(&[(0, Eq, family), (1, MaskedEq(0xf), kind)])?);
+        }
+        // Zero or TCP itself: what else is a stream (MPTCP, SCTP) is not seen by Landlock.
+        rules.push(rule(&[(0, Eq, family), (2, Ne, 0), (2, Ne, 6)])?);
+    }
+    Ok(rules)
+}
+
+fn any_bit(argument: u8, bits: &[u64]) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    bits.iter().map(|bit| rule(&[(argument, SeccompCmpOp::MaskedEq(*bit), *bit)])).collect()
+}
+
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = conditions.iter().map(|(argument, operator, value)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    });
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
+/// The second table of calls of a 64-bit processor has the same mark of architecture and other
+/// numbers: all of it is absent.
+fn no_x32() -> BpfProgram {
+    const LOAD_WORD: u16 = 0x20;
+    const JUMP_IF_GREATER_OR_EQUAL: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    const X32_BIT: u32 = 0x4000_0000;
+    let line = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    vec![
+        line(LOAD_WORD, 0, 0, 0),
+        line(JUMP_IF_GREATER_OR_EQUAL, 0, 1, X32_BIT),
+        line(RETURN, 0, 0, ERRNO | libc::ENOSYS.unsigned_abs()),
+        line(RETURN, 0, 0, ALLOW),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z4_filters_compile_and_stay_within_what_the_kernel_takes() {
+        for sockets in [Sockets::Namespace, Sockets::Proxy, Sockets::Pairs] {
+            let programs = programs(sockets).expect("this processor has one");
+            for program in &programs {
+                assert!(program.len() < 4096, "{sockets:?}: {}", program.len());
+                assert_eq!(bytes(program).len(), program.len() * 8);
+            }
+        }
+    }
+}

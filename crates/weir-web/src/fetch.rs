@@ -7,12 +7,13 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
-use url::{Host, Url};
+use url::Url;
 use weir_engine::ports::{Address, Fetched};
 
 use crate::GuardedWeb;
-use crate::address::{check, judge_ip, refusal};
-use crate::lookup::ADDRESSES_MAX;
+use crate::address::{check, judge_port};
+use crate::pin::{PinError, pin};
+use crate::secret::Kept;
 
 /// Most redirects that are followed.
 const REDIRECTS_MAX: usize = 5;
@@ -28,13 +29,22 @@ const ACCEPTED: &str = concat!(
 pub(crate) async fn fetch(
     web: &GuardedWeb,
     address: &Address,
+    secret: Option<&Kept>,
     max_bytes: usize,
 ) -> Result<Fetched, String> {
     let (first, mut url) = check(&address.url, &web.allowed)?;
-    let pinned = pin(web, &first.host, &url).await?;
+    // Before anybody is asked for anything.
+    judge_port(&url)?;
+    secret.map_or(Ok(()), |secret| secret.admit(&url))?;
+    let host = url.host().ok_or_else(|| format!("{url} names no host"))?;
+    let pinned = pin(web.guard(), &host).await.map_err(PinError::into_text)?;
     for _ in 0..=REDIRECTS_MAX {
-        let client = client(web, &url, &first.host, &pinned).await?;
-        let request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
+        let client = client(web, &url, &first.host, &pinned.addresses).await?;
+        let mut request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
+        if let Some(secret) = secret {
+            let (name, value) = secret.header(&url, pinned.is_private)?;
+            request = request.header(name, value);
+        }
         let response = request.send().await.map_err(|e| failure(&url, &e))?;
         match redirect(&response, &url)? {
             Some(next) => url = follow(web, &url, &next)?,
@@ -44,52 +54,20 @@ pub(crate) async fn fetch(
     Err(format!("{} redirects more than {REDIRECTS_MAX} times", address.url))
 }
 
-/// The addresses that a socket may go to.
-async fn pin(web: &GuardedWeb, host: &str, url: &Url) -> Result<Vec<IpAddr>, String> {
-    let is_listed = web.allowed.iter().any(|listed| listed == host);
-    let found = match url.host() {
-        // Judged by `check` already.
-        Some(Host::Ipv4(ip)) => return Ok(vec![IpAddr::V4(ip)]),
-        Some(Host::Ipv6(ip)) => return Ok(vec![IpAddr::V6(ip)]),
-        Some(Host::Domain(_)) | None => {
-            let asked = tokio::time::timeout(web.options.lookup_timeout, web.lookup.lookup(host));
-            asked
-                .await
-                .map_err(|_| format!("the name {host} could not be looked up in time"))?
-                .map_err(|why| format!("the name {host} could not be looked up: {why}"))?
-        }
-    };
-    if found.is_empty() {
-        return Err(format!("the name {host} has no address"));
-    }
-    if found.len() > ADDRESSES_MAX {
-        return Err(format!("the name {host} has more than {ADDRESSES_MAX} addresses"));
-    }
-    // One closed address closes the name: which of them a socket takes is not ours to say.
-    for ip in &found {
-        if let Err(closed) = judge_ip(*ip)
-            && !(is_listed && closed.opens_by_name())
-        {
-            return Err(refusal(&format!("{host} ({ip})"), closed));
-        }
-    }
-    Ok(found)
-}
-
 /// A client that can reach these addresses under this name and nothing else: no proxy, no other
 /// name, no redirect of its own, no cookies.
 async fn client(
     web: &GuardedWeb,
     url: &Url,
     host: &str,
-    pinned: &[IpAddr],
+    addresses: &[IpAddr],
 ) -> Result<Client, String> {
     let tls = if url.scheme() == "https" {
         web.tls.get_or_try_init(load_tls).await?.clone()
     } else {
         tls_without_roots()?
     };
-    let addresses: Vec<SocketAddr> = pinned.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
+    let addresses: Vec<SocketAddr> = addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
     Client::builder()
         .tls_backend_preconfigured(tls)
         .no_proxy()

@@ -1,13 +1,17 @@
-//! The guarded network client (Z5): all traffic of tools leaves through [`GuardedWeb`].
+//! The network of tools: fetches leave through [`GuardedWeb`] (Z5), confined commands through the
+//! proxy that [`LocalEgress`] opens for each of them (Z4).
 //!
-//! It decides where a socket may go, whatever the address says and whatever name servers answer.
+//! Both decide where a socket may go, whatever the address says and whatever name servers answer.
 //! Which hosts a call may name at all is judged before, by the gate; model providers are not
 //! reached through here.
 #![warn(missing_docs)]
 
 mod address;
+mod egress;
 mod fetch;
 mod lookup;
+mod pin;
+mod secret;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +21,13 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use weir_engine::ports::{Address, Fetched, Web};
 
+use crate::pin::Guard;
+use crate::secret::Kept;
+
 pub use address::{Closed, judge_ip};
+pub use egress::{EgressBounds, EgressOptions, LocalEgress};
 pub use lookup::{Lookup, SystemLookup};
+pub use secret::{WebSecret, check_value};
 
 /// How the client behaves.
 #[derive(Debug, Clone)]
@@ -34,6 +43,8 @@ pub struct WebOptions {
     pub lookup_timeout: Duration,
     /// What servers are told about who asks.
     pub user_agent: String,
+    /// Secrets that calls may name (Z7).
+    pub secrets: Vec<WebSecret>,
 }
 
 impl Default for WebOptions {
@@ -44,6 +55,7 @@ impl Default for WebOptions {
             idle_timeout: Duration::from_secs(10),
             lookup_timeout: Duration::from_secs(5),
             user_agent: concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned(),
+            secrets: Vec::new(),
         }
     }
 }
@@ -53,6 +65,7 @@ pub struct GuardedWeb {
     options: WebOptions,
     /// `allow_hosts` in canonical form.
     allowed: Vec<String>,
+    secrets: Vec<Kept>,
     lookup: Arc<dyn Lookup>,
     tls: OnceCell<rustls::ClientConfig>,
 }
@@ -61,21 +74,52 @@ impl GuardedWeb {
     /// A client that asks the system's resolver.
     ///
     /// # Errors
-    /// Names the entry of `allow_hosts` that is no host.
+    /// Names the entry of `allow_hosts` that is no host, or the secret that cannot be used.
     pub fn new(options: WebOptions) -> Result<GuardedWeb, String> {
         GuardedWeb::with_lookup(options, Arc::new(SystemLookup))
     }
     /// The same with another resolver.
     ///
     /// # Errors
-    /// Names the entry of `allow_hosts` that is no host.
+    /// Names the entry of `allow_hosts` that is no host, or the secret that cannot be used.
     pub fn with_lookup(options: WebOptions, lookup: Arc<dyn Lookup>) -> Result<GuardedWeb, String> {
         let allowed = options
             .allow_hosts
             .iter()
             .map(|host| address::canonical_host(host))
             .collect::<Result<_, _>>()?;
-        Ok(GuardedWeb { options, allowed, lookup, tls: OnceCell::new() })
+        let secrets = options.secrets.iter().map(Kept::new).collect::<Result<_, _>>()?;
+        Ok(GuardedWeb { options, allowed, secrets, lookup, tls: OnceCell::new() })
+    }
+
+    fn guard(&self) -> Guard<'_> {
+        Guard {
+            allowed: &self.allowed,
+            lookup: &*self.lookup,
+            timeout: self.options.lookup_timeout,
+        }
+    }
+
+    /// One fetch within its time.
+    async fn bounded(
+        &self,
+        address: &Address,
+        secret: Option<&Kept>,
+        max_bytes: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        let work = fetch::fetch(self, address, secret, max_bytes);
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(format!("the fetch of {} was cancelled", address.url)),
+            done = tokio::time::timeout(self.options.timeout, work) => {
+                done.unwrap_or_else(|_| Err(format!(
+                    "{} did not finish within {} seconds; try a smaller or another page",
+                    address.url,
+                    self.options.timeout.as_secs_f32(),
+                )))
+            }
+        }
     }
 }
 
@@ -91,16 +135,27 @@ impl Web for GuardedWeb {
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Fetched, String> {
-        let work =
-            tokio::time::timeout(self.options.timeout, fetch::fetch(self, address, max_bytes));
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(format!("the fetch of {} was cancelled", address.url)),
-            done = work => done.unwrap_or_else(|_| Err(format!(
-                "{} did not finish within {} seconds; try a smaller or another page",
-                address.url,
-                self.options.timeout.as_secs_f32(),
-            ))),
-        }
+        self.bounded(address, None, max_bytes, cancel).await
+    }
+
+    fn secrets(&self) -> Vec<(String, Vec<String>)> {
+        self.secrets.iter().map(|secret| (secret.name.clone(), secret.hosts())).collect()
+    }
+
+    async fn fetch_with_secret(
+        &self,
+        address: &Address,
+        secret: &str,
+        max_bytes: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        let Some(kept) = self.secrets.iter().find(|kept| kept.name == secret) else {
+            return Err(format!("there is no secret {secret:?}"));
+        };
+        let done = self.bounded(address, Some(kept), max_bytes, cancel).await;
+        // A server may put what it was sent into the address of a redirect.
+        let mut fetched = done.map_err(|why| kept.scrub(&why))?;
+        fetched.url = kept.scrub(&fetched.url);
+        Ok(fetched)
     }
 }

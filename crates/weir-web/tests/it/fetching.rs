@@ -137,7 +137,7 @@ async fn z5_redirects_stay_on_their_host_or_are_reported() {
     assert_eq!(get(&web, &server.url("/here"), ROOM).await.unwrap().body, b"hello");
     for (path, part) in [
         ("/away", "redirects to http://elsewhere.example/x, which is not followed"),
-        ("/port", "redirects to http://127.0.0.1:1/x, which is not followed"),
+        ("/port", "redirects to http://127.0.0.1:8/x, which is not followed"),
         ("/named", "redirects to http://site.test"),
         ("/inside", "refused: 169.254.169.254 is a cloud's metadata service"),
         ("/scheme", "only http and https"),
@@ -146,6 +146,17 @@ async fn z5_redirects_stay_on_their_host_or_are_reported() {
         let error = get(&web, &server.url(path), ROOM).await.unwrap_err();
         assert!(error.contains(part), "{path}: {error}");
     }
+}
+
+#[tokio::test]
+async fn z5_ports_of_other_services_are_not_fetched() {
+    let lookup = Answers::new(&[]);
+    let web = GuardedWeb::with_lookup(options(&["127.0.0.1"]), lookup.clone()).unwrap();
+    for url in ["http://127.0.0.1:25/", "https://example.org:22/x", "http://example.org:6667/"] {
+        let error = get(&web, url, ROOM).await.unwrap_err();
+        assert!(error.contains("belongs to another service"), "{url}: {error}");
+    }
+    assert_eq!(lookup.asked(), 0);
 }
 
 #[tokio::test]

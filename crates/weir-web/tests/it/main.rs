@@ -1,5 +1,9 @@
-//! The guarded client against a server on this machine.
+//! The guarded client and the proxy of commands, against servers on this machine.
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod egress;
 mod fetching;
+mod names;
+mod secrets;
 mod server;
+mod witness;

@@ -1,8 +1,8 @@
 //! A small HTTP server on the loopback address that answers by path.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) struct Server {
     pub(crate) at: SocketAddr,
     pub(crate) connections: Arc<AtomicUsize>,
+    /// Heads of all requests, in lower case.
+    requests: Arc<Mutex<Vec<String>>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -25,22 +27,29 @@ impl Server {
         let at = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&connections);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&requests);
         let task = tokio::spawn(async move {
             let mut answers = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 counted.fetch_add(1, Ordering::SeqCst);
-                answers.spawn(answer(stream, at.port()));
+                answers.spawn(answer(stream, at.port(), Arc::clone(&kept)));
             }
         });
-        Server { at, connections, task }
+        Server { at, connections, requests, task }
+    }
+    /// How many requests contained `text`.
+    pub(crate) fn with(&self, text: &str) -> usize {
+        let text = text.to_lowercase();
+        self.requests.lock().unwrap().iter().filter(|request| request.contains(&text)).count()
     }
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.at)
     }
 }
 
-async fn answer(mut stream: TcpStream, port: u16) {
+async fn answer(mut stream: TcpStream, port: u16, requests: Arc<Mutex<Vec<String>>>) {
     let mut request = Vec::new();
     let mut piece = [0_u8; 1024];
     while !request.windows(4).any(|w| w == b"\r\n\r\n") {
@@ -55,6 +64,7 @@ async fn answer(mut stream: TcpStream, port: u16) {
         }
     }
     let request = String::from_utf8_lossy(&request).into_owned();
+    requests.lock().unwrap().push(request.to_lowercase());
     let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
     let to = |location: &str| head(302, &[("location", location)], 0);
     let reply = match path.as_str() {
@@ -67,10 +77,18 @@ async fn answer(mut stream: TcpStream, port: u16) {
         "/here" => to("/plain"),
         "/round" => to("/round"),
         "/away" => to("http://elsewhere.example/x"),
-        "/port" => to("http://127.0.0.1:1/x"),
+        "/port" => to("http://127.0.0.1:8/x"),
         "/inside" => to("http://169.254.169.254/latest/meta-data/"),
         "/scheme" => to("file:///etc/passwd"),
         "/named" => to(&format!("http://site.test:{port}/plain")),
+        "/to-echo" => to("/echo"),
+        "/to-other" => to(&format!("http://other.test:{port}/echo")),
+        "/to-sub" => to(&format!("http://sub.site.test:{port}/echo")),
+        "/to-secure" => to("https://site.test/echo"),
+        "/tell" => {
+            let value = request.split("Bearer ").nth(1).and_then(|rest| rest.split('\r').next());
+            to(&format!("http://elsewhere.example/?{}", value.unwrap_or_default()))
+        }
         "/silent" => {
             std::future::pending::<()>().await;
             return;

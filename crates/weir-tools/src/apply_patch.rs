@@ -22,8 +22,7 @@ pub(crate) struct ApplyPatch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Unified diff, as git diff prints it: for each file `--- a/path`, `+++ b/path`, and hunks
-    /// with context. `/dev/null` creates or deletes; `rename from` and `rename to` move.
+    /// As git diff prints it. `/dev/null` creates or deletes; `rename from` and `rename to` move.
     patch: String,
 }
 

@@ -70,7 +70,9 @@ fn coarse(old: &str, new: &str) -> String {
     let after = end.min(CONTEXT_LINES);
     let first = start - before;
     let counts = [old.len(), new.len()].map(|n| n - end - start + before + after);
-    let mut hunk = format!("@@ -{},{} +{},{} @@\n", first + 1, counts[0], first + 1, counts[1]);
+    // A side without lines names the line before them.
+    let [old_line, new_line] = counts.map(|count| first + usize::from(count > 0));
+    let mut hunk = format!("@@ -{old_line},{} +{new_line},{} @@\n", counts[0], counts[1]);
     let parts = [
         (' ', &old[first..start]),
         ('-', &old[start..old.len() - end]),
@@ -84,6 +86,9 @@ fn coarse(old: &str, new: &str) -> String {
             break;
         }
         let _ = writeln!(hunk, "{sign}{}", line.strip_suffix('\n').unwrap_or(line));
+        if !line.ends_with('\n') {
+            hunk.push_str("\\ No newline at end of file\n");
+        }
     }
     hunk
 }
@@ -114,6 +119,18 @@ mod tests {
         let diff = unified("x", Some(old.as_bytes()), Some(new.as_bytes()));
         assert!(diff.len() < DIFF_BYTES_MAX + 200, "{} bytes", diff.len());
         assert!(diff.starts_with("--- a/x\n+++ b/x\n@@ -1,60000 +1,60000 @@\n-old 0\n"));
+    }
+
+    #[test]
+    fn z10_a_coarse_difference_is_a_patch() {
+        let many: String = (0..6_000).map(|n| format!("{n}\n")).collect();
+        let open = format!("{many}last");
+        for (old, new) in [("", &*many), (&*many, ""), ("", &*open), (&*open, "x\n")] {
+            let shown = unified("x", Some(old.as_bytes()), Some(new.as_bytes()));
+            let files = crate::patch::parse(&shown).expect("a patch");
+            let made = crate::patch::apply("x", old.as_bytes(), &files[0].hunks);
+            assert_eq!(made.as_deref(), Ok(new.as_bytes()), "{}", &shown[..60]);
+        }
     }
 
     #[test]

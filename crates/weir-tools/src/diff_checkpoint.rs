@@ -25,8 +25,7 @@ pub(crate) struct Input {
     /// Only this file.
     #[serde(default)]
     path: Option<String>,
-    /// Compare what was before the call with the files as they are now, instead of with what the
-    /// call left.
+    /// Compare with the files as they are now.
     #[serde(default)]
     current: bool,
 }

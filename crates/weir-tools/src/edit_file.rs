@@ -23,8 +23,7 @@ pub(crate) struct EditFile;
 pub(crate) struct Input {
     /// File to change.
     path: String,
-    /// Text to replace, exactly as it stands in the file: white space included, without the line
-    /// numbers of read_file.
+    /// Text to replace, exactly as in the file: with white space, without line numbers.
     old_text: String,
     /// Text to put there; empty deletes.
     new_text: String,
@@ -101,7 +100,7 @@ fn plan(input: &Input, workspace: &Workspace) -> Plan {
 }
 
 /// The new bytes, or what is wrong.
-fn replace(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn replace(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>, String> {
     let expected = input.expected_replacements.unwrap_or(1).max(1);
     if input.old_text.is_empty() {
         return Err(

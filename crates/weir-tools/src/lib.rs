@@ -32,6 +32,7 @@ mod list_checkpoints;
 mod list_files;
 mod move_file;
 mod nearest;
+pub mod outside;
 mod pager;
 mod patch;
 mod read_checkpoint;

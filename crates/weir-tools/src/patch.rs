@@ -302,10 +302,15 @@ fn unquoted(text: &str) -> String {
 /// `diff --git a/x b/x`: both paths, when they are the same; lines that follow say more.
 fn git_header(line: &str) -> FilePatch {
     let rest = &line["diff --git ".len()..];
-    let half = rest.len() / 2;
-    let same = rest.is_char_boundary(half)
-        && rest[..half].strip_prefix("a/") == rest[half..].strip_prefix(" b/");
-    let path = same.then(|| rest[2..half].to_owned());
+    let path = rest.split_at_checked(rest.len() / 2).and_then(|(old, new)| {
+        let (old, new) = (unquoted(old), unquoted(new.strip_prefix(' ')?));
+        let path = match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
+            (Some(old), Some(new)) if old == new => old,
+            _ if old == new => &old,
+            _ => return None,
+        };
+        (!path.is_empty()).then(|| path.to_owned())
+    });
     FilePatch { old: path.clone(), new: path, hunks: Vec::new() }
 }
 
@@ -365,7 +370,8 @@ pub(crate) fn apply(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>,
             }
         };
         if let Some(line) = hunk.line.filter(|_| !hunk.side(Sign::Add).is_empty()) {
-            shift = start.cast_signed() - line.saturating_sub(1).cast_signed();
+            let said = line.saturating_sub(1).cast_signed();
+            shift = start.cast_signed().saturating_sub(said);
         }
         out.extend(lines[done..start].iter().map(|line| (line.text, line.end)));
         done = start;
@@ -415,7 +421,8 @@ fn locate(lines: &[Line<'_>], hunk: &Hunk, done: usize, shift: isize) -> Result<
         };
     }
     let fits = |start: usize| {
-        lines.get(start..start + old.len()).is_some_and(|here| {
+        let end = start.checked_add(old.len());
+        end.and_then(|end| lines.get(start..end)).is_some_and(|here| {
             here.iter().zip(&old).all(|(line, wanted)| line.text == wanted.as_bytes())
         })
     };
@@ -501,6 +508,27 @@ mod tests {
         let created = FilePatch { old: None, new: Some("x".into()), hunks: Vec::new() };
         assert_eq!(empty, Ok(vec![created]));
         assert_eq!(header_path("\"a/caf\\303\\251\"").as_deref(), Some("a/café"));
+    }
+
+    #[test]
+    fn z10_odd_git_headers_name_no_file_or_the_right_one() {
+        for header in ["", "x", "x y", "x y z", "é", "a/x b/y", "\u{fffd}"] {
+            let patch = format!("diff --git {header}\nnew file mode 100644\n");
+            assert!(parse(&patch).is_err(), "{header:?}");
+        }
+        for header in ["x x", "a/x b/x", "\"a/x\" \"b/x\""] {
+            let created = FilePatch { old: None, new: Some("x".into()), hunks: Vec::new() };
+            let patch = format!("diff --git {header}\nnew file mode 100644\n");
+            assert_eq!(parse(&patch), Ok(vec![created]), "{header:?}");
+        }
+    }
+
+    #[test]
+    fn z10_line_numbers_beyond_any_file_are_wrong_numbers() {
+        for line in ["18446744073709551615", "9223372036854775809", "9223372036854775808"] {
+            let patch = format!("{HEAD}@@ -{line},1 +1,1 @@\n-a\n+b\n@@ -{line} +1 @@\n-c\n+d\n");
+            assert_eq!(patched("a\nc\n", &patch).as_deref(), Ok("b\nd\n"), "{line}");
+        }
     }
 
     #[test]

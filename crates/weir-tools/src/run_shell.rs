@@ -1,14 +1,20 @@
 //! `run_shell`: a command line, in the foreground or as a job.
 
+// The type of an address and no socket: `core` has none.
+use core::net::Ipv6Addr;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{CommandEffect, EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_core::profile::PermissionMode;
+use weir_core::tool::{
+    Access, CommandEffect, EffectClass, Effects, Group, HostEffect, Raw, ToolSpec,
+};
 use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolContext};
 
 use crate::built::{Act, spec};
 use crate::draft::planning;
-use crate::{job, list_files, text};
+use crate::{blocking, job, list_files, text};
 
 const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
 const TIMEOUT_SECONDS_MAX: u64 = 600;
@@ -21,17 +27,26 @@ pub(crate) struct RunShell;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Command line for the shell. Standard input is empty.
+    /// Standard input is empty.
     command: String,
-    /// Folder to run it in; default: the workspace.
+    /// Folder; default: the workspace.
     #[serde(default)]
     cwd: Option<String>,
-    /// Seconds before it is ended; default 120, at most 600.
+    /// Default 120, at most 600.
     #[serde(default)]
     timeout_seconds: Option<u64>,
-    /// Start it as a job and return at once: for servers and watchers.
+    /// Start it as a job and return at once.
     #[serde(default)]
     background: bool,
+    /// Hosts it must reach, as `example.org`; else there is no network.
+    #[serde(default)]
+    network: Vec<String>,
+    /// Paths outside the workspace it must write.
+    #[serde(default)]
+    writes: Vec<String>,
+    /// Closed paths it must read, as `.env`.
+    #[serde(default)]
+    reads: Vec<String>,
 }
 
 #[async_trait]
@@ -44,27 +59,49 @@ impl Act for RunShell {
             ..spec::<Input>(
                 "run_shell",
                 Group::Skill,
-                "Runs a shell command and returns its exit code and output (standard output and \
-                 error together; of long output the head and the tail). Each call is a new shell: \
-                 nothing carries over. To read, search or edit files prefer the file tools.",
+                "Runs a shell command in a sandbox; returns exit code and output (of long output \
+                 head and tail). Each call is a new shell. To read, search or edit files prefer \
+                 the file tools.",
             )
         }
     }
 
     async fn plan(input: Input, cx: &ToolContext) -> Plan {
         let workspace = cx.workspace.clone();
+        let tier = cx.processes.tier();
+        let read_only = cx.mode == PermissionMode::Plan;
+        let hosts: Vec<Result<HostEffect, String>> =
+            input.network.iter().map(|host| reached(cx, host)).collect();
         planning(move || {
             let (at, no_folder) = list_files::folder(&workspace, input.cwd.as_deref(), false);
-            let fails = unusable(&input.command).or(no_folder);
+            let mut fails = unusable(&input.command).or(no_folder);
+            let mut effects = Effects { paths: vec![at], ..Effects::default() };
+            for host in hosts {
+                match host {
+                    Ok(host) => effects.hosts.push(host),
+                    Err(why) => fails = fails.or(Some(why)),
+                }
+            }
+            let named = |paths: &[String], access| {
+                paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
+            };
+            effects.paths.extend(named(&input.writes, Access::Write));
+            effects.paths.extend(named(&input.reads, Access::Read));
             let command = CommandEffect {
                 command: input.command,
-                cwd: at.path.clone(),
+                cwd: effects.paths[0].path.clone(),
                 background: input.background,
+                tier,
+                read_only,
+                hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
             };
             let verb = if command.background { "Start" } else { "Run" };
-            let summary = format!("{verb}: {}", text::one_line(&command.command, 200));
-            let effects =
-                Effects { paths: vec![at], commands: vec![command], ..Effects::default() };
+            let reach = match command.hosts.is_empty() {
+                true => String::new(),
+                false => format!(" (network: {})", text::one_line(&command.hosts.join(", "), 200)),
+            };
+            let summary = format!("{verb}: {}{reach}", text::one_line(&command.command, 200));
+            effects.commands.push(command);
             let plan = Plan::new(EffectClass::Process, effects, summary);
             match fails {
                 Some(message) => plan.failing(message),
@@ -75,8 +112,17 @@ impl Act for RunShell {
     }
 
     async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
-        let Some(command) = effects.commands.first() else {
+        let Some(command) = effects.commands.first().cloned() else {
             return Raw::error("the call has no command");
+        };
+        let (workspace, judged) = (cx.workspace.clone(), effects.clone());
+        let of_command = command.clone();
+        let foreign = cx.foreign;
+        let look = move || workspace.confine(&of_command, &judged, foreign);
+        let confine = match blocking(look).await {
+            Ok(Ok(confine)) => confine,
+            Ok(Err(why)) => return Raw::error(format!("The command cannot be confined: {why}")),
+            Err(why) => return Raw::error(format!("The command cannot be confined: {why}")),
         };
         let seconds = input.timeout_seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT);
         let command = CommandSpec {
@@ -87,6 +133,7 @@ impl Act for RunShell {
             timeout_ms: (seconds.clamp(1, TIMEOUT_SECONDS_MAX) * 1_000).min(cx.timeout_ms),
             keep_bytes: OUTPUT_BYTES_MAX,
             background: command.background,
+            confine,
         };
         if command.background {
             return match cx.processes.start(command).await {
@@ -101,6 +148,57 @@ impl Act for RunShell {
         }
         let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
         report(&outcome)
+    }
+}
+
+/// The way to a host that the command asks for.
+fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
+    let bad = |why: &str| format!("network: {host:?} {why}; write it as example.org");
+    let (place, port) = place_and_port(host.trim()).map_err(|why| bad(&why))?;
+    let checked = cx.web.check(&format!("https://{place}/")).map_err(|why| bad(&why))?;
+    let name = checked.host;
+    // An address of IPv6 is told from its port by its brackets.
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let shown = if bare.contains(':') { format!("[{bare}]") } else { name.clone() };
+    let url = match port.filter(|port| *port != 443) {
+        Some(port) => format!("{shown}:{port}"),
+        None => shown,
+    };
+    Ok(HostEffect { method: "CONNECT".into(), host: name, url, secret: None })
+}
+
+/// What stands before and after the colon of a host: IPv6 comes back in brackets, with or without
+/// which it may be written as long as no port follows.
+fn place_and_port(text: &str) -> Result<(String, Option<u16>), String> {
+    let no_host = || "is not a host".to_owned();
+    let port = |text: &str| match text.parse::<u16>() {
+        Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(Some(port)),
+        Ok(_) | Err(_) => Err(format!("has the port {text:?}, which is none")),
+    };
+    if text.is_empty() || text.contains(['/', '@', '*', ' ', '?', '#', '\\', '%']) {
+        return Err(no_host());
+    }
+    if let Ok(address) = text.parse::<Ipv6Addr>() {
+        return Ok((format!("[{address}]"), None));
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        let (address, after) = rest.split_once(']').ok_or_else(no_host)?;
+        let address: Ipv6Addr = address.parse().map_err(|_| no_host())?;
+        let found = match after.strip_prefix(':') {
+            Some(text) => port(text)?,
+            None if after.is_empty() => None,
+            None => return Err(no_host()),
+        };
+        return Ok((format!("[{address}]"), found));
+    }
+    match text.split_once(':') {
+        None => Ok((text.to_owned(), None)),
+        Some(("", _)) => Err(no_host()),
+        Some((_, after)) if after.contains(':') => {
+            Err("is not a host; an address of IPv6 with a port is written [2001:db8::1]:8443"
+                .to_owned())
+        }
+        Some((name, after)) => Ok((name.to_owned(), port(after)?)),
     }
 }
 
@@ -146,6 +244,13 @@ pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
                 .into(),
         );
     }
+    if !outcome.refused.is_empty() {
+        lines.push(format!(
+            "[the sandbox refused: {}. If the task needs it, run the command again and name it in \
+             network, writes or reads; a person may be asked]",
+            outcome.refused.join(", ")
+        ));
+    }
     let mut raw = if ended { Raw::ok(lines.join("\n")) } else { Raw::error(lines.join("\n")) };
     raw.full_bytes = cut.then_some(outcome.bytes);
     raw.with_summary(first)
@@ -154,4 +259,47 @@ pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or(String::new(), |c| c.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_and_port;
+
+    #[test]
+    fn z4_hosts_with_and_without_ports_are_told_apart() {
+        for (text, place, port) in [
+            ("example.org", "example.org", None),
+            ("example.org:443", "example.org", Some(443)),
+            ("example.org:8080", "example.org", Some(8080)),
+            ("192.0.2.7:22", "192.0.2.7", Some(22)),
+            ("2001:db8::1", "[2001:db8::1]", None),
+            ("[2001:db8::1]", "[2001:db8::1]", None),
+            ("[2001:DB8:0::1]:8443", "[2001:db8::1]", Some(8443)),
+            ("::1", "[::1]", None),
+        ] {
+            assert_eq!(place_and_port(text), Ok((place.to_owned(), port)), "{text}");
+        }
+    }
+
+    #[test]
+    fn z4_what_is_no_host_is_refused_with_the_reason() {
+        for (text, why) in [
+            ("", "is not a host"),
+            (":80", "is not a host"),
+            ("https://example.org", "is not a host"),
+            ("person@example.org", "is not a host"),
+            ("[2001:db8::1", "is not a host"),
+            ("[example.org]:80", "is not a host"),
+            ("[::1]80", "is not a host"),
+            ("[fe80::1%eth0]", "is not a host"),
+            ("2001:db8::1:2:3:4:5:6:70000", "[2001:db8::1]:8443"),
+            ("example.org:", "has the port"),
+            ("example.org:0", "has the port"),
+            ("example.org:+80", "has the port"),
+            ("example.org:70000", "has the port"),
+        ] {
+            let said = place_and_port(text).expect_err(text);
+            assert!(said.contains(why), "{text:?} -> {said}");
+        }
+    }
 }

@@ -44,13 +44,13 @@ pub(crate) struct Input {
     /// Folder or file; default: the workspace.
     #[serde(default)]
     path: Option<String>,
-    /// Only files that match this glob, such as `*.rs` or `src/**`.
+    /// Only these files: `*.rs`, `src/**`.
     #[serde(default)]
     glob: Option<String>,
     /// Ignore case.
     #[serde(default)]
     ignore_case: bool,
-    /// Lines shown around each match; default 0.
+    /// Lines around each match; default 0.
     #[serde(default)]
     context: Option<usize>,
     /// Most matching lines; default 100, at most 1000.

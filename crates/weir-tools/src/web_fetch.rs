@@ -27,6 +27,9 @@ pub(crate) struct Input {
     /// Most characters; default 50000.
     #[serde(default)]
     limit: Option<usize>,
+    /// Name of a secret to send along; you never see its value.
+    #[serde(default)]
+    secret: Option<String>,
 }
 
 #[async_trait]
@@ -39,23 +42,36 @@ impl Act for WebFetch {
             ..spec::<Input>(
                 "web_fetch",
                 Group::Web,
-                "Fetches a web page with GET and returns its text: HTML as Markdown, JSON and other \
-                 text as they are. No other file types, no log-in, no JavaScript.",
+                "Fetches a web page with GET and returns its text, HTML as Markdown. No other file \
+                 types, no JavaScript.",
             )
         }
     }
 
     async fn plan(input: Input, cx: &ToolContext) -> Plan {
-        match cx.web.check(&input.url) {
-            Ok(Address { url, host }) => {
-                let summary = format!("Fetch {}", text::one_line(&url, 200));
-                let hosts = vec![HostEffect { method: "GET".into(), host, url }];
-                Plan::new(EffectClass::Read, Effects { hosts, ..Effects::default() }, summary)
-            }
+        let Address { url, host } = match cx.web.check(&input.url) {
+            Ok(address) => address,
             Err(why) => {
                 let url = text::one_line(&input.url, 200);
-                nothing(format!("Fetch {url}")).failing(format!("{url} cannot be fetched: {why}"))
+                return nothing(format!("Fetch {url}"))
+                    .failing(format!("{url} cannot be fetched: {why}"));
             }
+        };
+        let mut summary = format!("Fetch {}", text::one_line(&url, 200));
+        let mut effects = Effects::default();
+        let mut fails = None;
+        if let Some(name) = &input.secret {
+            summary.push_str(&format!(" with the secret {}", text::one_line(name, 64)));
+            fails = undeclared(&cx.web.secrets(), name, &host);
+            // What a host shows to somebody who is logged in is not for everybody.
+            effects.reads_from.push(host.clone());
+        }
+        let secret = input.secret;
+        effects.hosts.push(HostEffect { method: "GET".into(), host, url, secret });
+        let plan = Plan::new(EffectClass::Read, effects, summary);
+        match fails {
+            Some(why) => plan.failing(why),
+            None => plan,
         }
     }
 
@@ -64,7 +80,13 @@ impl Act for WebFetch {
             return Raw::error("the call has no address");
         };
         let address = Address { url: host.url.clone(), host: host.host.clone() };
-        let fetched = match cx.web.fetch(&address, FETCH_BYTES_MAX, &cx.cancel).await {
+        let fetched = match &host.secret {
+            Some(name) => {
+                cx.web.fetch_with_secret(&address, name, FETCH_BYTES_MAX, &cx.cancel).await
+            }
+            None => cx.web.fetch(&address, FETCH_BYTES_MAX, &cx.cancel).await,
+        };
+        let fetched = match fetched {
             Ok(fetched) => fetched,
             Err(why) => return Raw::error(why),
         };
@@ -74,6 +96,31 @@ impl Act for WebFetch {
             Err(why) => Raw::error(format!("{}: {why}", address.url)),
         }
     }
+}
+
+/// Why the secret `name` cannot be sent to `host`, with what there is; `None`: it may be declared
+/// for it. Port and scheme are judged by the client when it sends.
+fn undeclared(secrets: &[(String, Vec<String>)], name: &str, host: &str) -> Option<String> {
+    let name = text::one_line(name, 64);
+    let Some((_, hosts)) = secrets.iter().find(|(known, _)| *known == name) else {
+        let known =
+            secrets.iter().map(|(name, hosts)| format!("{name} (for {})", hosts.join(", ")));
+        let known = known.collect::<Vec<_>>().join("; ");
+        return Some(match known.as_str() {
+            "" => format!(
+                "there is no secret {name:?}: none is set up. A person declares secrets in the \
+                 user configuration under [secrets.NAME]"
+            ),
+            known => format!("there is no secret {name:?}; there are: {known}"),
+        });
+    };
+    let is_for = |entry: &String| {
+        let bare = entry.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']));
+        entry == host || bare == Some(host)
+    };
+    (!hosts.iter().any(is_for)).then(|| {
+        format!("the secret {name} is not for {host}: it is declared for {}", hosts.join(", "))
+    })
 }
 
 /// Text of what was fetched.
@@ -235,6 +282,33 @@ mod tests {
             body: body.to_vec(),
             truncated: false,
         }
+    }
+
+    #[test]
+    fn z7_a_secret_is_named_for_its_hosts() {
+        let hosts = |hosts: &[&str]| hosts.iter().map(ToString::to_string).collect();
+        let secrets = [
+            ("github".to_owned(), hosts(&["api.github.com", "nas.example:8443"])),
+            ("six".to_owned(), hosts(&["[::1]:80"])),
+        ];
+        for (name, host) in
+            [("github", "api.github.com"), ("github", "nas.example"), ("six", "::1")]
+        {
+            assert_eq!(undeclared(&secrets, name, host), None, "{name} {host}");
+        }
+        for host in ["github.com", "x.api.github.com", "api.github.com.evil.example", "nas"] {
+            let why = undeclared(&secrets, "github", host);
+            let said = "it is declared for api.github.com, nas.example:8443";
+            assert!(why.as_ref().is_some_and(|why| why.ends_with(said)), "{host}: {why:?}");
+        }
+        assert_eq!(
+            undeclared(&secrets, "gitlab", "api.github.com").as_deref(),
+            Some(
+                "there is no secret \"gitlab\"; there are: github (for api.github.com, \
+                 nas.example:8443); six (for [::1]:80)"
+            )
+        );
+        assert!(undeclared(&[], "x", "a.b").is_some_and(|why| why.contains("[secrets.NAME]")));
     }
 
     fn text_of(fetched: &Fetched) -> Result<String, String> {

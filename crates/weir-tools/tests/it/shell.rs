@@ -11,7 +11,7 @@ use crate::run_shell::RunShell;
 use crate::write_shell_input::WriteShellInput;
 
 fn outcome(end: CommandEnd, output: &str, bytes: u64) -> CommandOutcome {
-    CommandOutcome { end, output: output.into(), bytes, duration_ms: 1_234 }
+    CommandOutcome { end, output: output.into(), bytes, duration_ms: 1_234, refused: Vec::new() }
 }
 
 fn run(end: CommandEnd, output: &str, bytes: u64) -> (bool, String) {

@@ -11,9 +11,9 @@ use weir_core::ids::{BlobId, CallId, CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Effects, Raw};
 use weir_engine::ports::{
-    Address, Blobs, CheckpointFilter, CheckpointInfo, Checkpoints, CommandEnd, CommandOutcome,
-    CommandSpec, CommandTrace, Content, Fetched, JobInfo, Plan, Processes, ProgressSink, Snapshot,
-    SnapshotEntry, StoreError, Tool, ToolContext, Web,
+    Address, Baseline, Blobs, CheckpointFilter, CheckpointInfo, Checkpoints, CommandEnd,
+    CommandOutcome, CommandSpec, CommandTrace, Content, Fetched, JobInfo, Plan, Processes,
+    ProgressSink, Snapshot, SnapshotEntry, StoreError, Tool, ToolContext, Web,
 };
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
@@ -51,9 +51,11 @@ impl World {
             web: web.clone(),
             blobs: blobs.clone(),
             checkpoints: checkpoints.clone(),
+            mode: weir_core::profile::PermissionMode::Full,
             cancel: CancellationToken::new(),
             timeout_ms: 600_000,
             progress: ProgressSink::none(),
+            foreign: false,
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),
         };
@@ -171,6 +173,13 @@ impl Checkpoints for FakeCheckpoints {
     async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
         Ok(CheckpointId::new(self.add(&snapshot.label, snapshot.entries)))
     }
+    async fn record(&self, _: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.add(&snapshot.label, snapshot.entries);
+        Ok(())
+    }
+    fn baseline(&self, _: &Path, _: &SessionId) -> Result<Box<dyn Baseline>, StoreError> {
+        Err(StoreError::Missing { what: "a baseline: tools take none".into() })
+    }
     async fn list(
         &self,
         _: &Path,
@@ -223,6 +232,9 @@ impl FakeProcesses {
 
 #[async_trait]
 impl Processes for FakeProcesses {
+    fn tier(&self) -> weir_core::tool::Tier {
+        weir_core::tool::Tier::Landlock
+    }
     async fn run(
         &self,
         spec: CommandSpec,

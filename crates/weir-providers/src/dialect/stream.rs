@@ -39,22 +39,28 @@ pub(crate) struct Stream<A> {
     sse: SseDecoder,
     state: A,
     failure: Option<Failure>,
+    /// Events up to the last word: what comes after it is not counted either.
+    events: u64,
 }
 
 impl<A: Assemble> Stream<A> {
     pub(crate) fn new(state: A) -> Stream<A> {
-        Stream { sse: SseDecoder::new(), state, failure: None }
+        Stream { sse: SseDecoder::new(), state, failure: None, events: 0 }
     }
 }
 
 impl<A: Assemble> Decoder for Stream<A> {
     fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(Signal)) {
-        if self.failure.is_some() {
+        if self.is_over() {
             return;
         }
-        let Stream { sse, state, failure } = self;
-        let fed = sse.feed(bytes, &mut |data| take(state, failure, data, signal));
-        if let Err(error) = fed {
+        let Stream { sse, state, failure, events } = self;
+        let fed = sse.feed(bytes, &mut |data| {
+            *events += u64::from(take(state, failure, data, signal));
+        });
+        if let Err(error) = fed
+            && !state.is_over()
+        {
             failure.get_or_insert_with(|| too_large(&error.to_string()));
         }
     }
@@ -64,9 +70,11 @@ impl<A: Assemble> Decoder for Stream<A> {
     }
 
     fn finish(mut self: Box<Self>) -> Reply {
-        let Stream { sse, state, failure } = &mut *self;
-        if failure.is_none() {
-            let fed = sse.finish(&mut |data| take(state, failure, data, &mut |_| ()));
+        let Stream { sse, state, failure, events } = &mut *self;
+        if failure.is_none() && !state.is_over() {
+            let fed = sse.finish(&mut |data| {
+                *events += u64::from(take(state, failure, data, &mut |_| ()));
+            });
             if let Err(error) = fed {
                 failure.get_or_insert_with(|| too_large(&error.to_string()));
             }
@@ -77,30 +85,36 @@ impl<A: Assemble> Decoder for Stream<A> {
         if self.state.is_whole() {
             return self.state.reply().unwrap_or_else(Failure::reply);
         }
-        not_whole(&self.sse).reply()
+        not_whole(&self.sse, self.events).reply()
     }
 }
 
+/// Takes an event, unless the reply has failed or is over. Returns whether it was taken.
 fn take<A: Assemble>(
     state: &mut A,
     failure: &mut Option<Failure>,
     data: &[u8],
     signal: &mut dyn FnMut(Signal),
-) {
-    if failure.is_some() || data.is_empty() {
-        return;
+) -> bool {
+    // What follows the last word comes or not as the network cuts it: it changes nothing.
+    if failure.is_some() || state.is_over() {
+        return false;
+    }
+    if data.is_empty() {
+        return true;
     }
     // Checked once here, so that no string in it is checked again.
     let Ok(text) = std::str::from_utf8(data) else {
         let shown: String = String::from_utf8_lossy(data).chars().take(SHOWN_CHARS).collect();
         *failure = Some(damaged("it is not UTF-8", &shown));
-        return;
+        return true;
     };
     if let Err(error) = state.event(text, signal) {
         *failure = Some(error);
     } else if state.kept() > REPLY_BYTES_MAX {
         *failure = Some(too_large(&format!("the reply is longer than {REPLY_BYTES_MAX} bytes")));
     }
+    true
 }
 
 /// A reply beyond its bounds will not get shorter when it is asked for again.
@@ -111,15 +125,12 @@ fn too_large(why: &str) -> Failure {
     )
 }
 
-fn not_whole(sse: &SseDecoder) -> Failure {
+fn not_whole(sse: &SseDecoder, events: u64) -> Failure {
     let stray = sse.stray();
-    if sse.events() > 0 || stray.trim().is_empty() {
+    if events > 0 || stray.trim().is_empty() {
         return Failure::new(
             FailureClass::StreamCut,
-            format!(
-                "The connection ended before the answer was whole ({} events had come).",
-                sse.events()
-            ),
+            format!("The connection ended before the answer was whole ({events} events had come)."),
         );
     }
     // Some gateways answer with status 200 and an error as plain JSON.

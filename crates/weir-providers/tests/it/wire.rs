@@ -213,6 +213,49 @@ fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
 }
 
 #[test]
+fn z10_what_follows_the_last_word_changes_nothing() {
+    let mut seen = 0;
+    for (dialect, case) in cases() {
+        let stream = std::fs::read(case.join("stream.sse")).expect("a stream");
+        let mut decoder = dialect.decoder(&quirks_of(dialect.name()));
+        decoder.feed(&stream, &mut |_| ());
+        if !decoder.is_over() {
+            continue;
+        }
+        seen += 1;
+        let (whole, heard) = decode(dialect, &[&stream]);
+        let more: &[u8] = b"data: {\"type\": oops}\n\ndata: \xff\n\ndata: {\"ty";
+        let together = [&stream, more].concat();
+        assert_eq!(decode(dialect, &[&together]), (whole.clone(), heard.clone()), "{case:?}");
+        assert_eq!(decode(dialect, &[&stream, more]), (whole, heard), "{case:?}");
+    }
+    assert!(seen > 5, "only {seen} streams say that they are over");
+}
+
+#[test]
+fn z10_numbers_of_tokens_beyond_all_reason_do_not_overflow() {
+    let most = u64::MAX;
+    let chat = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"content\":\"x\"}},\"finish_reason\":\"stop\"}}],\"usage\":\
+         {{\"prompt_tokens\":{most},\"completion_tokens\":{most},\"total_tokens\":{most},\
+         \"completion_tokens_details\":{{\"reasoning_tokens\":{most}}}}}}}\n\ndata: [DONE]\n\n"
+    );
+    let gemini = format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"x\"}}]}},\"finishReason\":\
+         \"STOP\"}}],\"usageMetadata\":{{\"promptTokenCount\":{most},\"toolUsePromptTokenCount\":{most},\
+         \"candidatesTokenCount\":{most},\"thoughtsTokenCount\":{most}}}}}\n\n"
+    );
+    for (name, stream) in [("openai-chat", chat), ("gemini", gemini)] {
+        let dialect = weir_providers::dialect(name).expect("a dialect");
+        let (reply, _) = decode(dialect, &[stream.as_bytes()]);
+        let Reply::Whole { mut usage, .. } = reply else { panic!("{name}: {reply:?}") };
+        let again = usage;
+        usage.add(&again);
+        assert_eq!((usage.output, usage.total()), (most, most), "{name}");
+    }
+}
+
+#[test]
 fn v3_garbage_fails_with_a_class_and_a_sentence() {
     for dialect in weir_providers::DIALECTS {
         let fails = |bytes: &[u8]| match decode(*dialect, &[bytes]).0 {

@@ -217,11 +217,11 @@ impl Assembly {
     }
 
     fn take_usage(&mut self, usage: &WireUsage) {
-        let prompt = usage.prompt_token_count + usage.tool_use_prompt_token_count;
+        let prompt = usage.prompt_token_count.saturating_add(usage.tool_use_prompt_token_count);
         let cache_read = usage.cached_content_token_count.min(prompt);
         self.usage = Usage {
             input: prompt - cache_read,
-            output: usage.candidates_token_count + usage.thoughts_token_count,
+            output: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),
             cache_read,
             cache_write: 0,
             reasoning: usage.thoughts_token_count,

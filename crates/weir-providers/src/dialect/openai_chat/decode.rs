@@ -327,12 +327,12 @@ impl Assembly {
         let reasoning = usage.completion_tokens_details.as_ref();
         let reasoning = reasoning.and_then(|d| d.reasoning_tokens).unwrap_or(0);
         // One vendor counts reasoning beside the completion, not in it; the total tells.
-        let apart = usage.total_tokens
-            == Some(usage.prompt_tokens + usage.completion_tokens + reasoning)
+        let with_reasoning = usage.completion_tokens.saturating_add(reasoning);
+        let apart = usage.total_tokens == Some(usage.prompt_tokens.saturating_add(with_reasoning))
             && reasoning > 0;
         self.usage = Usage {
             input: usage.prompt_tokens.saturating_sub(cache_read).saturating_sub(written),
-            output: usage.completion_tokens + if apart { reasoning } else { 0 },
+            output: if apart { with_reasoning } else { usage.completion_tokens },
             cache_read,
             cache_write: written,
             reasoning,

@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::failure::usage;
 use crate::options::{Command, Options};
 
+mod approvals;
 mod audit;
 mod auth;
 mod checkpoints;
@@ -25,6 +26,7 @@ mod schema;
 mod script;
 mod sessions;
 mod tools;
+mod trust;
 mod undo;
 
 #[cfg(test)]
@@ -52,6 +54,8 @@ pub(crate) async fn dispatch(
         Command::Replay(args) => replay::replay(&cx()?, args).await,
         Command::Audit(command) => audit::audit(&cx()?, command).await,
         Command::Permissions(command) => permissions::permissions(&cx()?, command).await,
+        Command::Approvals(command) => approvals::approvals(&cx()?, command).await,
+        Command::Trust(args) => trust::trust(&cx()?, &args),
         Command::Models(args) => models::models(&cx()?, args).await,
         Command::Config(command) => config::config(&cx()?, command),
         Command::Auth(command) => auth::auth(&cx()?, command),

@@ -1,7 +1,7 @@
 //! Settings: built in, user file, project file, environment, in rising order (C8). Flags come on
 //! top in `wiring`.
 //!
-//! Every value keeps its origin. Rules of all files add up. A project's file cannot widen what the
+//! Every value keeps its origin. Rules and hooks of all files add up. A project's file cannot widen what the
 //! person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or opens
 //! anything but the two files.
 
@@ -19,6 +19,8 @@ mod catalogue;
 mod check;
 mod edit;
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod idle;
 mod narrow;
 #[cfg(test)]
@@ -27,11 +29,14 @@ mod settings;
 
 pub(crate) use catalogue::{Entry, entries, schema};
 pub(crate) use edit::{add_rule, remove_rule, set_value};
+pub(crate) use file::{insert, key_text};
+pub(crate) use narrow::{Withheld, WithheldPart};
 #[cfg(test)]
 pub(crate) use reference::reference_toml;
-pub(crate) use settings::Settings;
+pub(crate) use settings::{OnFailure, SandboxTier, SecretSettings, Settings};
 
 use file::Layer;
+use settings::HookSettings;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +49,16 @@ pub(crate) enum Origin {
     Project(PathBuf, u32),
     /// A variable.
     Environment(&'static str),
+}
+
+impl Origin {
+    /// The line of a value that stands in a file.
+    pub(crate) fn line(&self) -> Option<u32> {
+        match self {
+            Origin::User(_, line) | Origin::Project(_, line) => Some(*line),
+            Origin::BuiltIn | Origin::Environment(_) => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Origin {
@@ -67,6 +82,26 @@ pub(crate) struct RawRule {
     pub(crate) text: String,
     /// Where it stands.
     pub(crate) origin: RuleOrigin,
+}
+
+/// A hook as it stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RawHook {
+    /// When it is called.
+    pub(crate) event: String,
+    /// The how manyth of its file for that event.
+    pub(crate) index: usize,
+    /// What it says.
+    pub(crate) settings: HookSettings,
+    /// Where it stands.
+    pub(crate) origin: Origin,
+}
+
+impl RawHook {
+    /// Its name in its file.
+    pub(crate) fn name(&self) -> String {
+        format!("hooks.{}[{}]", self.event, self.index)
+    }
 }
 
 /// The two files.
@@ -112,8 +147,12 @@ pub(crate) struct Config {
     pub(crate) settings: Settings,
     /// Rules of all files.
     pub(crate) rules: Vec<RawRule>,
+    /// Hooks of all files.
+    pub(crate) hooks: Vec<RawHook>,
     /// What was left out or has no effect, for the person: one line each.
     pub(crate) warnings: Vec<String>,
+    /// What the project's file sets and only trust lets in.
+    pub(crate) withheld: Vec<Withheld>,
     /// The most that a workspace which is not trusted lets pass, when its file says so.
     pub(crate) permission_ceiling: Option<PermissionMode>,
     origins: BTreeMap<String, Origin>,
@@ -135,14 +174,16 @@ impl Config {
         let mut config = Config {
             settings: Settings::default(),
             rules: Vec::new(),
+            hooks: Vec::new(),
             warnings: Vec::new(),
+            withheld: Vec::new(),
             permission_ceiling: None,
             origins: BTreeMap::new(),
         };
         let project = match (project, trusted) {
             (Some(project), false) => {
                 let narrowed = narrow::narrow(project, user.as_ref())?;
-                config.warnings.extend(narrowed.warnings);
+                config.withheld = narrowed.withheld;
                 config.permission_ceiling = narrowed.permission;
                 Some(narrowed.layer)
             }
@@ -166,9 +207,16 @@ impl Config {
                 self.origins.insert(file::key_text(key), value.origin.clone());
             }
             self.rules.extend(layer.rules.iter().cloned());
+            self.hooks.extend(layer.hooks.iter().cloned());
         }
         self.settings = serde_json::from_value(merged)
             .map_err(|error| usage(format!("the settings do not fit together: {error}")))?;
+        // One file's hooks must not push out another's: they guard.
+        self.settings.hooks.clear();
+        for hook in &self.hooks {
+            let hooks = self.settings.hooks.entry(hook.event.clone()).or_default();
+            hooks.push(hook.settings.clone());
+        }
         Ok(())
     }
 
@@ -177,7 +225,9 @@ impl Config {
         let mut config = Config {
             settings: Settings::default(),
             rules: Vec::new(),
+            hooks: Vec::new(),
             warnings: Vec::new(),
+            withheld: Vec::new(),
             permission_ceiling: None,
             origins: BTreeMap::new(),
         };

@@ -13,6 +13,7 @@ use crate::failure::usage;
 use crate::keys::Keys;
 use crate::options::GlobalOptions;
 use crate::terminal;
+use crate::trust::{self, Trust};
 
 /// The surroundings of a command.
 pub(crate) struct Cx {
@@ -22,6 +23,7 @@ pub(crate) struct Cx {
     pub(crate) dirs: Dirs,
     /// The folder that is worked in: absolute, existing, without links.
     pub(crate) folder: PathBuf,
+    trust: OnceLock<Trust>,
     config: OnceLock<Config>,
     keys: OnceLock<Keys>,
     store: OnceLock<Arc<SqliteStore>>,
@@ -39,6 +41,7 @@ impl Cx {
             environment,
             dirs,
             folder,
+            trust: OnceLock::new(),
             config: OnceLock::new(),
             keys: OnceLock::new(),
             store: OnceLock::new(),
@@ -52,24 +55,25 @@ impl Cx {
     pub(crate) fn at(&self, folder: &Path) -> anyhow::Result<Cx> {
         let folder = existing(folder)?;
         let same = folder == self.folder;
-        let kept = |lock: &OnceLock<Config>| match lock.get() {
-            Some(config) if same => OnceLock::from(config.clone()),
-            _ => OnceLock::new(),
-        };
         Ok(Cx {
             environment: self.environment.clone(),
             dirs: self.dirs.clone(),
             folder,
-            config: kept(&self.config),
+            trust: if same { self.trust.clone() } else { OnceLock::new() },
+            config: if same { self.config.clone() } else { OnceLock::new() },
             keys: self.keys.clone(),
             store: self.store.clone(),
         })
     }
 
-    /// Whether the workspace's own files may widen what the person allowed (C5). Nothing trusts a
-    /// workspace yet, so the answer is always no; the list of trusted folders will be read here.
+    /// Whether a person trusted the workspace as it is (C5), and why not. Looked up once.
+    pub(crate) fn trust(&self) -> &Trust {
+        self.trust.get_or_init(|| trust::judge(&self.dirs.state, &self.folder))
+    }
+
+    /// Whether the workspace's own files may widen what the person allowed.
     pub(crate) fn is_trusted(&self) -> bool {
-        false
+        self.trust().is_trusted()
     }
 
     /// Where the two files of settings lie.
@@ -77,7 +81,8 @@ impl Cx {
         Files::of(&self.dirs, &self.folder)
     }
 
-    /// The settings. Read once; what was left out is said on standard error then.
+    /// The settings. Read once; what was left out is said on standard error then: in one line what
+    /// the workspace would have set, were it trusted.
     ///
     /// # Errors
     /// A usage error that names file and line.
@@ -88,6 +93,13 @@ impl Cx {
         let config = Config::load(&self.files(), &self.environment, self.is_trusted())?;
         for warning in &config.warnings {
             terminal::err(&format!("warning: {warning}"));
+        }
+        if !self.is_trusted() {
+            let found = trust::find(&self.folder);
+            let offers = found.and_then(|found| trust::offers(&config.withheld, &found));
+            if let Some(notice) = trust::notice(self.trust(), &offers) {
+                terminal::err(&notice);
+            }
         }
         Ok(self.config.get_or_init(|| config))
     }

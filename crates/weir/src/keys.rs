@@ -151,7 +151,7 @@ impl Keys {
 }
 
 /// Whether a variable or header of this name holds a secret.
-fn looks_secret(name: &str) -> bool {
+pub(crate) fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase().replace('-', "_");
     const ENDINGS: [&str; 8] = [
         "KEY",

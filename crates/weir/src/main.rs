@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 mod command;
 mod config;
@@ -12,13 +12,17 @@ mod cx;
 mod environment;
 mod failure;
 mod files;
+mod hooks;
 mod keys;
 mod log;
 mod models;
 mod options;
 mod profiles;
+mod secrets;
 mod session_ids;
+mod supervised;
 mod terminal;
+mod trust;
 mod wiring;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
@@ -29,11 +33,19 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == wiring::SUPERVISE) {
         return weir_sandbox::supervise_main();
     }
-    let options = match options::Options::try_parse() {
+    // The same inside a sandbox.
+    if std::env::args_os().nth(1).is_some_and(|word| word == weir_sandbox::INSIDE) {
+        return weir_sandbox::inside_main();
+    }
+    let matches = match options::Options::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return told(&error),
+    };
+    let options = match options::Options::from_arg_matches(&matches) {
         Ok(options) => options,
         Err(error) => return told(&error),
     };
-    match run(options) {
+    match run(options, &supervised::words(&matches)) {
         Ok(code) => code,
         Err(error) => match failure::status(&error) {
             Some(status) => {
@@ -51,8 +63,9 @@ fn told(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(failure::exit::USAGE) } else { ExitCode::SUCCESS }
 }
 
-fn run(options: options::Options) -> anyhow::Result<ExitCode> {
+fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
     let environment = environment::Environment::of_process();
+    supervised::check(words, &environment)?;
     log::start(options.global.log_file.as_deref(), &environment)?;
     // Keys are in this process's memory: other programs of the same user stay out.
     if let Err(error) = weir_sandbox::protect_process() {

@@ -73,12 +73,25 @@ pub(crate) async fn model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn
         }
     };
     let Some((text, origin)) = named else { return found(cx).await };
+    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
+    at(cx, &text, &place)
+}
+
+/// The model of this name.
+///
+/// # Errors
+/// There is none, or no key for it.
+pub(crate) fn named(cx: &Cx, text: &str) -> anyhow::Result<Arc<dyn Model>> {
+    at(cx, text, "")
+}
+
+/// The same for a name that stands at `place`.
+fn at(cx: &Cx, text: &str, place: &str) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(file) = text.strip_prefix("script:") {
         return scripted(cx, Path::new(file));
     }
     let catalogue = catalogue(cx)?;
-    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
-    let resolved = catalogue.resolve(&text).map_err(|error| usage(format!("{place}{error}")))?;
+    let resolved = catalogue.resolve(text).map_err(|error| usage(format!("{place}{error}")))?;
     speak(cx, &catalogue, resolved)
 }
 

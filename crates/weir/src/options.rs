@@ -7,12 +7,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod approvals;
 mod duration;
 mod journal;
 mod permissions;
 mod run;
 mod settings;
+mod trust;
 
+pub(crate) use approvals::{
+    ApprovalsAnswerArgs, ApprovalsCommand, ApprovalsListArgs, ApprovalsRevokeArgs,
+    ApprovalsShowArgs,
+};
 pub(crate) use duration::{Span, span};
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
@@ -20,12 +26,15 @@ pub(crate) use journal::{
     SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
     SessionsSearchArgs, SessionsShowArgs, UndoArgs,
 };
-pub(crate) use permissions::{ExplainArgs, PermissionsCommand, RuleAddArgs, RuleRemoveArgs};
+pub(crate) use permissions::{
+    ExplainArgs, LabelWord, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs,
+};
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use settings::{
     AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
     SchemaKind, ScriptCommand, ScriptServeArgs, ToolsCommand,
 };
+pub(crate) use trust::TrustArgs;
 
 /// Printed by `weir --help` below the commands.
 const EXAMPLES: &str = "\
@@ -100,6 +109,10 @@ pub(crate) enum Command {
     /// Rules: list, add, remove, and why a call would be allowed, asked or denied
     #[command(subcommand)]
     Permissions(PermissionsCommand),
+    /// What waits for a person: list, show, answer; leases: revoke
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
+    Trust(TrustArgs),
     Models(ModelsArgs),
     /// Settings with the origin of each value
     #[command(subcommand)]

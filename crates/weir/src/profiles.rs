@@ -14,6 +14,8 @@ use crate::failure::usage;
 
 mod claude;
 mod frontmatter;
+#[cfg(test)]
+mod fuzz;
 
 /// Most profiles that are read from one folder.
 const PROFILES_MAX: usize = 200;
@@ -240,16 +242,19 @@ fn read(path: &Path) -> Result<LoadedProfile, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{place}: {e}"))?;
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     let (file, notes) = if is_toml {
-        let file: ProfileFile = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            format!("{place}:{line}: {}", error.message().replace('\n', "; "))
-        })?;
-        (file, Vec::new())
+        (from_toml(&text).map_err(|why| format!("{place}:{why}"))?, Vec::new())
     } else {
         from_markdown(path, &text).map_err(|why| format!("{place}:{why}"))?
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     finish(file, stem, notes).map_err(|why| format!("{place}: {why}"))
+}
+
+fn from_toml(text: &str) -> Result<ProfileFile, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        format!("{line}: {}", error.message().replace('\n', "; "))
+    })
 }
 
 fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), String> {

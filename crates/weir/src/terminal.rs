@@ -96,6 +96,19 @@ pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
     Ok(line.trim().to_owned())
 }
 
+/// Asks a person for a yes. What is not clearly one is a no, the end of input too.
+pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
+    use std::io::Read as _;
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{question} [y/N] ");
+    let _ = stderr.flush();
+    drop(stderr);
+    let mut line = String::new();
+    let mut input = io::stdin().lock().take(LINE_BYTES_MAX);
+    input.read_line(&mut line).context("reading from the terminal")?;
+    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
 /// While it lives, the terminal does not show what is typed.
 struct Hidden {
     before: rustix::termios::Termios,

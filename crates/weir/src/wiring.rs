@@ -17,22 +17,25 @@ use weir_engine::ports::Model;
 use weir_engine::scene::SceneOptions;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
-use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, filtered_environment};
+use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
-use weir_web::{GuardedWeb, WebOptions};
 
-use crate::config::Config;
+use crate::config::{Config, SandboxTier};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::profiles::{self, LoadedProfile};
+use crate::secrets;
 use crate::{files, models};
 
 mod clock;
+mod guards;
+mod network;
 #[cfg(test)]
 mod tests;
 mod wishes;
 
 pub(crate) use clock::SystemClock;
+pub(crate) use network::web;
 pub(crate) use wishes::{PromptWish, Wishes};
 
 /// The hidden subcommand under which this program supervises a command.
@@ -69,17 +72,22 @@ pub(crate) fn engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
 
 /// The same over a given store.
 pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow::Result<Engine> {
+    let declared = secrets::load(cx)?;
+    let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
+    secrets.extend(secrets::values(&declared));
     Ok(Engine::new(Parts {
         store,
         checkpoints: checkpoints(cx),
         clock: Arc::new(SystemClock::default()),
         toolbox: toolbox()?,
         processes: Arc::new(processes(cx)?),
-        web: Arc::new(web(cx)?),
+        web: Arc::new(network::web_with(cx, &declared)?),
+        hooks: Arc::new(guards::hooks(cx, secrets.clone())?),
+        judge: guards::judge(cx)?,
         owner: this_process(label),
         principal: principal(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        secrets: cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment),
+        secrets,
     }))
 }
 
@@ -103,19 +111,19 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
         state_dir: cx.dirs.state.clone(),
         environment: filtered_environment(cx.environment.all(), &[]),
         limits: weir_sandbox::Limits::default(),
-        tier: Tier::None,
+        tier: tier_wish(cx.config()?),
+        egress: Some(Arc::new(network::egress(cx)?)),
     }))
 }
 
-/// The guarded network.
-pub(crate) fn web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
-    let config = cx.config()?;
-    let options = WebOptions {
-        allow_hosts: config.settings.web.allow_hosts.clone(),
-        ..WebOptions::default()
-    };
-    GuardedWeb::new(options)
-        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+/// How commands are to be confined.
+pub(crate) fn tier_wish(config: &Config) -> TierWish {
+    match config.settings.sandbox.tier {
+        SandboxTier::Auto => TierWish::Auto,
+        SandboxTier::Bubblewrap => TierWish::Exactly(Tier::Bubblewrap),
+        SandboxTier::Landlock => TierWish::Exactly(Tier::Landlock),
+        SandboxTier::None => TierWish::Exactly(Tier::None),
+    }
 }
 
 /// The settings of one session. `kept` are those that it was opened with, where it exists: its
@@ -165,7 +173,9 @@ pub(crate) fn session_options_with(
     let tools = toolbox.visible(&profile.profile, permission != PermissionMode::Plan);
     let rules = rules(cx, &workspace, wishes, kept)?;
     check_names(&rules, &profile, &toolbox)?;
+    let guards = guards::guards(config, kept);
     let base = Scene {
+        canary: guards.canary.clone(),
         profile: Some(profile.profile.clone()),
         tools: tools.clone(),
         soul: soul(cx)?,
@@ -187,6 +197,7 @@ pub(crate) fn session_options_with(
         output_schema: wishes.output_schema.clone(),
         strict: wishes.strict,
         attended: wishes.attended,
+        guards,
     };
     let scene = SceneOptions {
         base,
@@ -274,7 +285,7 @@ pub(crate) fn permission(
 }
 
 /// Bounds: flag, then settings that somebody wrote down, then the profile, then built in.
-fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
+pub(crate) fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
     let settings = &config.settings.limits;
     let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
     let of = &profile.limits;
@@ -291,6 +302,7 @@ fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
         budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
         run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),
         tool_timeout_ms: settings.tool_timeout.ms,
+        approval_timeout_ms: Some(settings.approval_timeout.ms),
     }
 }
 
@@ -370,11 +382,19 @@ fn system(
     tools: &[ToolSpec],
 ) -> String {
     match (&wishes.prompt, kept) {
-        (PromptWish::Replaced(text), _) => text.clone(),
+        // The word that is watched must stand in every prompt, or there is nothing to watch.
+        (PromptWish::Replaced(text), _) => match prompt::confidential(scene) {
+            Some(section) => format!("{}\n\n{section}", text.trim_end()),
+            None => text.clone(),
+        },
         (PromptWish::Preceded(text), _) => {
             format!("{}\n\n{}", text.trim_end(), prompt::system(scene))
         }
-        (PromptWish::Own, Some(kept)) if wishes.profile.is_none() && kept.tools == tools => {
+        (PromptWish::Own, Some(kept))
+            if wishes.profile.is_none()
+                && kept.tools == tools
+                && kept.guards.canary == scene.canary =>
+        {
             kept.system.clone()
         }
         (PromptWish::Own, _) => prompt::system(scene),

@@ -1,4 +1,5 @@
-//! `weir auth`: keys of providers. A key is read, kept, used and forgotten; it is never printed.
+//! `weir auth`: keys of providers, and the secrets that tools may name. A key is read, kept, used
+//! and forgotten; neither is ever printed.
 
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use crate::cx::Cx;
 use crate::failure::usage;
 use crate::models;
 use crate::options::AuthCommand;
+use crate::secrets::{self, Declared};
 use crate::terminal::{out, out_json, read_hidden, table};
 
 /// Sets, lists, removes.
@@ -51,6 +53,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         let source = found.map(|(_, source)| source.to_string());
         rows.push((vendor, source));
     }
+    let declared = secrets::load(cx)?;
     if as_json {
         let rows = rows.iter().map(|(vendor, source)| {
             json!({
@@ -61,7 +64,15 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
                 "variables": vendor.key_env,
             })
         });
-        return out_json(&rows.collect::<Vec<_>>());
+        let secrets = declared.iter().map(|one| {
+            json!({
+                "secret": one.web.name,
+                "hosts": one.web.hosts,
+                "source": one.source.to_string(),
+                "has_value": one.web.value.is_ok(),
+            })
+        });
+        return out_json(&rows.chain(secrets).collect::<Vec<_>>());
     }
     let lines = rows.iter().map(|(vendor, source)| {
         let how = match (source, vendor.key_env.first()) {
@@ -74,7 +85,18 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         };
         vec![vendor.name.clone(), how]
     });
+    let lines = lines.chain(declared.iter().map(secret_line));
     out(&table(&lines.collect::<Vec<_>>()))
+}
+
+/// A secret as a line: its name, its hosts, where it is or why it cannot be had.
+fn secret_line(one: &Declared) -> Vec<String> {
+    let hosts = one.web.hosts.join(", ");
+    let how = match &one.web.value {
+        Ok(_) => format!("for {hosts}, from {}", one.source),
+        Err(why) => format!("for {hosts}, not usable: {why}"),
+    };
+    vec![format!("secret {}", one.web.name), how]
 }
 
 fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use weir_core::view::plain::visible;
 
 use crate::config::{self, Entry, entries};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{err, out, out_json, table};
 
 /// Shows, gets, sets.
 pub(crate) fn config(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
@@ -23,8 +24,16 @@ pub(crate) fn config(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode
 }
 
 fn show(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
-    let entries = entries(cx.config()?);
+    let config = cx.config()?;
+    let entries = entries(config);
+    for withheld in &config.withheld {
+        err(&format!("warning: {withheld}"));
+    }
+    let folder = cx.folder.display().to_string();
+    let trust = format!("the workspace {} is {}", visible(&folder), cx.trust());
     if as_json {
+        // The list holds settings alone, and trust is none.
+        err(&trust);
         return out_json(&entries);
     }
     let mut text = String::new();
@@ -37,6 +46,7 @@ fn show(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     for (line, entry) in table(&rows).lines().zip(&entries) {
         text.push_str(&format!("{line}\n    {}\n", entry.description));
     }
+    text.push_str(&format!("\n{trust}\n"));
     out(&text)
 }
 
@@ -98,10 +108,7 @@ fn set(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
     let ours = path.display().to_string();
     let origin = config.origin(&args.key);
     if !origin.to_string().starts_with(&ours) {
-        crate::terminal::err(&format!(
-            "warning: {} is written to {ours}, but {origin} decides here",
-            args.key
-        ));
+        err(&format!("warning: {} is written to {ours}, but {origin} decides here", args.key));
     }
     out(&format!("{} is set in {ours}", args.key))
 }
@@ -117,6 +124,7 @@ fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         ("state", cx.dirs.state.clone()),
         ("database", cx.dirs.state.join("weir.db")),
         ("audit", cx.dirs.state.join("audit")),
+        ("trust", cx.dirs.state.join("trust.json")),
     ];
     if as_json {
         let object: serde_json::Map<String, Value> = rows

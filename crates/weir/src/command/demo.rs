@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use weir_core::message::Block;
 use weir_core::profile::PermissionMode;
+use weir_core::session::Guards;
 use weir_providers::script::ScriptedModel;
 
 use crate::command::run::{self, Shown};
@@ -81,7 +82,9 @@ async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Re
         profile: wiring::profile(&there, &wishes, None)?,
         model: Arc::new(ScriptedModel::from_text(SCRIPT)?),
     };
-    let options = wiring::session_options_with(&there, &wishes, None, chosen)?;
+    let mut options = wiring::session_options_with(&there, &wishes, None, chosen)?;
+    // The scripted model cannot be its own judge.
+    options.config.guards = Guards::default();
     let shown =
         Shown { output: args.output, deltas: false, quiet: args.quiet, resumable: args.keep };
     let engine = wiring::engine(&there, "weir demo")?;

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde::Serialize;
+use weir_core::tool::Tier;
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe;
+use weir_sandbox::TierWish;
 use weir_store::{filesystem_warning, verify_audit};
 
 use crate::cx::Cx;
@@ -16,6 +18,8 @@ use crate::failure::exit;
 use crate::models;
 use crate::options::DoctorArgs;
 use crate::terminal::{out, out_json};
+use crate::trust::Trust;
+use crate::wiring;
 
 /// How long an endpoint is waited for.
 const ENDPOINT_WAIT: Duration = Duration::from_secs(5);
@@ -59,10 +63,11 @@ fn broken(what: &str, detail: impl Into<String>, remedy: &str) -> Finding {
 pub(crate) async fn doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![configuration(cx)];
     findings.extend(keys_and_endpoints(cx, args.offline).await);
-    findings.extend(commands());
+    findings.extend(commands(cx));
     findings.push(git());
     findings.extend(store(cx).await);
     findings.push(workspace(cx));
+    findings.push(trust(cx));
     findings.push(terminal());
     let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
     if args.json.json {
@@ -180,31 +185,38 @@ async fn asked(endpoint: &Endpoint, transport: &weir_providers::transport::Trans
     }
 }
 
-/// What holds for commands, said plainly.
-fn commands() -> Vec<Finding> {
-    let report = weir_sandbox::probe();
-    let tier = serde_json::to_value(report.tier).unwrap_or_default();
-    let tier = tier.as_str().unwrap_or_default();
+/// What holds for commands, said plainly, and why a stronger tier does not work here.
+fn commands(cx: &Cx) -> Vec<Finding> {
+    // Settings that cannot be read are a finding of their own.
+    let wish = cx.config().map_or(TierWish::Auto, wiring::tier_wish);
+    let report = weir_sandbox::probe(wish);
     let held = report.guarantees.iter().map(|line| format!("+ {line}\n")).collect::<String>();
     let missing = report.missing.iter().map(|line| format!("- {line}\n")).collect::<String>();
-    let support: Vec<String> = report
-        .support
-        .iter()
-        .map(|support| {
-            let found = match support.found {
-                Some(true) => "there",
-                Some(false) => "not there",
-                None => "cannot be told",
-            };
-            format!("{}: {found} ({})", support.name, support.detail)
-        })
-        .collect();
-    let remedy = "commands ask first unless you allow them; `--permission full` on a machine you \
-                  care about is not advised";
-    vec![
-        note("commands", format!("confinement {tier}\n{held}{missing}"), remedy),
-        ok("kernel", support.join("\n")),
-    ]
+    let tier = report.tier.as_str();
+    let detail = format!("confinement {tier}\n{held}{missing}");
+    let mut findings = vec![match (report.works, report.tier) {
+        (false, _) => broken(
+            "commands",
+            detail,
+            "follow what is said of the tier below, or sandbox.tier auto",
+        ),
+        (true, Tier::None) => note(
+            "commands",
+            detail,
+            "commands ask first unless you allow them; `--permission full` on a machine you care \
+             about is not advised",
+        ),
+        (true, Tier::Landlock | Tier::Bubblewrap) => ok("commands", detail),
+    }];
+    for check in report.tiers {
+        let what = format!("tier {}", check.tier.as_str());
+        let used = if check.tier == report.tier { "in use" } else { "not in use" };
+        findings.push(match check.remedy {
+            None => ok(&what, format!("works, {used}: {}", check.detail)),
+            Some(remedy) => note(&what, format!("does not work: {}", check.detail), &remedy),
+        });
+    }
+    findings
 }
 
 fn git() -> Finding {
@@ -262,6 +274,17 @@ fn workspace(cx: &Cx) -> Finding {
     match cx.workspace() {
         Ok(_) => ok("workspace", folder),
         Err(error) => broken("workspace", error.to_string(), "name another folder with -C"),
+    }
+}
+
+/// Whether the workspace's own files may widen anything. That they may not is nothing broken.
+fn trust(cx: &Cx) -> Finding {
+    let trust = cx.trust();
+    let detail = trust.to_string();
+    match trust {
+        Trust::Trusted { .. } | Trust::Never => ok("trust", detail),
+        Trust::Changed { .. } => note("trust", detail, "`weir trust` shows them and asks again"),
+        Trust::Unclear { .. } => note("trust", detail, "until then its own files widen nothing"),
     }
 }
 

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::profile::PermissionMode;
+use weir_core::view::plain::visible;
 use weir_engine::engine::{SessionOptions, load};
-use weir_engine::ports::Store;
+use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
 use weir_providers::script::ScriptedModel;
 
 use crate::config;
 use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
-use crate::options::{PermissionsCommand, RuleAddArgs, RuleRemoveArgs};
+use crate::options::{PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs};
 use crate::session_ids;
 use crate::terminal::{err, out, out_json, table};
+use crate::trust::Trust;
 use crate::wiring::{self, SESSION_RULE, Wishes};
 
 /// Lists, adds, removes, explains.
@@ -27,6 +29,8 @@ pub(crate) async fn permissions(cx: &Cx, command: PermissionsCommand) -> anyhow:
         PermissionsCommand::Add(args) => add(cx, &args).await?,
         PermissionsCommand::Remove(args) => remove(cx, &args).await?,
         PermissionsCommand::Explain(args) => return super::explain::explain(cx, args).await,
+        PermissionsCommand::Marks(flag) => marks(cx, flag.json).await?,
+        PermissionsCommand::Unmark(args) => unmark(cx, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -47,6 +51,37 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         vec![rule.action().to_string(), rule.text().to_owned(), origin]
     };
     out(&table(&rules.iter().map(row).collect::<Vec<_>>()))
+}
+
+/// Files of this workspace that hold foreign words (Z1).
+async fn marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let workspace = cx.folder.display().to_string();
+    let marks = cx.store()?.marks(&workspace).await?;
+    if as_json {
+        return out_json(&marks);
+    }
+    if marks.is_empty() {
+        return out("No file of this workspace is marked as foreign.");
+    }
+    let row = |mark: &FileMark| {
+        let when = format!("{} UTC", super::sessions::moment(mark.ts));
+        let origin = format!("from {}", visible(&mark.origin));
+        vec![visible(&mark.path), origin, when, format!("session {}", mark.session)]
+    };
+    out(&table(&marks.iter().map(row).collect::<Vec<_>>()))
+}
+
+async fn unmark(cx: &Cx, args: &UnmarkArgs) -> anyhow::Result<()> {
+    let workspace = cx.folder.display().to_string();
+    let named = args.path.strip_prefix("./").unwrap_or(&args.path);
+    let named = named.strip_prefix(&format!("{workspace}/")).unwrap_or(named);
+    if !cx.store()?.unmark(&workspace, named).await? {
+        return Err(usage(format!(
+            "{} is not marked as foreign in {workspace}; `weir permissions marks` shows the files",
+            args.path
+        )));
+    }
+    out(&format!("{} is not foreign any more: you vouch for what stands in it", visible(named)))
 }
 
 /// Rules that name a tool which does not exist.
@@ -82,8 +117,16 @@ async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
     let origin = RuleOrigin::new(path.display().to_string());
     let rule = checked(cx, action, &args.rule, origin)?;
     let is_new = config::add_rule(path, action, rule.text())?;
-    if args.target.project && action == RuleAction::Allow && !cx.is_trusted() {
-        err("warning: allow rules of a workspace that is not trusted have no effect; --user has");
+    if args.target.project {
+        // Looked up only now: the change itself may have ended trust.
+        match cx.trust() {
+            Trust::Trusted { .. } => {}
+            Trust::Never if action != RuleAction::Allow => {}
+            trust => err(&format!(
+                "warning: the workspace is {trust}; its allow rules have no effect until you say \
+                 `weir trust`"
+            )),
+        }
     }
     let place = path.display();
     let word = if is_new { "is added to" } else { "stands already in" };

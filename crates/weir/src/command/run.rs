@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use weir_core::event::{CancelCause, RunFinished, RunStatus};
+use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
 use weir_core::message::Block;
-use weir_engine::engine::{Engine, SessionHandle, SessionOptions, load};
+use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::Update;
 use weir_engine::ports::{SessionFilter, Store};
 use weir_store::SqliteStore;
 
+use crate::command::approvals::Folded;
 use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::RunArgs;
@@ -25,8 +26,10 @@ mod ask;
 mod dry;
 mod face;
 mod input;
+mod keyboard;
 mod tidy;
 
+use ask::Asks;
 pub(super) use face::{Face, Shown};
 
 /// What is run.
@@ -52,8 +55,12 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     let target = target(cx, &args, &store).await?;
-    let attended = terminal::is_attended();
-    let wishes = Wishes::of_run(&args, attended)?;
+    let asks = match args.ask_elsewhere {
+        true => Asks::Elsewhere { quiet: args.quiet },
+        false if terminal::is_attended() => Asks::Here,
+        false => Asks::Nobody,
+    };
+    let wishes = Wishes::of_run(&args, asks.attended())?;
     let shown =
         Shown { output: args.output, deltas: args.deltas, quiet: args.quiet, resumable: true };
     match target {
@@ -67,10 +74,11 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let content = input::content(&handle, prompt, attachments);
-            let play = Play { engine, handle, workspace, known: 0, shown, attended };
+            let open = Vec::new();
+            let play = Play { engine, handle, workspace, known: 0, open, shown, asks };
             play.go(cx, Some(content)).await
         }
-        Target::Existing(id) => resume(cx, &args, id, &wishes, shown).await,
+        Target::Existing(id) => resume(cx, &args, id, &wishes, (shown, asks)).await,
     }
 }
 
@@ -102,11 +110,13 @@ async fn resume(
     args: &RunArgs,
     id: SessionId,
     wishes: &Wishes,
-    shown: Shown,
+    (shown, asks): (Shown, Asks),
 ) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;
-    let loaded = load(store.as_ref(), &id).await.map_err(engine_failure)?;
-    let session = loaded.session;
+    let folded = Folded::load(store.as_ref(), &id).await?;
+    // What a person was asked before the program went away is put to them again.
+    let open = folded.open();
+    let session = folded.session;
     let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
     let prompt = input::optional(args)?;
     let rests = session.run().is_none() && session.queued().is_empty();
@@ -131,8 +141,7 @@ async fn resume(
     let handle = engine.resume(id, options).await.map_err(engine_failure)?;
     let said = !text.is_empty() || !attachments.is_empty();
     let content = said.then(|| input::content(&handle, text, attachments));
-    let attended = wishes.attended;
-    Play { engine, handle, workspace, known, shown, attended }.go(&there, content).await
+    Play { engine, handle, workspace, known, open, shown, asks }.go(&there, content).await
 }
 
 /// A run under way.
@@ -142,8 +151,10 @@ pub(super) struct Play {
     pub(super) workspace: Arc<weir_engine::workspace::Workspace>,
     /// Facts that were there before.
     pub(super) known: u64,
+    /// What a person was asked in them and has not answered.
+    pub(super) open: Vec<Event>,
     pub(super) shown: Shown,
-    pub(super) attended: bool,
+    pub(super) asks: Asks,
 }
 
 /// What woke the player.
@@ -161,9 +172,15 @@ impl Play {
         let mut signals = Signals::new()?;
         let mut updates = self.handle.updates(self.known);
         if let Some(content) = content {
-            self.handle.say(content, &wiring::principal(cx)).await.map_err(engine_failure)?;
+            let said = self.handle.say(content, &wiring::principal(cx)).await;
+            if let Err(error) = said {
+                // What went wrong first is what counts.
+                let _ = self.handle.close().await;
+                return Err(not_said(error));
+            }
         }
-        let mut asking = ask::Asking::new(self.attended);
+        let mut asking = ask::Asking::new(self.asks);
+        self.open.iter().for_each(|asked| asking.fact(cx, asked));
         let mut by_signal = None;
         let finished = loop {
             let woken = tokio::select! {
@@ -189,7 +206,7 @@ impl Play {
                 }
                 Woken::Update(Some(Update::Fact(fact))) => {
                     face.fact(&fact)?;
-                    asking.fact(&fact.event);
+                    asking.fact(cx, &fact.event);
                     if let Some(finished) = face.at_rest() {
                         break Some(finished);
                     }
@@ -219,6 +236,18 @@ impl Play {
         };
         face.end(&finished)?;
         Ok(ExitCode::from(code(finished.status, by_signal)))
+    }
+}
+
+/// A prompt that a hook refused: nothing was run.
+fn not_said(error: EngineError) -> anyhow::Error {
+    match error {
+        EngineError::Refused(why) => {
+            usage(format!("the prompt was refused, nothing was run: {why}"))
+        }
+        EngineError::Store(_) | EngineError::Session(_) | EngineError::Stopped => {
+            engine_failure(error)
+        }
     }
 }
 
@@ -265,5 +294,6 @@ pub(super) async fn open(
     let workspace = options.workspace.clone();
     let id = wiring::new_session_id();
     let handle = engine.open(id, options).await.map_err(engine_failure)?;
-    Ok(Play { engine, handle, workspace, known: 0, shown, attended: false })
+    let (open, asks) = (Vec::new(), Asks::Nobody);
+    Ok(Play { engine, handle, workspace, known: 0, open, shown, asks })
 }

@@ -8,9 +8,21 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
     let settings = &config.settings;
     limits(settings)
         .or_else(|| forms(settings))
-        .or_else(|| names(settings))
+        .or_else(|| names(config))
         .or_else(|| providers(settings))
-        .map_or(Ok(()), |(key, problem)| Err(format!("{}: {key} {problem}", place(config, &key))))
+        .or_else(|| crate::secrets::complaint(&settings.secrets))
+        .map_or(Ok(()), |(key, problem)| {
+            Err(format!("{}: {key} {problem}", place(config, &key)))
+        })?;
+    hooks(config)
+}
+
+/// The first hook that could not be called.
+fn hooks(config: &Config) -> Result<(), String> {
+    config.hooks.iter().try_for_each(|raw| {
+        let wrong = |problem| format!("{}: {} {problem}", raw.origin, raw.name());
+        crate::hooks::Hook::new(raw).map(drop).map_err(wrong)
+    })
 }
 
 /// Where the value of `key` stands; for a whole table, where its first value does.
@@ -35,9 +47,12 @@ const HOOK_EVENTS: [&str; 9] = [
 ];
 
 /// Names that people choose in tables of their own.
-fn names(settings: &Settings) -> Complaint {
-    if let Some(name) = settings.hooks.keys().find(|name| !HOOK_EVENTS.contains(&name.as_str())) {
-        let key = super::file::key_text(&["hooks", name]);
+fn names(config: &Config) -> Complaint {
+    let settings = &config.settings;
+    // Of the keys and not of the settings: an event without any hook is misspelled all the same.
+    let mut events = config.set_keys().filter_map(|(key, _)| key.strip_prefix("hooks."));
+    if let Some(name) = events.find(|name| !HOOK_EVENTS.contains(name)) {
+        let key = format!("hooks.{name}");
         return Some((key, format!("is no event; there are {}", HOOK_EVENTS.join(", "))));
     }
     let is_model = |name: &String| weir_providers::catalogue::parse_ref(name).is_ok();

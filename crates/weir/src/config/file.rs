@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
 
-use super::{Origin, RawRule, Settings};
+use super::{Origin, RawHook, RawRule, Settings};
 use crate::environment::Environment;
 use crate::failure::usage;
 
@@ -33,6 +33,8 @@ pub(super) struct Layer {
     pub(super) values: BTreeMap<Key, Placed>,
     /// Rules.
     pub(super) rules: Vec<RawRule>,
+    /// Hooks, each with its own line. Their tables stand in `values` too.
+    pub(super) hooks: Vec<RawHook>,
 }
 
 impl Layer {
@@ -136,6 +138,12 @@ impl Walk<'_> {
                     self.rules(&at[1].clone(), items.iter(), json);
                 }
                 _ => {
+                    if let (DeValue::Array(items), [first, event]) =
+                        (value.get_ref(), at.as_slice())
+                        && first == "hooks"
+                    {
+                        self.hooks(event, items.iter(), json);
+                    }
                     let line = line_of(self.text, &name.span());
                     let origin = (self.origin)(self.path.to_path_buf(), line);
                     let placed = Placed { json: json.clone(), origin };
@@ -143,6 +151,23 @@ impl Walk<'_> {
                 }
             }
             at.pop();
+        }
+    }
+
+    fn hooks<'t>(
+        &mut self,
+        event: &str,
+        items: impl Iterator<Item = &'t Spanned<DeValue<'t>>>,
+        json: &Value,
+    ) {
+        let tables = json.as_array().map(Vec::as_slice).unwrap_or_default();
+        for (index, (item, table)) in items.zip(tables).enumerate() {
+            let line = line_of(self.text, &item.span());
+            let origin = (self.origin)(self.path.to_path_buf(), line);
+            // It was read as settings before, so it can be read again.
+            if let Ok(settings) = serde_json::from_value(table.clone()) {
+                self.layer.hooks.push(RawHook { event: event.to_owned(), index, settings, origin });
+            }
         }
     }
 
@@ -164,7 +189,7 @@ impl Walk<'_> {
 }
 
 /// Puts `value` at `key`, making tables on the way.
-pub(super) fn insert(into: &mut Value, key: &[String], value: Value) {
+pub(crate) fn insert(into: &mut Value, key: &[String], value: Value) {
     let Some((first, rest)) = key.split_first() else {
         *into = value;
         return;

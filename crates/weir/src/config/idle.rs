@@ -5,19 +5,19 @@ use super::Config;
 
 /// Tables and keys without effect. A line goes when its feature comes.
 const IDLE: &[&str] = &[
-    "security.canary",
-    "security.validate_output",
-    "security.screen_results",
-    "hooks",
+    "hooks.PreCompact",
+    "hooks.SubagentStop",
     "mcp_servers",
     "server",
     "telemetry",
-    "helpers",
+    "helpers.condense",
+    "helpers.plan",
+    "helpers.titles",
+    "helpers.embed",
     "context.condensing_enabled",
     "context.condensing_threshold",
     "limits.power_steering_frequency",
     "web.search",
-    "sandbox",
 ];
 
 /// One line for each such setting whose value is not the default.

@@ -1,18 +1,52 @@
 //! What the file of a workspace that is not trusted may set: it can narrow, never widen (C5, C8).
 
+use std::fmt;
+
+use serde_json::Value;
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::Origin;
 use super::file::{Key, Layer, Placed, key_text};
 use super::settings::{LimitSettings, Settings};
 
 /// A project's layer without what it may not set.
 pub(super) struct Narrowed {
     pub(super) layer: Layer,
-    pub(super) warnings: Vec<String>,
+    pub(super) withheld: Vec<Withheld>,
     /// The mode that its file names: the most that passes here.
     pub(super) permission: Option<PermissionMode>,
+}
+
+/// Something of a project's file that only trust lets in.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Withheld {
+    /// What.
+    pub(crate) what: WithheldPart,
+    /// File and line.
+    pub(crate) place: String,
+    /// The line alone, where it is known.
+    pub(crate) line: Option<u32>,
+    /// Why it takes trust.
+    why: String,
+}
+
+/// What only trust lets in.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum WithheldPart {
+    /// An allow rule.
+    AllowRule(String),
+    /// A setting and its value.
+    Setting(Vec<String>, Value),
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.what {
+            WithheldPart::AllowRule(text) => format!("the allow rule {text}"),
+            WithheldPart::Setting(key, _) => key_text(key),
+        };
+        write!(f, "{}: {what} is ignored: {}", self.place, self.why)
+    }
 }
 
 /// Whole tables that only a trusted workspace may set: endpoints, keys, prices, programs.
@@ -21,6 +55,7 @@ const TABLES: &[&str] = &[
     "models",
     "helpers",
     "web",
+    "secrets",
     "sandbox",
     "hooks",
     "mcp_servers",
@@ -38,19 +73,25 @@ const LIMITS: &[&str] = &[
     "budget_tokens",
     "run_timeout",
     "tool_timeout",
+    "approval_timeout",
 ];
 
 /// Leaves out of `project` what it may not set while it is not trusted.
 pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Narrowed> {
     let below = settings_of(user)?;
-    let mut narrowed = Narrowed { layer: Layer::default(), warnings: Vec::new(), permission: None };
+    let mut narrowed = Narrowed { layer: Layer::default(), withheld: Vec::new(), permission: None };
     for (key, placed) in project.values {
         let refusal = refusal(&key, &placed, user, &below);
         if key == ["permission"] && refusal.is_none() {
             narrowed.permission = placed.json.as_str().and_then(|word| word.parse().ok());
         }
         match refusal {
-            Some(why) => narrowed.warn(&placed.origin, &key_text(&key), &why),
+            Some(why) => narrowed.withheld.push(Withheld {
+                place: placed.origin.to_string(),
+                line: placed.origin.line(),
+                what: WithheldPart::Setting(key, placed.json),
+                why,
+            }),
             None => {
                 narrowed.layer.values.insert(key, placed);
             }
@@ -58,20 +99,17 @@ pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Nar
     }
     for rule in project.rules {
         if rule.action == RuleAction::Allow {
-            let why = "a workspace that is not trusted cannot allow";
-            let text = format!("the allow rule {}", rule.text);
-            narrowed.warnings.push(format!("{}: {text} is ignored: {why}", rule.origin));
+            narrowed.withheld.push(Withheld {
+                place: rule.origin.to_string(),
+                line: rule.origin.line,
+                what: WithheldPart::AllowRule(rule.text),
+                why: "a workspace that is not trusted cannot allow".into(),
+            });
         } else {
             narrowed.layer.rules.push(rule);
         }
     }
     Ok(narrowed)
-}
-
-impl Narrowed {
-    fn warn(&mut self, origin: &Origin, key: &str, why: &str) {
-        self.warnings.push(format!("{origin}: {key} is ignored: {why}"));
-    }
 }
 
 /// The settings that hold without the project.
@@ -137,6 +175,7 @@ fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
         "budget_tokens" => optional(new.budget_tokens, below.budget_tokens),
         "run_timeout" => optional(new.run_timeout.map(|s| s.ms), below.run_timeout.map(|s| s.ms)),
         "tool_timeout" => new.tool_timeout > below.tool_timeout,
+        "approval_timeout" => new.approval_timeout > below.approval_timeout,
         _ => true,
     }
 }

@@ -36,6 +36,14 @@ timeout = 30
 on_failure = "block""#,
     ),
     (
+        "secrets",
+        r#"[secrets.github]
+env = "GITHUB_TOKEN"
+hosts = ["api.github.com"]
+header = "authorization"
+format = "Bearer {}""#,
+    ),
+    (
         "mcp_servers",
         r#"[mcp_servers.files]
 command = "mcp-files"

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) prompt: PromptSettings,
     /// The network.
     pub(crate) web: WebSettings,
+    /// Secrets that tools may name and never see: one table each.
+    pub(crate) secrets: BTreeMap<String, SecretSettings>,
     /// Detectors beside the rules.
     pub(crate) security: SecuritySettings,
     /// Confinement of commands.
@@ -66,6 +68,7 @@ impl Default for Settings {
             context: ContextSettings::default(),
             prompt: PromptSettings::default(),
             web: WebSettings::default(),
+            secrets: BTreeMap::new(),
             security: SecuritySettings::default(),
             sandbox: SandboxSettings::default(),
             hooks: BTreeMap::new(),
@@ -104,6 +107,8 @@ pub(crate) struct LimitSettings {
     pub(crate) run_timeout: Option<Span>,
     /// Most time a call of a tool may take, where the tool sets none; then its processes end.
     pub(crate) tool_timeout: Span,
+    /// How long an approval waits for an answer, such as "24h"; then it is a denial.
+    pub(crate) approval_timeout: Span,
 }
 
 impl Default for LimitSettings {
@@ -120,6 +125,7 @@ impl Default for LimitSettings {
             budget_tokens: None,
             run_timeout: None,
             tool_timeout: Span { ms: 120_000 },
+            approval_timeout: Span { ms: 24 * 3_600_000 },
         }
     }
 }
@@ -240,6 +246,34 @@ pub(crate) struct SearchSettings {
 impl Default for SearchSettings {
     fn default() -> SearchSettings {
         SearchSettings { kind: "searxng".into(), url: String::new() }
+    }
+}
+
+/// A secret. Its value is never in a configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SecretSettings {
+    /// The variable that holds it.
+    pub(crate) env: Option<String>,
+    /// Or the file that holds it, which only you can read (mode 0600).
+    pub(crate) file: Option<String>,
+    /// Hosts that it may be sent to, exactly these, over https: ["api.github.com"].
+    pub(crate) hosts: Vec<String>,
+    /// The header that it is sent in.
+    pub(crate) header: String,
+    /// The header's value, with {} where the secret stands.
+    pub(crate) format: String,
+}
+
+impl Default for SecretSettings {
+    fn default() -> SecretSettings {
+        SecretSettings {
+            env: None,
+            file: None,
+            hosts: Vec::new(),
+            header: "authorization".into(),
+            format: "Bearer {}".into(),
+        }
     }
 }
 

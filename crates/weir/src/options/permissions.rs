@@ -13,6 +13,27 @@ pub(crate) enum PermissionsCommand {
     Add(RuleAddArgs),
     Remove(RuleRemoveArgs),
     Explain(ExplainArgs),
+    /// Files of this workspace that were written while foreign words stood in the context
+    #[command(
+        long_about = "Files of this workspace that an agent wrote while foreign words (a page, a \
+                      server's answer, another marked file) stood in its context. Whoever reads \
+                      them reads foreign words; `weir permissions unmark` vouches for one.",
+        after_help = "Examples:\n  weir permissions marks\n  weir permissions marks --json"
+    )]
+    Marks(JsonFlag),
+    Unmark(UnmarkArgs),
+}
+
+/// Vouch for a marked file: you have read it
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Take the mark of a file away: you have read it and vouch for every word in it. \
+                  Sessions hear of it when their next run starts.",
+    after_help = "Example:\n  weir permissions unmark notes/summary.md"
+)]
+pub(crate) struct UnmarkArgs {
+    /// The file, as `weir permissions marks` prints it
+    pub(crate) path: String,
 }
 
 /// The set a rule goes into.
@@ -87,13 +108,16 @@ pub(crate) struct RuleRemoveArgs {
 /// Why a call would be allowed, asked or denied, without making it
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Look at a call as the engine would, let every gate judge it, and print the \
-                  verdict, each gate's opinion, the rule with file and line, and what would change \
-                  it. Nothing is run. `read PATH` and `write PATH` say which line of which list \
-                  decides about a path.",
+    long_about = "Look at a call as the engine would, let every gate judge it, and print what it \
+                  would touch, each gate's opinion, the rule with file and line, and what would \
+                  change it. Each change that is named was tried: it is printed only if the \
+                  verdict becomes milder. Nothing is run; hooks and a judge model are not asked. \
+                  `read PATH` and `write PATH` say which line of which list decides about a path.",
     after_help = "Examples:\n  \
         weir permissions explain run_shell '{\"command\": \"cargo test\"}'\n  \
         weir permissions explain read_file '{\"path\": \"a.rs\"}' --profile plan\n  \
+        weir permissions explain web_fetch '{\"url\": \"https://docs.rs/\"}' --all-labels\n  \
+        weir permissions explain run_shell '{\"command\": \"make\"}' --session last\n  \
         weir permissions explain read .env\n  \
         weir permissions explain write src/main.rs --json"
 )]
@@ -109,6 +133,37 @@ pub(crate) struct ExplainArgs {
     /// In this permission mode
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
+    /// With this in the context: words from outside, private data; several give a table
+    #[arg(long, value_name = "LABEL", value_enum)]
+    pub(crate) label: Vec<LabelWord>,
+    /// The verdict for each of the four contexts
+    #[arg(long)]
+    pub(crate) all_labels: bool,
+    /// As if the person had said this; addresses and names in it count as theirs
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) said: Vec<String>,
+    /// As the next call of this session: what it read, was told, granted and did before
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
+}
+
+/// What stands in the context: a column of the flow table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LabelWord {
+    /// Neither words from outside nor private data
+    Clean,
+    /// Private data, such as files of the workspace
+    Private,
+    /// Words from outside, such as a page
+    External,
+    /// Both
+    Both,
+}
+
+impl LabelWord {
+    /// All of them, in the order of the table.
+    pub(crate) const ALL: [LabelWord; 4] =
+        [LabelWord::Clean, LabelWord::Private, LabelWord::External, LabelWord::Both];
 }

@@ -15,10 +15,13 @@ Examples:
   weir run --continue \"now the documentation too\"
   weir run --resume 0198c5e0 \"yes, use the second one\"
   weir run --attach screenshot.png \"why does this page look wrong?\"
+  weir run --ask-elsewhere \"tidy up\" &       waits for `weir approvals answer`
   weir run --dry-run \"anything\"               shows what the model would be told
 
 Nobody can be asked when a run is not attended (standard input or standard error is no terminal):
 what would ask is then denied, listed in `denials`, and the run ends with status `needs_input`.
+With --ask-elsewhere it waits for `weir approvals answer` instead, at most as long as the setting
+limits.approval_timeout says (24h); no answer is a denial.
 
 Exit status: 0 completed, 1 failed, 2 usage or configuration error (nothing was run), 3 stopped by
 a limit, 4 needs a person, 5 Weir is paused, 130 and 143 cancelled by SIGINT and SIGTERM.";
@@ -92,6 +95,9 @@ pub(crate) struct RunArgs {
     /// The final answer must match the JSON Schema in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
+    /// What asks waits for `weir approvals answer`, whether there is a terminal or not
+    #[arg(long)]
+    pub(crate) ask_elsewhere: bool,
     /// Any denial fails the run
     #[arg(long)]
     pub(crate) strict: bool,

@@ -95,7 +95,7 @@ pub(crate) enum AuthCommand {
         /// anthropic, openai, gemini, openrouter, … or a name of your config
         provider: String,
     },
-    /// Which providers have a key, and from where; never the key itself
+    /// Which providers have a key, which secrets tools may name, and from where; never a value
     #[command(after_help = "Examples:\n  weir auth list\n  weir auth list --json")]
     List(JsonFlag),
     /// Forget a kept key

@@ -118,7 +118,11 @@ fn scalar(text: &str, number: usize) -> Result<Value, String> {
     if let Some(rest) = text.strip_prefix('[') {
         let inner = rest.strip_suffix(']').ok_or_else(unclosed)?;
         let items = inner.split(',').map(str::trim).filter(|item| !item.is_empty());
-        return items.map(|item| scalar(item, number)).collect::<Result<_, _>>().map(Value::Array);
+        let plain = |item: &str| match item.starts_with('[') {
+            true => Err(format!("{number}: a list in a list is not understood here")),
+            false => scalar(item, number),
+        };
+        return items.map(plain).collect::<Result<_, _>>().map(Value::Array);
     }
     if text.starts_with(['{', '&', '*', '!', '@', '`', '%']) {
         return Err(format!("{number}: this form is not understood here; write plain values"));
@@ -158,9 +162,16 @@ mod tests {
             ("---\nname: \"x\n---\n", "2:"),
             ("---\nname: {a: b}\n---\n", "2:"),
             ("---\na: 1\na: 2\n---\n", "3:"),
+            ("---\na: [[b]]\n---\n", "2:"),
         ] {
             let why = split(text).expect_err(text);
             assert!(why.starts_with(line), "{text:?}: {why}");
         }
+    }
+
+    #[test]
+    fn z10_lists_in_lists_end_no_stack() {
+        let deep = format!("---\na: {}{}\n---\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(split(&deep).is_err_and(|why| why.starts_with("2:")));
     }
 }

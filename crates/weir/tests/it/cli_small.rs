@@ -30,6 +30,7 @@ fn c1_every_command_has_help_with_examples_completions_and_a_manual_page() {
         "replay",
         "audit",
         "permissions",
+        "trust",
         "models",
         "config",
         "auth",
@@ -344,6 +345,7 @@ fn c1_profiles_and_tools_are_listed_and_shown() {
 #[test]
 fn c1_doctor_says_what_works_and_gives_remedies() {
     let house = House::new().with("ANTHROPIC_API_KEY", "sk-x-0123456789");
+    house.write(&house.user_config(), "[sandbox]\ntier = \"none\"\n");
     let said = house.run(&["doctor", "--offline", "--json"]);
     assert_eq!(said.status, 0, "{}{}", said.out, said.err);
     let findings: Value = serde_json::from_str(&said.out).expect("JSON");
@@ -368,6 +370,20 @@ fn c1_doctor_says_what_works_and_gives_remedies() {
     let said = house.run(&["doctor", "--offline"]);
     assert_eq!(said.status, 1, "{}", said.out);
     assert!(said.out.contains("BROKEN") && said.out.contains("config.toml:1"), "{}", said.out);
+}
+
+#[test]
+fn z4_doctor_names_a_tier_that_does_not_work_and_its_remedy() {
+    let house = House::new().with("PATH", "/nowhere");
+    let said = house.run(&["doctor", "--offline"]);
+    let told =
+        "does not work: there is no bwrap on PATH\n          -> install the package bubblewrap";
+    assert!(said.out.contains(told), "{}", said.out);
+    assert!(!said.out.contains("confinement bubblewrap"), "{}", said.out);
+    house.write(&house.user_config(), "[sandbox]\ntier = \"bubblewrap\"\n");
+    let said = house.run(&["doctor", "--offline"]);
+    assert_eq!(said.status, 1, "a wished tier is never made weaker: {}", said.out);
+    assert!(said.out.contains("no command is started"), "{}", said.out);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use weir_core::tool::Clean;
 /// What came in.
 pub(super) enum Came {
     /// This, in full: the session must record the fact for it.
-    Whole(Input),
+    Whole(Box<Input>),
     /// More than the journal keeps (a vendor's own words, the bytes of a picture): the fact is
     /// taken as it stands, and what follows from it is checked.
     Fact,
@@ -19,8 +19,8 @@ pub(super) enum Came {
 
 /// What came in when `event` was recorded in `session`, where nothing more followed from state.
 pub(super) fn came(session: &Session, event: &Event) -> Came {
-    let command = |command| Came::Whole(Input::Command(command));
-    let answer = |answer| Came::Whole(Input::Answer(answer));
+    let command = |command| Came::Whole(Box::new(Input::Command(command)));
+    let answer = |answer| Came::Whole(Box::new(Input::Answer(answer)));
     match event.clone() {
         Event::SessionOpened(f) => {
             command(Command::Open { engine: f.engine, config: f.config, parent: f.parent })
@@ -36,7 +36,9 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
             decision: f.decision,
             by: f.by,
             reason: f.reason,
+            terms: f.terms,
         }),
+        Event::LeaseRevoked(f) => command(Command::Revoke { lease: f.lease, by: f.by }),
         Event::QuestionAnswered(f) => match f.answer {
             Some(text) => command(Command::Reply { question: f.question, answer: text, by: f.by }),
             None => Came::Nothing,
@@ -54,8 +56,7 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         Event::ModelReplied(_)
         | Event::ModelRetried(_)
         | Event::ModelFailed(_)
-        | Event::HistoryQuarantined(_)
-        | Event::AlertRaised(_) => Came::Fact,
+        | Event::HistoryQuarantined(_) => Came::Fact,
         Event::CallJudged(f) => {
             answer(Answer::Inspected { call: f.call, inspection: f.inspection })
         }
@@ -68,11 +69,12 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         Event::OutputChecked(f) => {
             let result = match (f.output, f.mismatch) {
                 (_, Some(mismatch)) => Err(mismatch),
-                (output, None) => Ok(output.unwrap_or_default()),
+                (output, None) => Ok(output),
             };
-            answer(Answer::Verified { result })
+            answer(Answer::Verified { result, kept_going: f.kept_going })
         }
         Event::RunStarted(_)
+        | Event::AlertRaised(_)
         | Event::TurnStarted(_)
         | Event::ImageProduced(_)
         | Event::CallProposed(_)
@@ -92,10 +94,10 @@ fn finished(session: &Session, event: &Event) -> Came {
         let text = weir_core::message::plain_text(&f.result);
         let reason = text.split_once("saved first (").and_then(|(_, rest)| rest.rsplit_once("). "));
         return match reason {
-            Some((reason, _)) => Came::Whole(Input::Answer(Answer::NotSaved {
+            Some((reason, _)) => Came::Whole(Box::new(Input::Answer(Answer::NotSaved {
                 call: f.call,
                 reason: reason.to_owned(),
-            })),
+            }))),
             None => Came::Nothing,
         };
     }
@@ -103,9 +105,10 @@ fn finished(session: &Session, event: &Event) -> Came {
     let clean = json!({
         "ok": f.ok, "blocks": f.result, "summary": f.summary, "bytes": f.bytes,
         "externalized": f.externalized, "full": f.full, "changed": f.changed,
+        "label": f.label, "withheld": f.withheld,
     });
     match serde_json::from_value::<Clean>(clean) {
-        Ok(clean) => Came::Whole(Input::Answer(Answer::Returned { call: f.call, clean })),
+        Ok(clean) => Came::Whole(Box::new(Input::Answer(Answer::Returned { call: f.call, clean }))),
         Err(_) => Came::Fact,
     }
 }

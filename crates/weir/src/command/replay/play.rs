@@ -166,7 +166,7 @@ impl Player {
     /// Hands in what came from outside; what follows from it is expected next.
     fn outside(&mut self, line: &Line) -> Result<(), Difference> {
         let input = match came(&self.session, &line.event) {
-            Came::Whole(input) => input,
+            Came::Whole(input) => *input,
             Came::Nothing => Input::Tick,
             Came::Fact => {
                 self.session.apply(line.ts, &line.event);

@@ -1,22 +1,48 @@
 //! Asks the person at the terminal: approvals and questions on standard error, answers from
-//! standard input (G4). Fails closed: what is not clearly a yes is a no.
+//! standard input; and hears what was answered elsewhere (G4). Fails closed: what is not clearly a
+//! yes is a no, and where nobody is left to ask, nobody says yes.
 
 use std::collections::VecDeque;
-use std::io::BufRead;
 
-use tokio::task::JoinHandle;
-use weir_core::event::{ApprovalRequested, Decision, Event, QuestionAsked};
+use weir_core::event::{
+    ApprovalRequested, ApprovalResolved, Decision, Event, NOBODY, QuestionAnswered, QuestionAsked,
+};
+use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::input::Command;
 use weir_core::view::plain::visible;
-use weir_engine::engine::{EngineError, SessionHandle};
+use weir_engine::engine::{EngineError, SessionHandle, load};
 
-use crate::command::permissions;
+use super::keyboard::Keyboard;
+use crate::command::approvals::{DIFF_LINES_MAX, choice, remember, rules, said, told};
 use crate::cx::Cx;
 use crate::failure::engine_failure;
+use crate::options::span;
 use crate::terminal;
 
-/// Lines of a diff that are shown before it is cut, visibly.
-const DIFF_LINES_MAX: usize = 200;
+/// The name of who sits at this terminal.
+const PERSON: &str = "person";
+
+/// Who answers what asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::command) enum Asks {
+    /// Nobody: it is denied at once (C2).
+    Nobody,
+    /// The person at this terminal, or whoever is quicker elsewhere.
+    Here,
+    /// Whoever answers with `weir approvals answer`; said here unless it is to be quiet.
+    Elsewhere {
+        /// Nothing is said.
+        quiet: bool,
+    },
+}
+
+impl Asks {
+    /// Whether somebody can be asked.
+    pub(in crate::command) fn attended(self) -> bool {
+        self != Asks::Nobody
+    }
+}
 
 /// What is put to the person.
 #[derive(Clone)]
@@ -25,63 +51,134 @@ enum Open {
     Question(QuestionAsked),
 }
 
-/// What the person answered.
+impl Open {
+    fn is_approval(&self, id: &ApprovalId) -> bool {
+        matches!(self, Open::Approval(f) if f.approval == *id)
+    }
+
+    fn is_question(&self, id: &QuestionId) -> bool {
+        matches!(self, Open::Question(f) if f.question == *id)
+    }
+}
+
+/// What the person typed; nothing: standard input has ended.
 pub(super) struct Answered {
-    open: Open,
     line: Option<String>,
 }
 
-/// Questions that wait, and the one that is being read.
+/// Questions that wait; the first of them is shown.
 pub(super) struct Asking {
-    attended: bool,
+    asks: Asks,
     waiting: VecDeque<Open>,
-    reading: Option<JoinHandle<Answered>>,
+    /// The first of those that wait was put to the person.
+    shown: bool,
+    /// The first was answered here, and the answer is on its way.
+    sent: bool,
+    keyboard: Option<Keyboard>,
 }
 
 impl Asking {
-    pub(super) fn new(attended: bool) -> Asking {
-        Asking { attended, waiting: VecDeque::new(), reading: None }
+    pub(super) fn new(asks: Asks) -> Asking {
+        Asking { asks, waiting: VecDeque::new(), shown: false, sent: false, keyboard: None }
     }
 
-    /// Hears a fact: something is asked, or was settled elsewhere.
-    pub(super) fn fact(&mut self, event: &Event) {
+    /// Hears a fact: something is asked, or was settled here or elsewhere.
+    pub(super) fn fact(&mut self, cx: &Cx, event: &Event) {
         match event {
-            Event::ApprovalRequested(f) if self.attended => {
+            Event::ApprovalRequested(f) if self.asks.attended() => {
                 self.waiting.push_back(Open::Approval(Box::new(f.clone())));
             }
-            Event::QuestionAsked(f) if self.attended => {
+            Event::QuestionAsked(f) if self.asks.attended() => {
                 self.waiting.push_back(Open::Question(f.clone()));
             }
-            Event::ApprovalResolved(f) => self.settled_approval(&f.approval),
-            Event::QuestionAnswered(f) => self.settled_question(&f.question),
+            Event::ApprovalResolved(f) => self.resolved(cx, f),
+            Event::QuestionAnswered(f) => self.answered_question(f),
             _ => (),
         }
-        if self.reading.is_none()
-            && let Some(open) = self.waiting.front().cloned()
+        self.show_next();
+    }
+
+    fn resolved(&mut self, cx: &Cx, f: &ApprovalResolved) {
+        let Some(at) = self.waiting.iter().position(|open| open.is_approval(&f.approval)) else {
+            return;
+        };
+        let here = at == 0 && self.sent && f.by == PERSON;
+        if let Some(Open::Approval(asked)) = self.waiting.get(at)
+            && here
+            && f.decision == Decision::Always
         {
-            show(&open);
-            self.reading = Some(tokio::task::spawn_blocking(move || read(open)));
+            remember(cx, &asked.rules);
+        }
+        if !here {
+            let ended = matches!(f.decision, Decision::Cancelled | Decision::Expired);
+            let what = if ended || f.by == NOBODY { "is over" } else { "was answered elsewhere" };
+            let said = said(f.decision, f.terms, &f.by, f.reason.as_deref());
+            self.say(&format!("{} {what}: {said}", f.approval));
+        }
+        self.settled(at, here);
+    }
+
+    fn answered_question(&mut self, f: &QuestionAnswered) {
+        let Some(at) = self.waiting.iter().position(|open| open.is_question(&f.question)) else {
+            return;
+        };
+        let here = at == 0 && self.sent && f.by == PERSON;
+        if !here && f.answer.is_none() {
+            self.say(&format!("{} is over: the run was ended", f.question));
+        } else if !here {
+            let answer = f.answer.as_deref().map(visible).unwrap_or_default();
+            let by = visible(&f.by);
+            self.say(&format!("{} was answered elsewhere, by {by}: {answer}", f.question));
+        }
+        self.settled(at, here);
+    }
+
+    /// Takes what was settled away. What was typed for it must not answer the next.
+    fn settled(&mut self, at: usize, here: bool) {
+        self.waiting.remove(at);
+        if at > 0 {
+            return;
+        }
+        self.shown = false;
+        self.sent = false;
+        if !here && let Some(keyboard) = &mut self.keyboard {
+            keyboard.forget();
         }
     }
 
-    fn settled_approval(&mut self, id: &ApprovalId) {
-        self.waiting.retain(|open| !matches!(open, Open::Approval(f) if f.approval == *id));
+    fn say(&self, text: &str) {
+        if self.asks != (Asks::Elsewhere { quiet: true }) {
+            terminal::err_line(text);
+        }
     }
 
-    fn settled_question(&mut self, id: &QuestionId) {
-        self.waiting.retain(|open| !matches!(open, Open::Question(f) if f.question == *id));
+    fn show_next(&mut self) {
+        if self.shown {
+            return;
+        }
+        let Some(open) = self.waiting.front() else { return };
+        let lines = match self.asks {
+            Asks::Nobody => return,
+            Asks::Here => shown(open).into_iter().chain(choices(open)).collect::<Vec<_>>(),
+            Asks::Elsewhere { .. } => shown(open).into_iter().chain([how(open)]).collect(),
+        };
+        self.shown = true;
+        self.say("");
+        lines.iter().for_each(|line| self.say(line));
     }
 
-    /// The next answer; never, while nothing is asked.
+    /// The next answer; never, while nothing is asked here.
     pub(super) async fn answered(&mut self) -> Answered {
-        if let Some(reading) = &mut self.reading {
-            let answer = reading.await;
-            self.reading = None;
-            if let Ok(answer) = answer {
-                return answer;
-            }
+        if self.asks != Asks::Here || !self.shown || self.sent {
+            return std::future::pending().await;
         }
-        std::future::pending().await
+        if self.keyboard.is_none() {
+            self.keyboard = Keyboard::open();
+        }
+        match &mut self.keyboard {
+            Some(keyboard) => Answered { line: keyboard.line().await },
+            None => Answered { line: None },
+        }
     }
 
     /// Passes an answer on.
@@ -91,115 +188,190 @@ impl Asking {
         handle: &SessionHandle,
         answer: Answered,
     ) -> anyhow::Result<()> {
-        let result = match answer.open {
-            Open::Approval(asked) => {
-                let (decision, reason) = decision(answer.line.as_deref(), &asked);
-                if decision == Decision::Always {
-                    for rule in &asked.rules {
-                        permissions::remember(cx, rule)?;
-                    }
-                }
-                handle.decide(asked.approval.clone(), decision, "person", reason).await
+        let Some(line) = answer.line else { return self.left(cx, handle).await };
+        let command = match self.waiting.front() {
+            Some(Open::Approval(asked)) => {
+                let (decision, reason, terms) = decision(&line, asked);
+                let (approval, by) = (asked.approval.clone(), PERSON.into());
+                Command::Decide { approval, decision, by, reason, terms }
             }
-            Open::Question(asked) => {
-                let line = answer.line.unwrap_or_default();
-                let text = choice(&line, &asked.options);
-                handle.reply(asked.question.clone(), text, "person").await
-            }
+            Some(Open::Question(asked)) => Command::Reply {
+                question: asked.question.clone(),
+                answer: choice(&line, &asked.options),
+                by: PERSON.into(),
+            },
+            None => return Ok(()),
         };
-        match result {
-            // Somebody else was quicker.
+        self.sent = true;
+        match handle.command(command).await {
+            // Refused: somebody else was quicker, and their answer is on its way.
+            Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
+            Err(error) => Err(engine_failure(error)),
+        }
+    }
+
+    /// The person has gone: what asks is denied from now on, and a question ends the run. Nothing
+    /// hangs, nothing is allowed (C2).
+    async fn left(&mut self, cx: &Cx, handle: &SessionHandle) -> anyhow::Result<()> {
+        terminal::err_line("standard input has ended: nobody can be asked any more");
+        self.asks = Asks::Nobody;
+        let store = cx.store()?;
+        let loaded = load(store.as_ref(), handle.id()).await.map_err(engine_failure)?;
+        let Some(config) = loaded.session.config() else { return Ok(()) };
+        let mut config = Box::new(config.as_ref().clone());
+        config.attended = false;
+        let reason = format!("{NOBODY} can be asked from now on");
+        match handle.command(Command::Configure { reason, config }).await {
             Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
             Err(error) => Err(engine_failure(error)),
         }
     }
 }
 
-fn read(open: Open) -> Answered {
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    let line = matches!(read, Ok(length) if length > 0).then(|| line.trim().to_string());
-    Answered { open, line }
-}
-
-fn show(open: &Open) {
+fn shown(open: &Open) -> Vec<String> {
     match open {
         Open::Approval(asked) => {
-            terminal::err_line(&format!("\n{}", visible(&asked.summary)));
-            terminal::err_line(&format!("  why it is asked: {}", visible(&asked.reason)));
-            match &asked.diff {
-                Some(diff) => {
-                    for line in diff.lines().take(DIFF_LINES_MAX) {
-                        terminal::err_line(&format!("  {}", visible(line)));
-                    }
-                    let left = diff.lines().count().saturating_sub(DIFF_LINES_MAX);
-                    if left > 0 {
-                        terminal::err_line(&format!("  … {left} more lines are not shown"));
-                    }
-                }
-                None => {
-                    terminal::err_line(&format!(
-                        "  {} {}",
-                        asked.tool,
-                        visible(&asked.input.to_string())
-                    ));
-                }
-            }
-            let rules: Vec<String> = asked.rules.iter().map(|r| r.text().to_string()).collect();
-            if rules.is_empty() {
-                terminal::err_line("[y] once  [n reason] no");
-            } else {
-                terminal::err_line(&format!(
-                    "[y] once  [s] this session  [a] always  [n reason] no    (s and a allow: {})",
-                    rules.join(", ")
-                ));
-            }
+            let more = format!("weir approvals show {} --full shows them", asked.approval);
+            told(asked, DIFF_LINES_MAX, &more)
         }
         Open::Question(asked) => {
-            terminal::err_line(&format!("\n{}", visible(&asked.text)));
+            let mut lines: Vec<String> = asked.text.lines().map(visible).collect();
             for (number, option) in asked.options.iter().enumerate() {
-                terminal::err_line(&format!("  {}. {}", number + 1, visible(option)));
+                lines.push(format!("  {}. {}", number + 1, visible(option)));
             }
+            lines
         }
     }
 }
 
-/// What a typed line decides. The end of input is a no, like everything that is not clearly a yes.
-fn decision(line: Option<&str>, asked: &ApprovalRequested) -> (Decision, Option<String>) {
-    let line = line.unwrap_or_default();
+/// What can be typed.
+fn choices(open: &Open) -> Vec<String> {
+    let Open::Approval(asked) = open else { return Vec::new() };
+    if asked.rules.is_empty() {
+        return vec!["[y] once  [n reason] no".into()];
+    }
+    vec![
+        format!(
+            "[y] once  [s] this session  [a] always  [n reason] no    (s and a allow: {})",
+            rules(&asked.rules)
+        ),
+        "[s 5] five further calls  [s 10m] ten minutes".into(),
+    ]
+}
+
+/// How it is answered from elsewhere.
+fn how(open: &Open) -> String {
+    match open {
+        Open::Approval(asked) => {
+            let until = asked.expires.map(|expires| {
+                format!(" (until {} UTC)", crate::command::sessions::moment(expires))
+            });
+            format!(
+                "waiting for an answer{}: weir approvals answer {} once|session|always|deny",
+                until.unwrap_or_default(),
+                asked.approval
+            )
+        }
+        Open::Question(asked) => {
+            format!("waiting for an answer: weir approvals answer {} --text \"…\"", asked.question)
+        }
+    }
+}
+
+type Typed = (Decision, Option<String>, Option<LeaseTerms>);
+
+/// What a typed line decides. What is not clearly a yes is a no, with the line as its reason.
+fn decision(line: &str, asked: &ApprovalRequested) -> Typed {
+    let no = |words: &str| {
+        let words = words.trim();
+        (Decision::Deny, (!words.is_empty()).then(|| words.to_string()), None)
+    };
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
     let lasting = !asked.rules.is_empty();
     match word.to_lowercase().as_str() {
-        "y" | "yes" | "once" => (Decision::Once, None),
-        "s" | "session" if lasting => (Decision::Session, None),
-        "a" | "always" if lasting => (Decision::Always, None),
-        "n" | "no" | "deny" => {
-            (Decision::Deny, Some(rest.trim().to_string()).filter(|r| !r.is_empty()))
-        }
-        _ => (Decision::Deny, Some(line.to_string()).filter(|l| !l.is_empty())),
+        "y" | "yes" | "once" if rest.is_empty() => (Decision::Once, None, None),
+        "s" | "session" if lasting && rest.is_empty() => (Decision::Session, None, None),
+        "s" | "session" if lasting => match terms(rest) {
+            Some(terms) => (Decision::Session, None, Some(terms)),
+            None => no(line),
+        },
+        "a" | "always" if lasting && rest.is_empty() => (Decision::Always, None, None),
+        "n" | "no" | "deny" => no(rest),
+        _ => no(line),
     }
 }
 
-/// Numbers stand for options; everything else is the answer itself.
-fn choice(line: &str, options: &[String]) -> String {
-    let named = |word: &str| {
-        let number: usize = word.trim().parse().ok()?;
-        options.get(number.checked_sub(1)?).cloned()
-    };
-    let words: Option<Vec<String>> = line.split(',').map(named).collect();
-    words.map_or_else(|| line.to_string(), |words| words.join(", "))
+/// `5` is five calls, `10m` ten minutes, `5 10m` both.
+fn terms(text: &str) -> Option<LeaseTerms> {
+    let mut terms = LeaseTerms::default();
+    for word in text.split_whitespace() {
+        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+            terms.uses = Some(word.parse().ok().filter(|uses| *uses > 0)?);
+        } else {
+            terms.for_ms = Some(span(word).ok().filter(|span| span.ms > 0)?.ms);
+        }
+    }
+    Some(terms)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::choice;
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(rules: &serde_json::Value) -> ApprovalRequested {
+        serde_json::from_value(json!({
+            "approval": "s-a1", "call": "c1", "tool": "run_shell", "input": {},
+            "summary": "Run it", "reason": "mode ask", "rules": rules, "binds": "x",
+        }))
+        .expect("it is an approval")
+    }
+
+    fn with_rule() -> ApprovalRequested {
+        let origin = weir_core::governance::rules::RuleOrigin::new("an approval");
+        let action = weir_core::governance::rules::RuleAction::Allow;
+        let rule = weir_core::governance::rules::Rule::parse(action, "Shell(ls)", origin);
+        ApprovalRequested { rules: vec![rule.expect("a rule")], ..asked(&json!([])) }
+    }
 
     #[test]
-    fn l13_numbers_choose_options() {
-        let options = ["red".to_string(), "blue".to_string()];
-        assert_eq!(choice("2", &options), "blue");
-        assert_eq!(choice("1, 2", &options), "red, blue");
-        assert_eq!(choice("green", &options), "green");
-        assert_eq!(choice("9", &options), "9");
+    fn g4_what_is_not_clearly_a_yes_is_a_no() {
+        let deny = |reason: Option<&str>| (Decision::Deny, reason.map(String::from), None);
+        let session = |uses, for_ms| (Decision::Session, None, Some(LeaseTerms { uses, for_ms }));
+        let asked = with_rule();
+        for (line, expected) in [
+            ("y", (Decision::Once, None, None)),
+            ("YES", (Decision::Once, None, None)),
+            ("s", (Decision::Session, None, None)),
+            ("s 5", session(Some(5), None)),
+            ("s 10m", session(None, Some(600_000))),
+            ("session 2 1h30m", session(Some(2), Some(5_400_000))),
+            ("a", (Decision::Always, None, None)),
+            ("n", deny(None)),
+            ("n not today", deny(Some("not today"))),
+            ("", deny(None)),
+            ("yes but only once", deny(Some("yes but only once"))),
+            ("s 0", deny(Some("s 0"))),
+            ("s 0m", deny(Some("s 0m"))),
+            ("s five", deny(Some("s five"))),
+            ("s 99999999999", deny(Some("s 99999999999"))),
+            ("a now", deny(Some("a now"))),
+            ("maybe", deny(Some("maybe"))),
+            ("\u{443}", deny(Some("\u{443}"))),
+        ] {
+            assert_eq!(decision(line, &asked), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn g4_what_no_rule_can_say_is_not_allowed_for_longer() {
+        let asked = asked(&json!([]));
+        assert_eq!(decision("y", &asked).0, Decision::Once);
+        for line in ["s", "s 5", "a", "always"] {
+            assert_eq!(decision(line, &asked).0, Decision::Deny, "{line}");
+        }
+        assert_eq!(choices(&Open::Approval(Box::new(asked))), ["[y] once  [n reason] no"]);
     }
 }

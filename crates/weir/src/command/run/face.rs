@@ -125,6 +125,13 @@ impl Face {
             };
             self.progress(&format!("changed: {files}{undo}"));
         }
+        if !finished.marked_files.is_empty() {
+            let files = finished.marked_files.join(", ");
+            self.progress(&format!(
+                "read before you use them, they were written with foreign words and private data \
+                 in the context: {files} (weir permissions marks)"
+            ));
+        }
         for denial in &finished.denials {
             let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
             self.progress(&format!("denied: {what} (by {}: {})", denial.by, denial.reason));

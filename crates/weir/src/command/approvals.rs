@@ -1,0 +1,118 @@
+//! `weir approvals`: what waits for a person, answered from any terminal (G4), and the leases that
+//! answers granted (Z2).
+//!
+//! An approval is a fact of its session's journal; everything here reads and writes journals, or
+//! leaves a letter for the program that has the session now. What an answer means is the core's.
+
+use std::process::ExitCode;
+
+use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
+use weir_engine::ports::Store;
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::ApprovalsCommand;
+use crate::session_ids;
+
+mod answer;
+mod deliver;
+mod fold;
+mod list;
+mod show;
+mod tell;
+
+pub(super) use fold::Folded;
+pub(super) use tell::{DIFF_LINES_MAX, choice, remember, rules, said, told};
+
+/// Does what was asked.
+pub(crate) async fn approvals(cx: &Cx, command: ApprovalsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        ApprovalsCommand::List(args) => list::list(cx, &args).await?,
+        ApprovalsCommand::Show(args) => show::show(cx, &args).await?,
+        ApprovalsCommand::Answer(args) => return answer::answer(cx, &args).await,
+        ApprovalsCommand::Revoke(args) => return answer::revoke(cx, &args).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Something that a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asked {
+    /// Whether a call may run.
+    Approval(ApprovalId),
+    /// A question of the agent.
+    Question(QuestionId),
+}
+
+/// The session and the thing that `text` names: `SESSION-a1`, `SESSION-q2`; the beginning of the
+/// session's id will do.
+///
+/// # Errors
+/// A usage error: no such session, or it is not a name of that kind.
+async fn find(store: &dyn Store, text: &str) -> anyhow::Result<(SessionId, Asked)> {
+    let wrong = || {
+        usage(format!(
+            "{text:?} names no approval or question; `weir approvals list` shows them (such as \
+             0198c5e0-a1)"
+        ))
+    };
+    let (session, number) = text.trim().rsplit_once('-').ok_or_else(wrong)?;
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_approval = number.strip_prefix('a').is_some_and(is_number);
+    if !is_approval && !number.strip_prefix('q').is_some_and(is_number) {
+        return Err(wrong());
+    }
+    let session = session_ids::find(store, session).await?;
+    let whole = format!("{session}-{number}");
+    let asked = if is_approval {
+        Asked::Approval(ApprovalId::new(whole))
+    } else {
+        Asked::Question(QuestionId::new(whole))
+    };
+    Ok((session, asked))
+}
+
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_microsecond())
+}
+
+/// A length of time for people, in its two largest units: `3 h 20 min`.
+fn lasting(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+    let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{rest} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g4_times_are_told_in_two_units() {
+        for (ms, text) in [
+            (0, "0 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (3_600_000, "1 h 0 min"),
+            (86_399_000, "23 h 59 min"),
+            (90_000_000, "1 d 1 h"),
+        ] {
+            assert_eq!(lasting(ms), text);
+        }
+    }
+
+    #[tokio::test]
+    async fn g4_what_names_nothing_is_refused() {
+        let store = weir_store::MemoryStore::new();
+        for text in ["", "a1", "-", "x-b1", "x-a", "x-a1x", "x-a1", "\u{202E}-a1"] {
+            let error = find(&store, text).await.expect_err(text);
+            assert_eq!(crate::failure::status(&error), Some(2), "{text}");
+        }
+    }
+}

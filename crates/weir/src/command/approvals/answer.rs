@@ -1,0 +1,201 @@
+//! `weir approvals answer` and `revoke`: one answer, and whether it was the first.
+
+use std::process::ExitCode;
+
+use weir_core::event::{ApprovalRequested, ApprovalResolved, Decision};
+use weir_core::governance::lease::LeaseTerms;
+use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::view::plain::visible;
+use weir_engine::ports::Letter;
+
+use super::deliver::{Delivered, Delivery};
+use super::{Asked, Folded, find, tell};
+use crate::command::sessions::moment;
+use crate::cx::Cx;
+use crate::failure::{exit, usage};
+use crate::options::{ApprovalsAnswerArgs, ApprovalsRevokeArgs};
+use crate::session_ids;
+use crate::terminal::{err, out};
+
+pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Result<ExitCode> {
+    let store = cx.store()?;
+    let (session, asked) = find(store.as_ref(), &args.id).await?;
+    let folded = Folded::load(store.as_ref(), &session).await?;
+    let never = || {
+        usage(format!(
+            "session {session} never asked {}; `weir approvals list` shows them",
+            args.id
+        ))
+    };
+    match asked {
+        Asked::Approval(id) => {
+            let (_, asked) = folded.requested.get(&id).cloned().ok_or_else(never)?;
+            decide(cx, args, &asked, folded).await
+        }
+        Asked::Question(id) => {
+            let (_, asked) = folded.asked.get(&id).ok_or_else(never)?;
+            let text = args.text.clone().ok_or_else(|| {
+                usage(format!("{id} is a question; answer it in words: --text \"…\""))
+            })?;
+            let text = tell::choice(&text, &asked.options);
+            reply(cx, &id, text, folded).await
+        }
+    }
+}
+
+/// The decision and how far it reaches.
+///
+/// # Errors
+/// A usage error: words that do not go together, or a lasting answer that no rule can say.
+fn wanted(
+    args: &ApprovalsAnswerArgs,
+    asked: &ApprovalRequested,
+) -> anyhow::Result<(Decision, Option<LeaseTerms>)> {
+    let Some(word) = args.answer else {
+        return Err(usage(format!(
+            "{} is an approval; answer it with once, session, always or deny",
+            asked.approval
+        )));
+    };
+    let decision = Decision::from(word);
+    let bounded = args.uses.is_some() || args.span.is_some();
+    if bounded && decision != Decision::Session {
+        return Err(usage("--uses and --for bound an approval for the session; say `session`"));
+    }
+    if args.span.is_some_and(|span| span.ms == 0) {
+        return Err(usage("--for 0 allows nothing; name a length of time, such as 10m"));
+    }
+    if args.reason.is_some() && decision != Decision::Deny {
+        return Err(usage("--reason goes with deny: the model reads why"));
+    }
+    let lasting = matches!(decision, Decision::Session | Decision::Always);
+    if lasting && asked.rules.is_empty() {
+        return Err(usage(format!(
+            "no rule can say what {} asks, so it can only be allowed once; say `once` or `deny`",
+            asked.approval
+        )));
+    }
+    let terms =
+        bounded.then(|| LeaseTerms { uses: args.uses, for_ms: args.span.map(|span| span.ms) });
+    Ok((decision, terms))
+}
+
+async fn decide(
+    cx: &Cx,
+    args: &ApprovalsAnswerArgs,
+    asked: &ApprovalRequested,
+    mut folded: Folded,
+) -> anyhow::Result<ExitCode> {
+    let id = &asked.approval;
+    let (decision, terms) = wanted(args, asked)?;
+    let reason = args.reason.clone().filter(|text| !text.trim().is_empty());
+    let letter = Letter::Decide { approval: id.clone(), decision, reason, terms };
+    let delivery = Delivery::new(cx, letter)?;
+    let delivered = delivery.deliver(&mut folded, |f| f.resolved.contains_key(id)).await?;
+    let at_rest = match delivered {
+        Delivered::Settled { at_rest } => at_rest,
+        Delivered::Waits(holder) => return waits(&holder, id.as_str()),
+    };
+    let Some((ts, resolved)) = folded.resolved.get(id) else { return gone(id) };
+    let said =
+        tell::said(resolved.decision, resolved.terms, &resolved.by, resolved.reason.as_deref());
+    if resolved.by != delivery.by() {
+        err(&format!("{id} was answered already, {} UTC: {said}", moment(*ts)));
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    out(&format!("{id} is answered: {said}"))?;
+    if resolved.decision == Decision::Always {
+        tell::remember(cx, &asked.rules);
+    }
+    granted(&folded, resolved)?;
+    goes_on(&folded, at_rest)
+}
+
+/// Says which lease an answer for the session became.
+fn granted(folded: &Folded, resolved: &ApprovalResolved) -> anyhow::Result<()> {
+    if resolved.decision != Decision::Session {
+        return Ok(());
+    }
+    let Some(lease) = folded.session.leases().iter().rev().find(|l| l.by == resolved.by) else {
+        return Ok(());
+    };
+    let (id, number) = (folded.session.id(), lease.lease);
+    out(&format!("lease {number}: {}, {}", tell::rules(&lease.rules), tell::left(lease)))?;
+    out(&format!("  weir approvals revoke {id} {number} takes it back"))
+}
+
+fn goes_on(folded: &Folded, at_rest: bool) -> anyhow::Result<ExitCode> {
+    if at_rest {
+        let id = folded.session.id();
+        out(&format!("Nobody runs session {id} now: `weir run --resume {id}` goes on."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn waits(holder: &str, id: &str) -> anyhow::Result<ExitCode> {
+    err(&format!(
+        "{holder} has the session and has not taken the answer to {id} yet; it waits there and \
+         counts once it is read (`weir approvals show {id}` says so)"
+    ));
+    Ok(ExitCode::from(exit::FAILED))
+}
+
+/// The run ended without an answer.
+fn gone(id: &ApprovalId) -> anyhow::Result<ExitCode> {
+    err(&format!("{id} is not open any more; nothing was changed"));
+    Ok(ExitCode::from(exit::FAILED))
+}
+
+async fn reply(
+    cx: &Cx,
+    id: &QuestionId,
+    text: String,
+    mut folded: Folded,
+) -> anyhow::Result<ExitCode> {
+    let letter = Letter::Reply { question: id.clone(), answer: text };
+    let delivery = Delivery::new(cx, letter)?;
+    let queued = folded.session.queued().len();
+    let settled = |f: &Folded| f.answered.contains_key(id) || f.session.queued().len() > queued;
+    let delivered = delivery.deliver(&mut folded, settled).await?;
+    let at_rest = match delivered {
+        Delivered::Settled { at_rest } => at_rest,
+        Delivered::Waits(holder) => return waits(&holder, id.as_str()),
+    };
+    match folded.answered.get(id) {
+        Some((ts, f)) if f.by != delivery.by() => {
+            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible);
+            let by = visible(&f.by);
+            err(&format!("{id} was answered already, {} UTC by {by}: {answer}", moment(*ts)));
+            Ok(ExitCode::from(exit::FAILED))
+        }
+        None if folded.session.queued().len() <= queued => {
+            err(&format!("{id} is not open any more; nothing was changed"));
+            Ok(ExitCode::from(exit::FAILED))
+        }
+        Some(_) | None => {
+            out(&format!("{id} is answered, by {}", delivery.by()))?;
+            goes_on(&folded, at_rest)
+        }
+    }
+}
+
+pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Result<ExitCode> {
+    let store = cx.store()?;
+    let session = session_ids::find(store.as_ref(), &args.session).await?;
+    let mut folded = Folded::load(store.as_ref(), &session).await?;
+    let has = |f: &Folded| f.session.leases().iter().any(|lease| lease.lease == args.lease);
+    if !has(&folded) {
+        return Err(usage(format!(
+            "session {session} holds no lease {}; `weir approvals list --all` shows them",
+            args.lease
+        )));
+    }
+    let delivery = Delivery::new(cx, Letter::Revoke { lease: args.lease })?;
+    match delivery.deliver(&mut folded, |f| !has(f)).await? {
+        Delivered::Settled { .. } => {
+            out(&format!("lease {} of session {session} is taken back", args.lease))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Delivered::Waits(holder) => waits(&holder, &format!("lease {}", args.lease)),
+    }
+}

@@ -1,0 +1,188 @@
+//! `weir approvals list`: everything that waits for a person, and the rights that were granted.
+
+use serde_json::{Value, json};
+use weir_core::event::{ApprovalRequested, QuestionAsked};
+use weir_core::governance::lease::LeaseGrant;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{SessionFilter, SessionMeta};
+use weir_store::SqliteStore;
+
+use super::fold::At;
+use super::{Folded, lasting, now, tell};
+use crate::command::sessions::single;
+use crate::cx::Cx;
+use crate::options::ApprovalsListArgs;
+use crate::terminal::{out, out_json};
+
+/// A session with something to show.
+struct Found {
+    id: SessionId,
+    workspace: String,
+    /// Who has it now, in words.
+    holder: Option<String>,
+    folded: Folded,
+}
+
+pub(super) async fn list(cx: &Cx, args: &ApprovalsListArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let sessions = found(&store, args.all).await?;
+    let now = now();
+    if args.json.json {
+        return out_json(&json!({
+            "approvals": sessions.iter().flat_map(Found::approvals_json).collect::<Vec<_>>(),
+            "questions": sessions.iter().filter_map(Found::question_json).collect::<Vec<_>>(),
+            "leases": sessions.iter().flat_map(|s| s.leases_json(now, args.all)).collect::<Vec<_>>(),
+        }));
+    }
+    let mut blocks = Vec::new();
+    for session in &sessions {
+        let open = session.folded.open_approvals();
+        blocks.extend(open.into_iter().map(|asked| session.approval(asked, now)));
+        blocks.extend(session.folded.open_question().map(|asked| session.question(asked, now)));
+    }
+    for session in &sessions {
+        blocks.extend(session.leases(now, args.all).map(|lease| session.lease(lease, now)));
+    }
+    if blocks.is_empty() {
+        let more = if args.all { "" } else { " (--all looks into sessions at rest too)" };
+        return out(&format!("Nothing waits for a person, and no lease is held{more}."));
+    }
+    out(&blocks.join("\n"))
+}
+
+/// Sessions in which somebody may be asked something; with `all`, every one.
+async fn found(store: &SqliteStore, all: bool) -> anyhow::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for meta in weir_engine::ports::Store::list(store, &SessionFilter::default()).await? {
+        // A question outlives its run where nobody could answer it.
+        let may_wait = matches!(meta.status.as_str(), "waiting" | "running" | "needs_input");
+        if !all && !may_wait {
+            continue;
+        }
+        let SessionMeta { id, workspace, .. } = meta;
+        let folded = Folded::load(store, &id).await?;
+        let holder = store.holder(&id).await?;
+        found.push(Found { id, workspace, holder, folded });
+    }
+    // Who waits longest comes first.
+    found.reverse();
+    Ok(found)
+}
+
+impl Found {
+    fn place(&self) -> String {
+        let holder = match &self.holder {
+            Some(holder) => format!("{holder} has it"),
+            None => "nobody runs it now".into(),
+        };
+        format!("  session {} ({holder}) in {}", self.id, visible(&self.workspace))
+    }
+
+    fn approval(&self, (ts, asked): &At<ApprovalRequested>, now: Timestamp) -> String {
+        let end = match asked.expires {
+            Some(expires) if expires <= now => ", expired".to_string(),
+            Some(expires) => format!(", expires in {}", lasting(expires.ms_since(now))),
+            None => String::new(),
+        };
+        let age = lasting(now.ms_since(*ts));
+        let mut lines = vec![
+            format!("{}  {}  waits for {age}{end}", asked.approval, visible(&asked.tool)),
+            self.place(),
+            format!("  {}", single(&asked.summary)),
+            format!("  why it is asked: {}", single(&asked.reason)),
+        ];
+        if !asked.label.is_clean() {
+            let label = single(&asked.label.to_string());
+            lines.push(format!("  what the model had read: {label}"));
+        }
+        lines.extend(tell::remarks(asked));
+        if !asked.rules.is_empty() {
+            lines.push(format!("  session or always would allow: {}", tell::rules(&asked.rules)));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn question(&self, (ts, asked): &At<QuestionAsked>, now: Timestamp) -> String {
+        let age = lasting(now.ms_since(*ts));
+        let mut lines = vec![
+            format!("{}  question  waits for {age}", asked.question),
+            self.place(),
+            format!("  {}", single(&asked.text)),
+        ];
+        for (number, option) in asked.options.iter().enumerate() {
+            lines.push(format!("  {}. {}", number + 1, single(option)));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn leases(&self, now: Timestamp, all: bool) -> impl Iterator<Item = &LeaseGrant> {
+        let leases = self.folded.session.leases().iter();
+        leases.filter(move |lease| all || lease.is_live(now))
+    }
+
+    fn lease(&self, lease: &LeaseGrant, now: Timestamp) -> String {
+        let over = if lease.is_live(now) { "" } else { " (over)" };
+        let lines = [
+            format!(
+                "lease {} of session {}{over}: {}",
+                lease.lease,
+                self.id,
+                tell::rules(&lease.rules)
+            ),
+            format!("  {}, granted by {}", tell::left(lease), visible(&lease.by)),
+        ];
+        lines.join("\n") + "\n"
+    }
+
+    fn approvals_json(&self) -> Vec<Value> {
+        let open = self.folded.open_approvals().into_iter();
+        open.map(|(ts, asked)| {
+            json!({
+                "approval": asked.approval,
+                "session": self.id,
+                "workspace": self.workspace,
+                "held_by": self.holder,
+                "asked": ts,
+                "expires": asked.expires,
+                "tool": asked.tool,
+                "summary": asked.summary,
+                "reason": asked.reason,
+                "label": asked.label,
+                "rules": asked.rules.iter().map(|rule| rule.text()).collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+    }
+
+    fn question_json(&self) -> Option<Value> {
+        let (ts, asked) = self.folded.open_question()?;
+        Some(json!({
+            "question": asked.question,
+            "session": self.id,
+            "workspace": self.workspace,
+            "held_by": self.holder,
+            "asked": ts,
+            "text": asked.text,
+            "options": asked.options,
+            "multiple": asked.multiple,
+        }))
+    }
+
+    fn leases_json(&self, now: Timestamp, all: bool) -> Vec<Value> {
+        let leases = self.leases(now, all);
+        leases
+            .map(|lease| {
+                json!({
+                    "session": self.id,
+                    "lease": lease.lease,
+                    "rules": lease.rules.iter().map(|rule| rule.text()).collect::<Vec<_>>(),
+                    "uses_left": lease.uses_left,
+                    "until": lease.until,
+                    "by": lease.by,
+                    "live": lease.is_live(now),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! `weir approvals show`: one approval or question, whole.
+
+use serde_json::json;
+use weir_core::event::{ApprovalRequested, QuestionAsked};
+use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::view::plain::visible;
+
+use super::fold::At;
+use super::{Asked, DIFF_LINES_MAX, Folded, find, lasting, now, tell};
+use crate::command::sessions::moment;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::ApprovalsShowArgs;
+use crate::terminal::{out, out_json};
+
+/// Lines of one text that are shown without --full.
+const LINES_MAX: usize = 4 * DIFF_LINES_MAX;
+
+pub(super) async fn show(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let (session, asked) = find(store.as_ref(), &args.id).await?;
+    let folded = Folded::load(store.as_ref(), &session).await?;
+    let missing = || {
+        usage(format!(
+            "session {session} never asked {}; `weir approvals list` shows them",
+            args.id
+        ))
+    };
+    match asked {
+        Asked::Approval(id) => {
+            let (ts, asked) = folded.requested.get(&id).ok_or_else(missing)?;
+            if args.json.json {
+                let resolved = folded.resolved.get(&id).map(|(_, resolved)| resolved);
+                return out_json(&json!({ "asked": ts, "approval": asked, "resolved": resolved }));
+            }
+            approval(&folded, &id, &(*ts, asked.clone()), args.full)
+        }
+        Asked::Question(id) => {
+            let (ts, asked) = folded.asked.get(&id).ok_or_else(missing)?;
+            if args.json.json {
+                let answered = folded.answered.get(&id).map(|(_, answered)| answered);
+                return out_json(&json!({ "asked": ts, "question": asked, "answered": answered }));
+            }
+            question(&folded, &id, &(*ts, asked.clone()))
+        }
+    }
+}
+
+fn approval(
+    folded: &Folded,
+    id: &ApprovalId,
+    (ts, asked): &At<ApprovalRequested>,
+    full: bool,
+) -> anyhow::Result<()> {
+    let lines_max = if full { usize::MAX } else { LINES_MAX };
+    let more = "--full shows them";
+    let workspace = folded.session.config().map(|config| config.workspace.as_str());
+    let mut lines = vec![
+        format!("{id}, asked {} UTC", moment(*ts)),
+        format!("in session {}, {}", folded.session.id(), visible(workspace.unwrap_or_default())),
+        String::new(),
+    ];
+    lines.extend(tell::told(asked, lines_max, more));
+    if asked.diff.is_some() {
+        // The difference says what happens; the arguments are what the answer is bound to.
+        lines.push("  the call:".into());
+        lines.extend(tell::arguments(asked, lines_max, more));
+    }
+    if asked.rules.is_empty() {
+        lines.push("  it can be allowed once; no rule can say it".into());
+    } else {
+        lines.push(format!("  session or always would allow: {}", tell::rules(&asked.rules)));
+    }
+    lines.push(String::new());
+    lines.push(match folded.resolved.get(id) {
+        Some((ts, f)) => {
+            let said = tell::said(f.decision, f.terms, &f.by, f.reason.as_deref());
+            format!("answered {} UTC: {said}", moment(*ts))
+        }
+        None => match asked.expires.map(|expires| (expires, now())) {
+            Some((expires, now)) if expires <= now => "it expired: nobody answered in time".into(),
+            Some((expires, now)) => format!(
+                "open, expires in {}: weir approvals answer {id} once|session|always|deny",
+                lasting(expires.ms_since(now))
+            ),
+            None => format!("open: weir approvals answer {id} once|session|always|deny"),
+        },
+    });
+    out(&lines.join("\n"))
+}
+
+fn question(
+    folded: &Folded,
+    id: &QuestionId,
+    (ts, asked): &At<QuestionAsked>,
+) -> anyhow::Result<()> {
+    let mut lines = vec![format!("{id}, asked {} UTC", moment(*ts)), String::new()];
+    lines.extend(asked.text.lines().map(visible));
+    for (number, option) in asked.options.iter().enumerate() {
+        lines.push(format!("  {}. {}", number + 1, visible(option)));
+    }
+    lines.push(String::new());
+    lines.push(match folded.answered.get(id) {
+        Some((ts, f)) => {
+            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible);
+            format!("answered {} UTC by {}: {answer}", moment(*ts), visible(&f.by))
+        }
+        None => format!("open: weir approvals answer {id} --text \"…\""),
+    });
+    out(&lines.join("\n"))
+}

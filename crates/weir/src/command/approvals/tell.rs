@@ -1,0 +1,247 @@
+//! An approval in words, for the terminal: what, why, with which arguments, and what in it is not
+//! what it looks like (G4, Z10).
+
+use serde_json::Value;
+use weir_core::event::{ApprovalRequested, Decision};
+use weir_core::governance::lease::{LeaseGrant, LeaseTerms};
+use weir_core::governance::rules::Rule;
+use weir_core::view::plain::visible;
+use weir_core::view::visible::{diff, look_alikes};
+
+use super::lasting;
+use crate::command::permissions;
+use crate::cx::Cx;
+use crate::terminal;
+
+/// Lines of a diff or an argument that are shown before it is cut, visibly.
+pub(in crate::command) const DIFF_LINES_MAX: usize = 200;
+
+/// What is asked and why: the difference where files change, else the arguments. At most
+/// `lines_max` lines of each text; `more` says how to see the rest.
+pub(in crate::command) fn told(
+    asked: &ApprovalRequested,
+    lines_max: usize,
+    more: &str,
+) -> Vec<String> {
+    let mut lines = vec![visible(&asked.summary)];
+    lines.push(format!("  why it is asked: {}", visible(&asked.reason)));
+    if !asked.label.is_clean() {
+        let label = visible(&asked.label.to_string());
+        lines.push(format!("  what the model had read: {label}"));
+    }
+    match &asked.diff {
+        Some(text) => lines.extend(difference(text, lines_max, more)),
+        None => lines.extend(arguments(asked, lines_max, more)),
+    }
+    lines.extend(remarks(asked));
+    lines
+}
+
+/// The difference, its size first.
+pub(super) fn difference(text: &str, lines_max: usize, more: &str) -> Vec<String> {
+    let shown = diff(text, lines_max);
+    let mut lines = vec![format!("  the change: {}", shown.head)];
+    lines.extend(shown.lines.iter().map(|line| format!("  {line}")));
+    lines.extend(shown.cut().map(|cut| format!("  {cut}; {more}")));
+    lines
+}
+
+/// Tool and arguments, one a line; texts of several lines as they are.
+pub(super) fn arguments(asked: &ApprovalRequested, lines_max: usize, more: &str) -> Vec<String> {
+    let mut lines = vec![format!("  {}", visible(&asked.tool))];
+    let Value::Object(fields) = &asked.input else {
+        lines.push(format!("    {}", visible(&asked.input.to_string())));
+        return lines;
+    };
+    for (name, value) in fields {
+        let name = visible(name);
+        match value.as_str() {
+            Some(text) if text.contains('\n') => {
+                lines.push(format!("    {name}:"));
+                lines.extend(text.lines().take(lines_max).map(|l| format!("      {}", visible(l))));
+                let left = text.lines().count().saturating_sub(lines_max);
+                if left > 0 {
+                    lines.push(format!("      … {left} more lines; {more}"));
+                }
+            }
+            Some(text) => lines.push(format!("    {name}: {}", visible(text))),
+            None => lines.push(format!("    {name}: {}", visible(&value.to_string()))),
+        }
+    }
+    lines
+}
+
+/// What in commands, addresses and paths is not what it looks like, one line each. The content of
+/// files is left out: people write in every alphabet there.
+pub(super) fn remarks(asked: &ApprovalRequested) -> Vec<String> {
+    let mut found = Vec::new();
+    each_text(&asked.input, &mut |text| {
+        if asked.diff.is_some() && text.contains('\n') {
+            return;
+        }
+        for remark in look_alikes(text) {
+            let line = format!("  look closely: {remark}");
+            if !found.contains(&line) {
+                found.push(line);
+            }
+        }
+    });
+    found
+}
+
+fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => hear(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, hear)),
+        Value::Object(fields) => fields.values().for_each(|item| each_text(item, hear)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
+}
+
+/// The rules in one line.
+pub(in crate::command) fn rules(rules: &[Rule]) -> String {
+    rules.iter().map(|rule| visible(rule.text())).collect::<Vec<_>>().join(", ")
+}
+
+/// What a typed answer to a question means: numbers stand for options, everything else is the
+/// answer itself.
+pub(in crate::command) fn choice(line: &str, options: &[String]) -> String {
+    let named = |word: &str| {
+        let number: usize = word.trim().parse().ok()?;
+        options.get(number.checked_sub(1)?).cloned()
+    };
+    let words: Option<Vec<String>> = line.split(',').map(named).collect();
+    words.map_or_else(|| line.to_string(), |words| words.join(", "))
+}
+
+/// A decision in words: `allowed for this session (2 calls), by ada`.
+pub(in crate::command) fn said(
+    decision: Decision,
+    terms: Option<LeaseTerms>,
+    by: &str,
+    reason: Option<&str>,
+) -> String {
+    let what = match decision {
+        Decision::Once => "allowed once",
+        Decision::Session => "allowed for this session",
+        Decision::Always => "always allowed",
+        Decision::Deny => "denied",
+        Decision::Cancelled => "withdrawn: the run was ended",
+        Decision::Expired => return "denied: nobody answered in time".into(),
+    };
+    let reach = terms.map(reach).filter(|text| !text.is_empty());
+    let reach = reach.map(|text| format!(" ({text})")).unwrap_or_default();
+    let reason = reason.map(|text| format!(": {}", visible(text))).unwrap_or_default();
+    format!("{what}{reach}, by {}{reason}", visible(by))
+}
+
+fn reach(terms: LeaseTerms) -> String {
+    let uses = terms.uses.map(calls);
+    let span = terms.for_ms.map(|ms| format!("for {}", lasting(ms)));
+    uses.into_iter().chain(span).collect::<Vec<_>>().join(", ")
+}
+
+fn calls(number: u32) -> String {
+    if number == 1 { "1 call".into() } else { format!("{number} calls") }
+}
+
+/// What is left of a lease: `2 calls left, until 2026-01-02 10:00:00 UTC`.
+pub(super) fn left(lease: &LeaseGrant) -> String {
+    let uses = lease.uses_left.map(|uses| format!("{} left", calls(uses)));
+    let until =
+        lease.until.map(|until| format!("until {} UTC", crate::command::sessions::moment(until)));
+    let words: Vec<String> = uses.into_iter().chain(until).collect();
+    if words.is_empty() { "to the end of the session".into() } else { words.join(", ") }
+}
+
+/// Keeps rules that a person allowed for always in their own file, and says so. That the file
+/// cannot be written ends nothing: the answer holds for the session.
+pub(in crate::command) fn remember(cx: &Cx, rules: &[Rule]) {
+    let place = cx.files().user.display().to_string();
+    for rule in rules {
+        match permissions::remember(cx, rule) {
+            Ok(()) => terminal::err(&format!("{} is kept in {place}", visible(rule.text()))),
+            Err(error) => terminal::err(&format!(
+                "warning: {} could not be kept in {place} and holds for this session alone: \
+                 {error:#}",
+                visible(rule.text())
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weir_core::event::ApprovalRequested;
+
+    use super::*;
+
+    fn asked(input: &Value, diff: Option<&str>) -> ApprovalRequested {
+        serde_json::from_value(json!({
+            "approval": "s-a1", "call": "c1", "tool": "run_shell", "input": input,
+            "summary": "Run \u{202E}it", "diff": diff, "reason": "mode ask", "binds": "x",
+        }))
+        .expect("it is an approval")
+    }
+
+    #[test]
+    fn l13_numbers_choose_options() {
+        let options = ["red".to_string(), "blue".to_string()];
+        assert_eq!(choice("2", &options), "blue");
+        assert_eq!(choice("1, 2", &options), "red, blue");
+        assert_eq!(choice("green", &options), "green");
+        assert_eq!(choice("9", &options), "9");
+    }
+
+    #[test]
+    fn g4_arguments_are_shown_whole_and_what_hides_is_written_out() {
+        let asked =
+            asked(&json!({"command": "curl https://р\u{430}ypal.com\u{1b}[2J", "n": 3}), None);
+        let expected = [
+            "Run <U+202E>it",
+            "  why it is asked: mode ask",
+            "  run_shell",
+            "    command: curl https://раypal.com<U+001B>[2J",
+            "    n: 3",
+            "  look closely: `раypal.com` mixes Cyrillic and Latin letters",
+        ];
+        assert_eq!(told(&asked, 10, "x"), expected);
+    }
+
+    #[test]
+    fn g4_a_long_argument_is_cut_and_says_so() {
+        let text = (0..50).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
+        let lines = told(&asked(&json!({ "text": text }), None), 10, "--full shows them");
+        assert_eq!(lines.len(), 3 + 1 + 10 + 1);
+        assert_eq!(lines[14], "      … 40 more lines; --full shows them");
+    }
+
+    #[test]
+    fn g4_a_difference_is_counted_first_and_its_content_may_have_any_letters() {
+        let body: String = (0..300).map(|n| format!("+а{n}z\n")).collect();
+        let text = format!("--- /dev/null\n+++ b/x\n@@ -0,0 +1,300 @@\n{body}");
+        let input = json!({"path": "x", "content": "аz\nbz"});
+        let lines = told(&asked(&input, Some(&text)), 100, "--full shows them");
+        assert_eq!(lines[2], "  the change: 1 file, 303 lines: 300 added, 0 removed");
+        assert_eq!(lines[103], "  … 203 more lines; --full shows them");
+        assert_eq!(lines.len(), 104, "no remark on the content of a file");
+    }
+
+    #[test]
+    fn g4_decisions_are_told_in_words() {
+        let terms = Some(LeaseTerms { uses: Some(1), for_ms: Some(600_000) });
+        for (decision, terms, reason, text) in [
+            (Decision::Once, None, None, "allowed once, by ada"),
+            (
+                Decision::Session,
+                terms,
+                None,
+                "allowed for this session (1 call, for 10 min), by ada",
+            ),
+            (Decision::Deny, None, Some("no\u{7}"), "denied, by ada: no<U+0007>"),
+        ] {
+            assert_eq!(said(decision, terms, "ada", reason), text);
+        }
+    }
+}

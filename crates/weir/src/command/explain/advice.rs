@@ -1,0 +1,307 @@
+//! What would change a gate's opinion. Every change that is named was tried: the call was judged
+//! again with it, and the gate's verdict became milder. Nothing here changes anything.
+
+use weir_core::governance::label::Taint;
+use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
+use weir_core::governance::{Judgement, Opinion, Verdict};
+use weir_core::profile::PermissionMode;
+use weir_core::tool::{PathEffect, Tier};
+
+use super::case::{Case, Circumstances, label};
+use crate::options::LabelWord;
+
+/// Rules that are taken away at once, at most.
+const REMOVED_MAX: usize = 8;
+/// Profiles that are named, at most.
+const PROFILES_MAX: usize = 4;
+
+/// What would help against one gate's opinion.
+#[derive(Debug, Default)]
+pub(super) struct Advice {
+    /// What was tried and helps.
+    pub(super) changes: Vec<Change>,
+    /// What is true besides: that nothing lifts it, that a person's answer does.
+    pub(super) note: Option<String>,
+}
+
+/// One change that helps.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// What to do.
+    pub(super) what: String,
+    /// What the gate says then.
+    pub(super) gate: Verdict,
+    /// What all gates together say then.
+    pub(super) call: Judgement,
+}
+
+/// Finds out what would change `opinion`.
+pub(super) async fn of(case: &Case, at: &Circumstances, opinion: &Opinion) -> Advice {
+    let trial = Trial { case, at, opinion };
+    let mut changes = Vec::new();
+    changes.extend(trial.without_rules());
+    changes.extend(trial.with_rules());
+    changes.extend(trial.modes().await);
+    changes.extend(trial.profiles().await);
+    changes.extend(trial.words());
+    changes.extend(trial.contexts());
+    changes.extend(trial.lists());
+    changes.extend(trial.tier());
+    changes.extend(trial.limits());
+    let note = note(opinion, &changes);
+    Advice { changes, note }
+}
+
+struct Trial<'a> {
+    case: &'a Case,
+    at: &'a Circumstances,
+    opinion: &'a Opinion,
+}
+
+impl Trial<'_> {
+    /// The change, if the gate becomes milder by it.
+    fn tried(&self, what: impl Into<String>, with: &Circumstances) -> Option<Change> {
+        let each = self.case.each(with);
+        let now = each.iter().find(|(gate, _)| *gate == self.opinion.gate)?;
+        let gate = now.1.as_ref().map_or(Verdict::Allow, |opinion| opinion.verdict);
+        let call = Judgement::of(each.into_iter().filter_map(|(_, opinion)| opinion));
+        (gate < self.opinion.verdict).then(|| Change { what: what.into(), gate, call })
+    }
+
+    /// Taking away the rules that stand against it, one after the other.
+    fn without_rules(&self) -> Option<Change> {
+        let mut with = self.at.clone();
+        let mut removed: Vec<Rule> = Vec::new();
+        while removed.len() < REMOVED_MAX {
+            let each = self.case.each(&with);
+            let opinion = each.into_iter().find(|(gate, _)| *gate == self.opinion.gate)?.1?;
+            let text = opinion.rule?;
+            let against =
+                |rule: &&Rule| rule.action() != RuleAction::Allow && rule.to_string() == text;
+            let rule = with.rules.iter().find(against)?.clone();
+            with.rules = without(&with.rules, &rule);
+            removed.push(rule);
+            let steps: Vec<String> = removed.iter().map(removing).collect();
+            if let Some(change) = self.tried(steps.join(" and "), &with) {
+                return Some(change);
+            }
+        }
+        None
+    }
+
+    /// Adding allow rules: the narrowest there are, else one for the tool.
+    fn with_rules(&self) -> Option<Change> {
+        let origin = RuleOrigin::new("explain");
+        let tool = self.case.call.tool.as_str();
+        let effects = &self.at.inspection.effects;
+        let mut rules = self.at.rules.exact_rules(tool, effects, &origin);
+        let with = |rules: &[Rule]| {
+            let mut with = self.at.clone();
+            with.rules.extend(rules.iter().cloned());
+            with
+        };
+        if let Some(mut best) = self.tried("", &with(&rules)).filter(|_| !rules.is_empty()) {
+            // What does not help is not proposed.
+            let mut at = 0;
+            while at < rules.len() && rules.len() > 1 {
+                let mut fewer = rules.clone();
+                fewer.remove(at);
+                let same = |change: &Change| {
+                    change.gate <= best.gate && change.call.verdict <= best.call.verdict
+                };
+                match self.tried("", &with(&fewer)).filter(same) {
+                    Some(change) => (best, rules) = (change, fewer),
+                    None => at += 1,
+                }
+            }
+            best.what = adding(&rules);
+            return Some(best);
+        }
+        let broad = Rule::parse(RuleAction::Allow, tool, origin).ok()?;
+        let what =
+            format!("{}, which covers every call of it", adding(std::slice::from_ref(&broad)));
+        self.tried(what, &with(&[broad]))
+    }
+
+    /// Wider modes, each only if it helps more than those before.
+    async fn modes(&self) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
+        let wider =
+            PermissionMode::ALL.into_iter().skip_while(|mode| *mode != self.at.mode).skip(1);
+        for mode in wider {
+            let inspection = self.case.inspected(mode).await;
+            let with = Circumstances { inspection, mode, ..self.at.clone() };
+            let Some(change) = self.tried(format!("--permission {mode}"), &with) else { continue };
+            if changes.last().is_none_or(|last| change.gate < last.gate) {
+                changes.push(change);
+            }
+        }
+        changes
+    }
+
+    /// Other profiles, each with the mode that it brings.
+    async fn profiles(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if self.opinion.gate != "visible" {
+            return changes;
+        }
+        for (profile, mode) in &self.case.profiles {
+            let inspection = self.case.inspected(*mode).await;
+            let (profile, mode) = (profile.clone(), *mode);
+            let what = format!("--profile {}", profile.name);
+            let with = Circumstances { inspection, profile, mode, ..self.at.clone() };
+            changes.extend(self.tried(what, &with));
+            if changes.len() == PROFILES_MAX {
+                break;
+            }
+        }
+        changes
+    }
+
+    /// The person writing the address or the recipient themselves.
+    fn words(&self) -> Option<Change> {
+        let effects = &self.at.inspection.effects;
+        let hosts = effects.hosts.iter().flat_map(|host| [host.url.clone(), host.host.clone()]);
+        let mut words: Vec<String> = hosts.collect();
+        words.extend(effects.sends.iter().map(|send| send.recipient.clone()));
+        let first = words.first()?.clone();
+        let mut with = self.at.clone();
+        with.said.extend(words);
+        self.tried(format!("name it in your own message: {first}"), &with)
+    }
+
+    /// The contexts in which the gate would be milder, the mildest first.
+    fn contexts(&self) -> Option<Change> {
+        let now = self.at.label.taint();
+        let mut found: Vec<Change> = Vec::new();
+        for word in LabelWord::ALL {
+            let label = label(word);
+            let what = match label.taint() {
+                taint if taint == now => continue,
+                Taint::Clean => "a new session, in which nothing was read yet",
+                Taint::Private => "a session that read nothing from outside",
+                Taint::External => "a session that read nothing private",
+                Taint::Both => continue,
+            };
+            let with = Circumstances { label, ..self.at.clone() };
+            found.extend(self.tried(what, &with));
+        }
+        // The least that has to change stands last in the table.
+        let best = found.iter().map(|change| change.gate).min()?;
+        found.into_iter().rev().find(|change| change.gate == best)
+    }
+
+    /// Lines of ignore and protect lists.
+    fn lists(&self) -> Option<Change> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut with = self.at.clone();
+        for path in &mut with.inspection.effects.paths {
+            for reason in closed_by(path) {
+                let listed = reason.as_ref().filter(|text| {
+                    text.contains(".weirignore:") || text.contains(".weirprotected:")
+                });
+                if let Some(line) = listed.cloned() {
+                    *reason = None;
+                    lines.push(line);
+                }
+            }
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        let what = format!("take the line out, or put an exception below it: {}", lines.join(", "));
+        self.tried(what, &with).filter(|_| !lines.is_empty())
+    }
+
+    /// Commands that are confined.
+    fn tier(&self) -> Option<Change> {
+        let mut with = self.at.clone();
+        let commands = &mut with.inspection.effects.commands;
+        if commands.iter().all(|command| command.tier != Tier::None) {
+            return None;
+        }
+        commands.iter_mut().for_each(|command| command.tier = Tier::Bubblewrap);
+        let what = match &self.case.sandbox_off {
+            Some(place) => format!("confine commands: sandbox.tier = \"auto\" in {place}"),
+            None => "confine commands: install bubblewrap (`weir doctor` says what is missing)"
+                .to_owned(),
+        };
+        self.tried(what, &with)
+    }
+
+    fn limits(&self) -> Option<Change> {
+        let mut with = self.at.clone();
+        let max = with.limits.max_tool_calls.take()?;
+        self.tried(format!("more than {max} calls: --max-tool-calls NUMBER"), &with)
+    }
+}
+
+fn closed_by(path: &mut PathEffect) -> [&mut Option<String>; 2] {
+    [&mut path.ignored, &mut path.protected]
+}
+
+fn without(rules: &RuleSet, gone: &Rule) -> RuleSet {
+    let mut left = RuleSet::new(rules.context().clone());
+    left.extend(rules.iter().filter(|rule| *rule != gone).cloned());
+    left
+}
+
+/// How a rule is taken away: by the command where it stands in a file.
+fn removing(rule: &Rule) -> String {
+    let (text, origin) = (quoted(rule.text()), rule.origin());
+    match origin.line {
+        Some(_) => format!("`weir permissions remove {text}` (it stands in {origin})"),
+        None => format!("take {} {text} away ({origin})", rule.action()),
+    }
+}
+
+fn adding(rules: &[Rule]) -> String {
+    let command = |rule: &Rule| format!("`weir permissions add allow {}`", quoted(rule.text()));
+    let commands: Vec<String> = rules.iter().map(command).collect();
+    let text = commands.join(" and ");
+    let only_hosts = rules.iter().all(|rule| rule.text().starts_with("Web("));
+    if only_hosts { format!("{text}, or list the host in web.allow_hosts") } else { text }
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// What is true whatever is changed.
+fn note(opinion: &Opinion, changes: &[Change]) -> Option<String> {
+    let helps = !changes.is_empty();
+    // Listing a host can turn an address that was only asked for into one that may be fetched.
+    let by_rule = changes.iter().any(|change| change.what.starts_with("`weir permissions add"));
+    let rule = opinion.rule.as_deref().unwrap_or_default();
+    let text = match (opinion.gate.as_str(), opinion.verdict) {
+        (_, _) if opinion.exact && by_rule => {
+            "as long as that is not changed, only a person's answer to this very call lifts it"
+        }
+        (_, _) if opinion.exact => {
+            "only a person's answer to this very call lifts it: no rule, lease or mode"
+        }
+        ("canary", _) => "nothing lifts it: the word of the session must not leave it",
+        ("known", _) => "`weir tools list` shows the tools there are",
+        ("visible", _) if !helps => "no profile or mode that there is has this tool",
+        ("arguments", _) => "`weir tools show NAME` shows the arguments that a tool takes",
+        ("floor", Verdict::Ask) if rule.ends_with("unreadable") => {
+            "a person's answer, each time; or write the command out plainly"
+        }
+        ("floor", Verdict::Ask) => "a person's answer, each time; no rule and no mode lifts it",
+        ("floor", _) => "nothing lifts it: the hard floor holds in every mode; do it yourself",
+        ("paths", Verdict::Deny) if !helps => {
+            "nothing lifts it: Weir's own folders, the internals of repositories, stores of keys \
+             and what leads out of the workspace stay closed"
+        }
+        ("repetition", _) => {
+            "other arguments, or a change of the world that makes the answer another one"
+        }
+        ("unknown", _) => "a person's answer; look first at whether the earlier call took effect",
+        ("confirm", _) => "a person's answer: the tool itself wants one for these arguments",
+        ("hooks" | "intent", _) => "what the hook or the judge says; they can only narrow",
+        (_, Verdict::Ask) => "a person's answer to the question",
+        (_, Verdict::Deny) if !helps => "nothing that was tried lifts it",
+        (_, Verdict::Deny | Verdict::Allow) => return None,
+    };
+    Some(text.to_owned())
+}

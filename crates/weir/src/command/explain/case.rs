@@ -1,0 +1,320 @@
+//! What is settled before a call is judged: tools, profile, mode, rules, bounds, and what a session
+//! brings along. Settled by `wiring`, as for a run; nothing here decides anything.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::rules::{Rule, RuleSet, Ruling, Touches};
+use weir_core::governance::{
+    CallFacts, GateContext, Judgement, Opinion, Provenance, RecentCall, judge_each,
+};
+use weir_core::ids::{CallId, SessionId};
+use weir_core::message::{Block, CallBlock};
+use weir_core::model::parse_arguments;
+use weir_core::profile::{Limits, PermissionMode, Profile};
+use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::tool::{Effects, Inspection};
+use weir_engine::blobs::StagedBlobs;
+use weir_engine::engine::load;
+use weir_engine::ports::{Clock, ProgressSink, Store, ToolContext};
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_store::MemoryStore;
+
+use crate::config::RawHook;
+use crate::cx::Cx;
+use crate::failure::{engine_failure, usage};
+use crate::hooks::Hook;
+use crate::options::{ExplainArgs, LabelWord};
+use crate::profiles::LoadedProfile;
+use crate::session_ids;
+use crate::wiring::{self, SystemClock, Wishes};
+
+/// What stays the same whatever is tried.
+pub(super) struct Case {
+    pub(super) call: Call,
+    pub(super) session: Option<Session>,
+    /// Every profile there is with the mode it would bring, for what another would change.
+    pub(super) profiles: Vec<(Profile, PermissionMode)>,
+    /// `sandbox.tier` is set to `none`, and where.
+    pub(super) sandbox_off: Option<String>,
+    toolbox: Arc<Toolbox>,
+    context: ToolContext,
+    /// `PreToolUse` hooks that would look at this call, with their places.
+    hooks: Vec<String>,
+    /// `security.canary` is on.
+    watches: bool,
+    /// `security.validate_output` is on.
+    validates: bool,
+    recent: VecDeque<RecentCall>,
+}
+
+/// What a change of settings, words or context would alter.
+#[derive(Debug, Clone)]
+pub(super) struct Circumstances {
+    pub(super) inspection: Inspection,
+    pub(super) profile: Profile,
+    pub(super) mode: PermissionMode,
+    pub(super) rules: RuleSet,
+    pub(super) limits: Limits,
+    pub(super) label: Label,
+    pub(super) said: Vec<String>,
+}
+
+/// A label of which only the column counts.
+pub(super) fn label(word: LabelWord) -> Label {
+    let private = Label::private(Integrity::Workspace, "workspace");
+    match word {
+        LabelWord::Clean => Label::default(),
+        LabelWord::Private => private,
+        LabelWord::External => Label::external("somewhere outside"),
+        LabelWord::Both => Label::external("somewhere outside").joined(&private),
+    }
+}
+
+impl Case {
+    /// Settles everything and looks at the call.
+    pub(super) async fn of(
+        cx: &Cx,
+        args: &ExplainArgs,
+        input: &str,
+    ) -> anyhow::Result<(Case, Circumstances)> {
+        let session = match &args.session {
+            Some(text) => Some(session(cx, text).await?),
+            None => None,
+        };
+        let kept = session.as_ref().and_then(Session::config).cloned();
+        // A session belongs to its own folder, with the settings and lists that hold there.
+        let there = kept.as_ref().map(|kept| cx.at(Path::new(&kept.workspace))).transpose()?;
+        let cx = there.as_ref().unwrap_or(cx);
+        let wishes = Wishes {
+            profile: args.profile.clone(),
+            permission: args.permission.map(PermissionMode::from),
+            attended: true,
+            ..Wishes::default()
+        };
+        let workspace = cx.workspace()?;
+        let toolbox = wiring::toolbox()?;
+        let profile = wiring::profile(cx, &wishes, kept.as_deref())?;
+        let config = cx.config()?;
+        let mode = wiring::permission(config, &wishes, kept.as_deref(), &profile);
+        let mut rules = wiring::rules(cx, &workspace, &wishes, kept.as_deref())?;
+        let known: Vec<&str> = toolbox.all().iter().map(|t| t.spec().name.as_str()).collect();
+        if let Some(error) = rules.check_tools(&known).first() {
+            return Err(usage(error.to_string()));
+        }
+        let limits = wiring::limits(config, &wishes, &profile);
+        let mut said = session.as_ref().map_or_else(Vec::new, |s| s.said().to_vec());
+        said.extend(args.said.iter().cloned());
+        if let Some(session) = &session {
+            rules = session.leased(&rules, SystemClock::default().now());
+        }
+        prepare(cx, &workspace, &rules).await?;
+        let call = proposed(&args.tool, input)?;
+        let sandbox = &config.settings.sandbox.tier;
+        let off = matches!(sandbox, crate::config::SandboxTier::None);
+        let case = Case {
+            context: context(cx, workspace, mode, &limits)?,
+            session,
+            profiles: profiles(cx, &wishes, kept.as_deref())?,
+            sandbox_off: off.then(|| config.origin("sandbox.tier").to_string()),
+            toolbox,
+            hooks: config.hooks.iter().filter_map(|raw| guarding(raw, &call.tool)).collect(),
+            watches: config.settings.security.canary,
+            validates: config.settings.security.validate_output,
+            recent: VecDeque::new(),
+            call,
+        };
+        let inspection = case.inspected(mode).await;
+        let label = case.session.as_ref().map_or_else(Label::default, |s| s.label().clone());
+        let profile = profile.profile;
+        Ok((case, Circumstances { inspection, profile, mode, rules, limits, label, said }))
+    }
+
+    /// What is found out about the call in this mode.
+    pub(super) async fn inspected(&self, mode: PermissionMode) -> Inspection {
+        let context = ToolContext { mode, ..self.context.clone() };
+        self.toolbox.inspect(&self.call, &context).await.0
+    }
+
+    /// What every gate says.
+    pub(super) fn each(&self, at: &Circumstances) -> Vec<(&'static str, Option<Opinion>)> {
+        let writes = at.mode != PermissionMode::Plan;
+        let specs = self.toolbox.visible(&at.profile, writes);
+        let visible: Vec<String> = specs.into_iter().map(|spec| spec.name).collect();
+        let nothing = GateContext {
+            visible: &visible,
+            mode: at.mode,
+            rules: &at.rules,
+            limits: &at.limits,
+            tool_calls: 0,
+            changes: 0,
+            recent: &self.recent,
+            unknown: &[],
+            provenance: Provenance::clean(),
+        };
+        let base = self.session.as_ref().and_then(|session| session.gate_context(&at.rules));
+        let base = base.unwrap_or(nothing);
+        let context = GateContext {
+            visible: &visible,
+            mode: at.mode,
+            limits: &at.limits,
+            provenance: Provenance {
+                label: &at.label,
+                said: &at.said,
+                // The judge is not asked here, and its silence would be a no.
+                validates: false,
+                ..base.provenance
+            },
+            ..base
+        };
+        let facts = CallFacts {
+            call: self.call.id,
+            tool: &self.call.tool,
+            input: &self.call.input,
+            broken: self.call.broken.as_deref(),
+            inspection: &at.inspection,
+        };
+        judge_each(&facts, &context)
+    }
+
+    /// What all of them come to.
+    pub(super) fn judge(&self, at: &Circumstances) -> Judgement {
+        Judgement::of(self.each(at).into_iter().filter_map(|(_, opinion)| opinion))
+    }
+
+    /// Whom `gate` would ask, and explaining does not.
+    pub(super) fn not_asked(&self, gate: &str, at: &Circumstances) -> Option<String> {
+        let runs =
+            at.inspection.known && at.inspection.invalid.is_none() && self.call.broken.is_none();
+        let effects = &at.inspection.effects;
+        let matters = effects.changes_world() || !effects.hosts.is_empty();
+        match gate {
+            "hooks" if runs && !self.hooks.is_empty() => {
+                Some(format!("{} would be called first and can only narrow", self.hooks.join(", ")))
+            }
+            "intent" if runs && matters && self.validates => Some(
+                "security.validate_output is on: a judge model would have to agree, with what the \
+                 person asked for"
+                    .to_owned(),
+            ),
+            "canary" if self.watches && self.session.is_none() => Some(
+                "security.canary is on, and each session has a word of its own; --session looks \
+                 for it"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// Why a gate lets the call pass, where it has a rule for that.
+    pub(super) fn passes(&self, gate: &str, at: &Circumstances) -> Option<String> {
+        if gate != "rules" || at.inspection.effects == Effects::default() {
+            return None;
+        }
+        let rules = allowing(&at.rules, &self.call.tool, &at.inspection.effects);
+        Some(match rules.is_empty() {
+            true => format!("mode {}: it lets this pass", at.mode),
+            false => rules.join(", "),
+        })
+    }
+}
+
+/// The allow rules that are about this call.
+fn allowing(rules: &RuleSet, tool: &str, effects: &Effects) -> Vec<String> {
+    let of = |ruling: Ruling<'_>| match ruling {
+        Ruling::Allow(rules) => rules.into_iter().map(Rule::to_string).collect(),
+        Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Vec::new(),
+    };
+    let mut found: Vec<String> = of(rules.rule_tool(tool, Touches::Something));
+    found.extend(effects.paths.iter().flat_map(|path| of(rules.rule_path(path))));
+    found.extend(effects.commands.iter().flat_map(|command| of(rules.rule_command(command))));
+    found.extend(effects.hosts.iter().flat_map(|host| of(rules.rule_host(host))));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Every profile, with the mode that a session of it would have.
+fn profiles(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<Vec<(Profile, PermissionMode)>> {
+    let config = cx.config()?;
+    let with_mode = |loaded: LoadedProfile| {
+        let wishes = Wishes { profile: Some(loaded.profile.name.clone()), ..wishes.clone() };
+        let mode = wiring::permission(config, &wishes, kept, &loaded);
+        (loaded.profile, mode)
+    };
+    Ok(crate::profiles::all(cx)?.into_iter().map(with_mode).collect())
+}
+
+/// The hook with its place, when it would look at this call.
+fn guarding(raw: &RawHook, tool: &str) -> Option<String> {
+    let hook = Hook::new(raw).ok()?;
+    hook.guards(tool).then(|| format!("{} ({})", raw.name(), raw.origin))
+}
+
+/// The session as its journal tells it.
+async fn session(cx: &Cx, text: &str) -> anyhow::Result<Session> {
+    let store = cx.store()?;
+    let id = session_ids::find(store.as_ref(), text).await?;
+    let loaded = load(store.as_ref() as &dyn Store, &id).await.map_err(engine_failure)?;
+    if loaded.session.config().is_none() {
+        return Err(usage(format!("session {id} was never opened, so there is nothing to go by")));
+    }
+    Ok(loaded.session)
+}
+
+/// Gives the workspace what a session would: its rules, and the marks of foreign files.
+async fn prepare(cx: &Cx, workspace: &Workspace, rules: &RuleSet) -> anyhow::Result<()> {
+    workspace.hold_rules(Arc::new(rules.clone()));
+    let marks = cx.store()?.marks(&workspace.root().display().to_string()).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    Ok(())
+}
+
+fn proposed(tool: &str, input: &str) -> anyhow::Result<Call> {
+    let parsed = parse_arguments(input);
+    let broken = parsed.as_ref().err().cloned();
+    let block = Block::Call(CallBlock {
+        call: CallId(1),
+        wire_id: "explained".into(),
+        tool: tool.to_owned(),
+        input: parsed.unwrap_or_else(|_| json!({})),
+        broken,
+        seal: None,
+    });
+    Call::proposed(&block).ok_or_else(|| usage("this is no call"))
+}
+
+/// What a tool may look at while it plans: the real folder, network and checkpoints, and a store
+/// that forgets.
+fn context(
+    cx: &Cx,
+    workspace: Arc<Workspace>,
+    mode: PermissionMode,
+    limits: &Limits,
+) -> anyhow::Result<ToolContext> {
+    Ok(ToolContext {
+        session: SessionId::new("explain"),
+        call: CallId(1),
+        workspace,
+        processes: Arc::new(wiring::processes(cx)?),
+        web: Arc::new(wiring::web(cx)?),
+        blobs: Arc::new(StagedBlobs::new(Arc::new(MemoryStore::new()))),
+        checkpoints: wiring::checkpoints(cx),
+        mode,
+        cancel: CancellationToken::new(),
+        timeout_ms: limits.tool_timeout_ms,
+        progress: ProgressSink::none(),
+        foreign: false,
+        about: Arc::new(Value::Null),
+        contents: Arc::new(BTreeMap::new()),
+    })
+}

@@ -1,0 +1,100 @@
+//! The effects of a call in words. Not here: whether they may happen.
+
+use weir_core::tool::{
+    Access, CommandEffect, Control, Effects, HostEffect, PathEffect, Place, Tier,
+};
+use weir_core::view::visible::look_alikes;
+
+/// One line for each effect.
+pub(super) fn touches(effects: &Effects) -> Vec<String> {
+    let mut lines: Vec<String> = effects.paths.iter().map(path).collect();
+    let announced =
+        |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
+    let changes = effects.changes.iter().filter(|change| !announced(&change.path));
+    lines.extend(changes.map(|change| format!("change {}", change.path)));
+    lines.extend(effects.commands.iter().map(command));
+    lines.extend(effects.hosts.iter().map(host));
+    lines.extend(effects.sends.iter().map(|s| format!("send to {} by {}", s.recipient, s.by)));
+    lines.extend(effects.searches.iter().map(|words| format!("search for {words}")));
+    lines.extend(effects.jobs.iter().map(|job| format!("use the background job {job}")));
+    lines.extend(effects.reads_from.iter().map(|from| format!("read what {from} holds")));
+    lines.extend(effects.control.as_ref().map(control));
+    if effects.unknown {
+        lines.push("do what nobody can tell in advance".to_owned());
+    }
+    lines
+}
+
+/// Letters in it that look like others.
+pub(super) fn remarks(effects: &Effects) -> Vec<String> {
+    let commands = effects.commands.iter().map(|command| command.command.as_str());
+    let paths = effects.paths.iter().map(|path| path.path.as_str());
+    let hosts = effects.hosts.iter().map(|host| host.url.as_str());
+    let sends = effects.sends.iter().map(|send| send.recipient.as_str());
+    let mut found: Vec<String> =
+        commands.chain(paths).chain(hosts).chain(sends).flat_map(look_alikes).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn path(path: &PathEffect) -> String {
+    let verb = match path.access {
+        Access::Read => "read",
+        Access::List => "look into",
+        Access::Write => "change",
+        Access::Create => "create",
+        Access::MoveFrom => "move away",
+        Access::MoveTo => "move something to",
+        Access::Delete => "delete",
+    };
+    let mut line = format!("{verb} {}", path.path);
+    if path.recursive {
+        line.push_str(" and all below it");
+    }
+    line.push_str(match path.place {
+        Place::Inside => " (in the workspace",
+        Place::Outside => " (outside the workspace",
+        Place::Escapes => " (led out of the workspace by a link or `..`",
+    });
+    let marks = [
+        ("invisible", &path.ignored),
+        ("never changed", &path.protected),
+        ("secrets", &path.sensitive),
+        ("foreign words from", &path.marked),
+    ];
+    for (word, why) in marks {
+        if let Some(why) = why {
+            line.push_str(&format!("; {word}: {why}"));
+        }
+    }
+    line + ")"
+}
+
+fn command(command: &CommandEffect) -> String {
+    let how = match command.tier {
+        Tier::None => "not confined, with all of the network".to_owned(),
+        tier @ (Tier::Landlock | Tier::Bubblewrap) if command.hosts.is_empty() => {
+            format!("confined by {}, no network", tier.as_str())
+        }
+        tier @ (Tier::Landlock | Tier::Bubblewrap) => {
+            format!("confined by {}, network to {}", tier.as_str(), command.hosts.join(", "))
+        }
+    };
+    let only = if command.read_only { ", nothing writable" } else { "" };
+    let goes_on = if command.background { ", in the background" } else { "" };
+    format!("run `{}` in {} ({how}{only}{goes_on})", command.command, command.cwd)
+}
+
+fn host(host: &HostEffect) -> String {
+    let secret = host.secret.as_ref().map(|name| format!(" with the secret {name}"));
+    format!("reach {} by {}{}", host.url, host.method, secret.unwrap_or_default())
+}
+
+fn control(control: &Control) -> String {
+    match control {
+        Control::Complete { .. } => "end the run with a result".to_owned(),
+        Control::Ask { text, .. } => format!("ask the person: {text}"),
+        Control::Plan { items } => format!("write a task list of {} lines", items.len()),
+    }
+}

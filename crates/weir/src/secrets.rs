@@ -1,0 +1,242 @@
+//! Secrets that tools name and never see (Z7): where each one's value is, and the value itself for
+//! the client that sends it and the filter that takes it out of results.
+//!
+//! Keys of model providers are not here: no tool names those.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use weir_core::secret::Secret;
+use weir_web::{WebSecret, check_value};
+
+use crate::config::{SecretSettings, key_text};
+use crate::cx::Cx;
+
+/// Largest file of a secret, in bytes.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+/// Longest name of a secret, in characters.
+const NAME_CHARS_MAX: usize = 64;
+/// Most secrets.
+const SECRETS_MAX: usize = 100;
+
+/// A declared secret.
+#[derive(Debug, Clone)]
+pub(crate) struct Declared {
+    /// Where its value is kept.
+    pub(crate) source: Source,
+    /// What the client needs of it, its value included where there is one.
+    pub(crate) web: WebSecret,
+}
+
+/// Where a value is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// This variable.
+    Variable(String),
+    /// This file.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Variable(name) => write!(f, "variable {name}"),
+            Source::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Every declared secret, in the order of their names. A value that cannot be had stops nothing but
+/// its use: the reason stands in its place.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(crate) fn load(cx: &Cx) -> anyhow::Result<Vec<Declared>> {
+    let declared = cx.config()?.settings.secrets.iter().map(|(name, settings)| {
+        let source = source(settings, cx.dirs.home.as_deref());
+        let value = match &source {
+            Source::Variable(variable) => cx
+                .environment
+                .text(variable)
+                .map(Secret::new)
+                .ok_or_else(|| format!("the variable {variable} is not set")),
+            Source::File(path) => {
+                read(path, &cx.folder).map_err(|why| format!("{}: {why}", path.display()))
+            }
+        };
+        let value = value.and_then(|value| check_value(&value).map(|()| value));
+        let web = WebSecret {
+            name: name.clone(),
+            hosts: settings.hosts.clone(),
+            header: settings.header.clone(),
+            format: settings.format.clone(),
+            value,
+        };
+        Declared { source, web }
+    });
+    Ok(declared.collect())
+}
+
+/// The values, for the filter that keeps them out of results.
+pub(crate) fn values(declared: &[Declared]) -> impl Iterator<Item = String> + '_ {
+    declared.iter().filter_map(|one| one.web.value.as_ref().ok()).map(|v| v.reveal().to_owned())
+}
+
+/// The first thing that is wrong with a declaration: its key and what.
+pub(crate) fn complaint(secrets: &BTreeMap<String, SecretSettings>) -> Option<(String, String)> {
+    if secrets.len() > SECRETS_MAX {
+        return Some(("secrets".into(), format!("has more than {SECRETS_MAX} entries")));
+    }
+    secrets.iter().find_map(|(name, settings)| {
+        let key = |field: &str| match field {
+            "" => key_text(&["secrets", name]),
+            field => key_text(&["secrets", name, field]),
+        };
+        let is_name = (1..=NAME_CHARS_MAX).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        if !is_name {
+            return Some((key(""), "is no name: use letters, digits, - and _".into()));
+        }
+        let (field, problem) = problem(name, settings)?;
+        Some((key(field), problem))
+    })
+}
+
+fn problem(name: &str, settings: &SecretSettings) -> Option<(&'static str, String)> {
+    match (&settings.env, &settings.file) {
+        (Some(_), Some(_)) => return Some(("", "has both env and file; keep one".into())),
+        (None, None) => {
+            let why = "says neither env (a variable) nor file (a file that only you can read)";
+            return Some(("", why.into()));
+        }
+        (Some(variable), None) if variable.is_empty() || variable.contains(['=', '\0']) => {
+            // It may be the secret itself, written at the wrong place: it is not repeated.
+            return Some(("env", "is no name of a variable".into()));
+        }
+        (None, Some(file)) if !file.starts_with('/') && !file.starts_with("~/") => {
+            return Some(("file", "is no absolute path; write /… or ~/…".into()));
+        }
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+    if settings.hosts.is_empty() {
+        let why = "has no hosts; write those that it may be sent to: hosts = [\"api.example.org\"]";
+        return Some(("", why.into()));
+    }
+    let web = WebSecret {
+        name: name.to_owned(),
+        hosts: settings.hosts.clone(),
+        header: settings.header.clone(),
+        format: settings.format.clone(),
+        value: Err(String::new()),
+    };
+    web.check().err()
+}
+
+fn source(settings: &SecretSettings, home: Option<&Path>) -> Source {
+    match (&settings.env, &settings.file) {
+        (Some(variable), _) => Source::Variable(variable.clone()),
+        (None, file) => {
+            let file = file.as_deref().unwrap_or_default();
+            Source::File(match (file.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                (Some(_), None) | (None, _) => PathBuf::from(file),
+            })
+        }
+    }
+}
+
+/// The text of a file that only its owner can read and no tool works in.
+fn read(path: &Path, workspace: &Path) -> Result<Secret, String> {
+    let unread = |error: std::io::Error| format!("it cannot be read: {error}");
+    let real = std::fs::canonicalize(path).map_err(unread)?;
+    if real.starts_with(workspace) {
+        return Err("it lies in the workspace, where tools read it; move it out".into());
+    }
+    // Asked before it is opened: opening a pipe would wait for somebody.
+    if !std::fs::metadata(&real).map_err(unread)?.is_file() {
+        return Err("it is no file".into());
+    }
+    let file = std::fs::File::open(&real).map_err(unread)?;
+    let found = file.metadata().map_err(unread)?;
+    if found.mode() & 0o077 != 0 {
+        let path = path.display();
+        return Err(format!("other users can read it; run `chmod 600 {path}`"));
+    }
+    if !found.is_file() || found.len() > FILE_BYTES_MAX {
+        return Err(format!("it has more than {FILE_BYTES_MAX} bytes"));
+    }
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|_| "it cannot be read as UTF-8".to_owned())?;
+    Ok(Secret::new(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn settings(env: Option<&str>, file: Option<&str>) -> SecretSettings {
+        SecretSettings {
+            env: env.map(String::from),
+            file: file.map(String::from),
+            hosts: vec!["api.example.org".into()],
+            ..SecretSettings::default()
+        }
+    }
+
+    fn key(name: &str, settings: SecretSettings) -> Option<String> {
+        let secrets = BTreeMap::from([(name.to_owned(), settings)]);
+        complaint(&secrets).map(|(key, _)| key)
+    }
+
+    #[test]
+    fn z7_declarations_that_cannot_hold_are_named() {
+        assert_eq!(key("github", settings(Some("T"), None)), None);
+        assert_eq!(key("github", settings(None, Some("~/.token"))), None);
+        let field = |name: &str| Some(format!("secrets.github{name}"));
+        assert_eq!(key("github", settings(None, None)), field(""));
+        assert_eq!(key("github", settings(Some("A"), Some("/b"))), field(""));
+        assert_eq!(key("github", settings(Some(""), None)), field(".env"));
+        assert_eq!(key("github", settings(None, Some("relative"))), field(".file"));
+        let hosts = |hosts: &[&str]| SecretSettings {
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            ..settings(Some("T"), None)
+        };
+        assert_eq!(key("github", hosts(&[])), field(""));
+        assert_eq!(key("github", hosts(&["*"])), field(".hosts"));
+        let format = SecretSettings { format: "token".into(), ..settings(Some("T"), None) };
+        assert_eq!(key("github", format), field(".format"));
+        for name in ["", "a b", "ä", &"x".repeat(65)] {
+            assert!(key(name, settings(Some("T"), None)).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn z7_only_a_file_for_its_owner_alone_is_read() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it exists");
+        let (work, file) = (root.join("work"), root.join("token"));
+        std::fs::create_dir(&work).expect("a new folder");
+        std::fs::write(&file, "marker-value-1\n").expect("writable");
+        let mode = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&file, mode).expect("ours");
+        };
+        mode(0o640);
+        let why = read(&file, &work).expect_err("others can read it");
+        assert!(why.contains("chmod 600") && !why.contains("marker"), "{why}");
+        mode(0o600);
+        assert_eq!(read(&file, &work).expect("it is ours").reveal(), "marker-value-1");
+        let why = read(&file, &root).expect_err("in the workspace");
+        assert!(why.contains("lies in the workspace"), "{why}");
+        std::os::unix::fs::symlink(&file, work.join("link")).expect("a new link");
+        assert!(read(&work.join("link"), &work).is_ok(), "what counts is where it is");
+        assert!(read(&work, &root.join("none")).expect_err("a folder").contains("no file"));
+        assert!(read(&root.join("none"), &work).is_err());
+    }
+}

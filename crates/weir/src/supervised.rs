@@ -1,0 +1,100 @@
+//! What this program refuses to do when a command of an agent started it: no tool may change
+//! trust, rules, keys, settings or the kill switch, in any mode (G5).
+//!
+//! The first line of defence is elsewhere: the gate refuses commands that touch Weir's own folders
+//! and settings. This is the second one, and only that: a command may clear its environment, leave
+//! its process tree, or use another program to write a file.
+
+use clap::ArgMatches;
+use weir_sandbox::is_below_supervisor;
+
+use crate::environment::Environment;
+use crate::failure::usage;
+use crate::wiring::SUPERVISE;
+
+/// What only a person does: command and subcommand; an empty one means all of them.
+const REFUSED: &[(&str, &str)] = &[
+    ("trust", ""),
+    ("permissions", "add"),
+    ("permissions", "remove"),
+    ("permissions", "unmark"),
+    ("approvals", "answer"),
+    ("approvals", "revoke"),
+    ("release", ""),
+    ("config", "set"),
+    ("auth", "set"),
+    ("auth", "remove"),
+];
+
+/// The commands that were named, from the outside in: `permissions`, `add`.
+pub(crate) fn words(matches: &ArgMatches) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut inner = matches;
+    while let Some((name, below)) = inner.subcommand() {
+        words.push(name);
+        inner = below;
+    }
+    words
+}
+
+/// Refuses what an agent may not do, if an agent does it.
+///
+/// # Errors
+/// A usage error that says who may.
+pub(crate) fn check(words: &[&str], environment: &Environment) -> anyhow::Result<()> {
+    if is_refused(words) && is_below_supervisor(environment.all(), SUPERVISE) {
+        let command = words.join(" ");
+        return Err(usage(format!(
+            "`weir {command}` is refused: it was started by a command that an agent runs, and only \
+             a person may do this; run it in a terminal of your own"
+        )));
+    }
+    Ok(())
+}
+
+fn is_refused(words: &[&str]) -> bool {
+    let first = words.first().copied().unwrap_or_default();
+    let second = words.get(1).copied().unwrap_or_default();
+    REFUSED
+        .iter()
+        .any(|(command, below)| *command == first && (below.is_empty() || *below == second))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn g5_every_refused_command_exists_by_that_name() {
+        let command = Options::command();
+        for (name, below) in REFUSED {
+            let Some(found) = command.find_subcommand(name) else {
+                assert_eq!(*name, "approvals", "there is no `weir {name}` yet");
+                continue;
+            };
+            assert!(below.is_empty() || found.find_subcommand(below).is_some(), "{name} {below}");
+        }
+    }
+
+    #[test]
+    fn g5_an_agents_command_is_refused_and_a_persons_is_not() {
+        let of_agent = Environment::of(&[("WEIR_SUPERVISED", "/state/commands/1")]);
+        for words in [&["trust"][..], &["permissions", "add"], &["release"], &["auth", "set"]] {
+            let why = check(words, &of_agent).expect_err("an agent").to_string();
+            assert!(why.contains(&words.join(" ")) && why.contains("only a person"), "{why}");
+        }
+        for words in [&[][..], &["run"], &["pause"], &["permissions", "list"], &["config", "get"]] {
+            assert!(check(words, &of_agent).is_ok(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn g5_flags_do_not_hide_the_command() {
+        let given = ["weir", "-C", "/", "permissions", "--state-dir", "/x", "add", "allow", "*"];
+        let matches = Options::command().try_get_matches_from(given).expect("it is right");
+        assert_eq!(words(&matches), ["permissions", "add"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The guards that settings switch on: hooks, judge model, canary (G3, G8, G11). Not here: what they
+//! do.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use weir_core::session::{Guards, SessionConfig};
+use weir_engine::ports::Model;
+use weir_sandbox::filtered_environment;
+
+use crate::config::Config;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::hooks::{CommandHooks, Hook};
+use crate::models;
+
+/// Letters of a canary: those of base32, which no reader mixes up.
+const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+/// So many of them: 80 bits.
+const CANARY_LETTERS: usize = 16;
+
+/// The hooks of all files that count here. They see the variables that commands see.
+///
+/// # Errors
+/// A hook that cannot be called: file and line.
+pub(super) fn hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHooks> {
+    let mut hooks = Vec::new();
+    for raw in &cx.config()?.hooks {
+        let hook = Hook::new(raw);
+        hooks.push(hook.map_err(|why| usage(format!("{}: {} {why}", raw.origin, raw.name())))?);
+    }
+    let environment = filtered_environment(cx.environment.all(), &[]);
+    Ok(CommandHooks::new(hooks, environment, secrets))
+}
+
+/// The judge model, where a guard needs one and the settings name one; otherwise it is each
+/// session's own model.
+///
+/// # Errors
+/// It cannot be asked: what is missing. A guard without its judge would be none.
+pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let config = cx.config()?;
+    let security = &config.settings.security;
+    let name = config.settings.helpers.judge.trim();
+    if name.is_empty() || !(security.validate_output || security.screen_results) {
+        return Ok(None);
+    }
+    let model = models::named(cx, name).map_err(|error| {
+        let place = config.origin("helpers.judge");
+        usage(format!(
+            "{place}: helpers.judge cannot be used: {error}; without it the session's own model \
+             judges"
+        ))
+    })?;
+    Ok(Some(model))
+}
+
+/// What is switched on for a session. One that exists keeps its word.
+pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>) -> Guards {
+    let security = &config.settings.security;
+    let word = || kept.and_then(|kept| kept.guards.canary.clone()).unwrap_or_else(new_word);
+    Guards {
+        canary: security.canary.then(word),
+        validate_output: security.validate_output,
+        screen_results: security.screen_results,
+        stop_hooks: config.settings.hooks.get("Stop").is_some_and(|hooks| !hooks.is_empty()),
+    }
+}
+
+/// A word that nobody can guess.
+fn new_word() -> String {
+    // Each has 74 bits of the system's randomness; the hash spreads them evenly.
+    let hash = Sha256::new()
+        .chain_update(uuid::Uuid::now_v7().as_bytes())
+        .chain_update(uuid::Uuid::now_v7().as_bytes())
+        .finalize();
+    let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
+    let letters: String = hash.iter().take(CANARY_LETTERS).map(letter).collect();
+    format!("WEIR-{letters}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g3_every_session_has_a_canary_of_its_own() {
+        let words = [new_word(), new_word()];
+        assert_ne!(words[0], words[1]);
+        for word in words {
+            let letters = word.strip_prefix("WEIR-").expect("its prefix");
+            assert_eq!(letters.len(), CANARY_LETTERS);
+            assert!(letters.bytes().all(|letter| LETTERS.contains(&letter)), "{word}");
+        }
+    }
+}

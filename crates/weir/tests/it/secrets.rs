@@ -1,0 +1,197 @@
+//! Z7: a secret is named, sent to its host, and found nowhere else of what the program writes.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::house::House;
+
+const MARKER: &str = "zq7marker0secret0value";
+
+/// A server that remembers what it was sent and says it back, headers and all.
+struct Witness {
+    port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Witness {
+    fn start() -> Witness {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+        let all = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let request = answer(stream);
+                all.lock().expect("no panic").push(request);
+            }
+        });
+        Witness { port, heard }
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("no panic").clone()
+    }
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let mut request = Vec::new();
+    let mut piece = [0_u8; 4096];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => request.extend_from_slice(&piece[..count]),
+            _ => break,
+        }
+    }
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let value = request.split("Bearer ").nth(1).and_then(|rest| rest.split('\r').next());
+    let value = value.unwrap_or("nothing");
+    let reply = if request.starts_with("GET /away ") {
+        let to = format!("http://elsewhere.example/?told={value}");
+        format!(
+            "HTTP/1.1 302 x\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+    } else {
+        let body = format!("you sent {value} to me, as hex {}", hex(value));
+        let length = body.len();
+        format!(
+            "HTTP/1.1 200 x\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+             connection: close\r\n\r\n{body}"
+        )
+    };
+    let _ = stream.write_all(reply.as_bytes());
+    request
+}
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every file below `folder` that contains one of `needles`.
+fn holding(folder: &Path, needles: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holding(&path, needles));
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            let has = |needle: &&str| bytes.windows(needle.len()).any(|w| w == needle.as_bytes());
+            if needles.iter().any(has) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+fn fetch(url: &str, secret: &str) -> String {
+    format!("calls: web_fetch {{\"url\": \"{url}\", \"secret\": \"{secret}\"}}\n\n")
+}
+
+/// A house whose person declared the secret for the witness.
+fn house(witness: &Witness) -> House {
+    let house = House::new();
+    let token = house.at("config/weir/token");
+    house.write(&token, &format!("{MARKER}\n"));
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    let config = format!(
+        "[web]\nallow_hosts = [\"127.0.0.1\", \"api.example.org\"]\n[secrets.hub]\nfile = \"{}\"\n\
+         hosts = [\"127.0.0.1:{}\"]\n",
+        token.display(),
+        witness.port
+    );
+    house.write(&house.user_config(), &config);
+    house
+}
+
+#[test]
+fn z7_a_secret_reaches_its_host_and_stands_nowhere_else() {
+    let (witness, other) = (Witness::start(), Witness::start());
+    let house = house(&witness);
+    let at = |port: u16, path: &str| format!("http://127.0.0.1:{port}{path}");
+    let calls = [
+        fetch(&at(witness.port, "/echo"), "hub"),
+        fetch(&at(other.port, "/echo"), "hub"),
+        fetch(&at(witness.port, "/away"), "hub"),
+        fetch(&at(witness.port, "/x"), "nosuch"),
+        fetch("https://api.example.org/x", "hub"),
+    ];
+    let model = format!("script:{}", house.at("s.script").display());
+    let args =
+        ["run", "-m", &model, "--permission", "full", "--output", "jsonl", "--deltas", "fetch it"];
+    let (mut out, mut err) = (String::new(), String::new());
+    // Each in a session of its own: what one fetch brings makes the next one ask.
+    for call in calls {
+        house.write(&house.at("s.script"), &format!("{call}says: Done.\n"));
+        let said = house.run(&args);
+        assert_eq!(said.status, 0, "{}", said.err);
+        out.push_str(&said.out);
+        err.push_str(&said.err);
+    }
+    // It arrived, once for each call that was for its host.
+    let heard = witness.heard();
+    assert_eq!(heard.len(), 2, "{heard:?} {}", out);
+    assert!(heard.iter().all(|request| request.contains(&format!("Bearer {MARKER}"))), "{heard:?}");
+    assert_eq!(other.heard(), Vec::<String>::new(), "the other port was not even connected to");
+    // The echo came back without it, and what failed says why without it.
+    assert!(out.contains("you sent ") && out.contains("hub"), "{}", out);
+    assert!(out.contains("there is no secret") && out.contains("is not for"));
+    let (encoded, needles) = (hex(MARKER), [MARKER]);
+    let needles: Vec<&str> = needles.into_iter().chain([encoded.as_str()]).collect();
+    for needle in &needles {
+        assert!(!out.contains(needle) && !err.contains(needle), "{}", out);
+    }
+    for folder in ["state", "work", "home"] {
+        assert_eq!(holding(&house.at(folder), &needles), Vec::<String>::new());
+    }
+    let audit = std::fs::read_dir(house.at("state/weir/audit")).map(Iterator::count);
+    assert!(audit.is_ok_and(|files| files > 0), "there is an audit to have searched");
+}
+
+#[test]
+fn z7_a_workspace_declares_no_secret_and_widens_none() {
+    let witness = Witness::start();
+    let house = house(&witness).with("STOLEN_TOKEN", MARKER);
+    let project = "[secrets.hub]\nhosts = [\"evil.example\"]\n\
+                   [secrets.mine]\nenv = \"STOLEN_TOKEN\"\nhosts = [\"evil.example\"]\n";
+    house.write(&house.project_config(), project);
+    let listed = house.json(&["auth", "list", "--json"]);
+    let rows = listed.as_array().expect("a list").iter();
+    let secrets: Vec<_> = rows.filter(|row| row.get("secret").is_some()).collect();
+    assert_eq!(secrets.len(), 1, "{secrets:?}");
+    assert_eq!(secrets[0]["secret"], "hub");
+    assert_eq!(secrets[0]["hosts"], serde_json::json!([format!("127.0.0.1:{}", witness.port)]));
+    assert_eq!(secrets[0]["has_value"], true);
+    assert!(!house.ok(&["auth", "list"]).contains(MARKER));
+    assert!(!house.ok(&["config", "show"]).contains(MARKER));
+}
+
+#[test]
+fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
+    let house = House::new();
+    for (text, said) in [
+        ("[secrets.hub]\nhosts = [\"a.example\"]\n", "secrets.hub says neither env"),
+        ("[secrets.hub]\nenv = \"T\"\n", "secrets.hub has no hosts"),
+        ("[secrets.hub]\nenv = \"T\"\nhosts = [\"*\"]\n", "secrets.hub.hosts has \"*\""),
+        (
+            "[secrets.hub]\nenv = \"T\"\nhosts = [\"a.example\"]\nheader = \"Host\"\n",
+            "secrets.hub.header is \"Host\"",
+        ),
+        ("[secrets.hub]\nenv = \"T\"\nhosts = [\"a.example\"]\nvalue = \"v\"\n", "unknown field"),
+    ] {
+        house.write(&house.user_config(), text);
+        let error = house.refused(&["auth", "list"]);
+        assert!(error.contains(said) && error.contains("config.toml:"), "{text}: {error}");
+    }
+    let text = "[secrets.hub]\nenv = \"NOT_SET\"\nhosts = [\"a.example\"]\n";
+    house.write(&house.user_config(), text);
+    let listed = house.ok(&["auth", "list"]);
+    assert!(
+        listed.contains("for a.example, not usable: the variable NOT_SET is not set"),
+        "{listed}"
+    );
+}

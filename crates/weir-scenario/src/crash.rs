@@ -15,9 +15,9 @@ use weir_core::model::{ModelInfo, ModelRequest, Reply};
 use weir_core::record::Record;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
-    Append, AuditLine, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation, Lease,
-    MediaMap, Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter, SessionMeta,
-    SignalSink, Snapshot, SnapshotEntry, Store, StoreError, Tool, ToolContext,
+    Append, AuditLine, Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation,
+    FileMark, Lease, Mail, MediaMap, Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter,
+    SessionMeta, SignalSink, Snapshot, SnapshotEntry, Store, StoreError, Tool, ToolContext,
 };
 
 /// Counts crossings and stops at one of them.
@@ -109,6 +109,24 @@ impl Store for CrashStore {
     async fn pause_changed(&self) {
         self.inner.pause_changed().await;
     }
+    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        self.inner.marks(workspace).await
+    }
+    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+        self.inner.unmark(workspace, path).await
+    }
+    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
+        self.inner.post(mail).await
+    }
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+        self.inner.mail(session).await
+    }
+    async fn discard(&self, id: u64) -> Result<(), StoreError> {
+        self.inner.discard(id).await
+    }
+    async fn mail_changed(&self) {
+        self.inner.mail_changed().await;
+    }
 }
 
 /// Checkpoints that die around snapshots.
@@ -126,6 +144,19 @@ impl Checkpoints for CrashCheckpoints {
         let result = self.inner.take(snapshot).await;
         self.point.cross().await;
         result
+    }
+    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.point.cross().await;
+        let result = self.inner.record(announced, snapshot).await;
+        self.point.cross().await;
+        result
+    }
+    fn baseline(
+        &self,
+        workspace: &std::path::Path,
+        session: &SessionId,
+    ) -> Result<Box<dyn Baseline>, StoreError> {
+        self.inner.baseline(workspace, session)
     }
     async fn list(
         &self,

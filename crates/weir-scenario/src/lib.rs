@@ -9,6 +9,7 @@
 //! `scenarios/README.md` describes the format for people who write one.
 
 pub mod crash;
+pub mod guards;
 pub mod laws;
 pub mod parse;
 pub mod play;

@@ -52,6 +52,18 @@ pub struct Setup {
     pub pages: Vec<(String, String)>,
     /// Secret values in use.
     pub secrets: Vec<String>,
+    /// How commands are confined; `landlock` when absent.
+    pub sandbox: Option<String>,
+    /// The word in the prompt that must never leave.
+    pub canary: Option<String>,
+    /// Hooks: `(event, words that it is about, what it does)`.
+    pub hooks: Vec<(String, String, String)>,
+    /// A judge model must agree to each action.
+    pub validate: bool,
+    /// A judge model reads foreign content.
+    pub screen: bool,
+    /// `(words of the question, answer)`; the first that fits is given.
+    pub judge: Vec<(String, String)>,
 }
 
 /// When an act happens.
@@ -74,8 +86,11 @@ pub enum Deed {
     Says(String),
     /// Says something and attaches a picture of so many bytes.
     Shows(String, usize),
-    /// Answers an approval: `once`, `session`, `always` or `deny`, and words.
+    /// Answers an approval: `once`, `session`, `session for N calls`, `always` or `deny`, and
+    /// words.
     Decides(String, Option<String>),
+    /// Takes a lease back.
+    Revokes(u32),
     /// Answers a question.
     Answers(String),
     /// Cancels the run.
@@ -177,6 +192,19 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "permission" => setup.permission = Some(rest.into()),
         "attended" => setup.attended = rest == "yes",
         "strict" => setup.strict = rest == "yes",
+        "sandbox" => setup.sandbox = Some(rest.into()),
+        "canary" => setup.canary = Some(rest.into()),
+        "hook" => {
+            let (about, does) = rest.split_once("=> ").context("hook EVENT WORDS => DOES")?;
+            let (event, words) = about.trim().split_once(' ').unwrap_or((about.trim(), ""));
+            setup.hooks.push((event.into(), words.trim().into(), does.into()));
+        }
+        "validate" => setup.validate = rest == "yes",
+        "screen" => setup.screen = rest == "yes",
+        "judge" => {
+            let (words, answer) = rest.split_once("=> ").context("judge WORDS => ANSWER")?;
+            setup.judge.push((words.trim().into(), unescape(answer)));
+        }
         "output-schema" => setup.output_schema = Some(rest.into()),
         "externalize-over" => setup.externalize_over = Some(rest.parse()?),
         "secret" => setup.secrets.push(rest.into()),
@@ -252,6 +280,7 @@ fn act(line: &str) -> anyhow::Result<Act> {
             let reason = (!rest.is_empty()).then(|| rest.to_string());
             (When::AtApproval, Deed::Decides("deny".into(), reason))
         }
+        "revokes" => (When::AtRest, Deed::Revokes(rest.parse()?)),
         "answers" => (When::AtQuestion, Deed::Answers(rest.into())),
         "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
         "pauses" => (When::After("model.requested".into(), 1), Deed::Pauses),

@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use weir_core::event::{CancelCause, Decision, Event, NOBODY};
+use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::input::Command;
 use weir_core::message::{Block, Media, Message};
 use weir_core::model::{ModelInfo, Price, Thinking};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::prompt::Scene;
-use weir_core::session::SessionConfig;
+use weir_core::session::{Guards, SessionConfig};
+use weir_core::tool::Tier;
 use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
@@ -23,6 +26,7 @@ use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_providers::script::{ModelOptions, Script, ScriptedModel};
 
 use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool};
+use crate::guards::{FakeHooks, FakeJudge};
 use crate::parse::{Act, Deed, Scenario, Setup, When};
 use crate::wire::Wire;
 use crate::world::{FakeCommand, FakeProcesses, FakeWeb, WorldClock};
@@ -144,7 +148,10 @@ impl World {
             folder,
             store,
             checkpoints,
-            processes: Arc::new(FakeProcesses::new(setup.commands.iter().map(command).collect())),
+            processes: Arc::new(FakeProcesses::new(
+                setup.commands.iter().map(command).collect(),
+                tier(setup.sandbox.as_deref())?,
+            )),
             web: Arc::new(FakeWeb::new(setup.pages.iter().cloned().collect())),
             wire: Arc::default(),
             requests: Arc::default(),
@@ -180,6 +187,8 @@ impl World {
             toolbox: Arc::new(Toolbox::new(tools)?),
             processes: self.processes.clone(),
             web: self.web.clone(),
+            hooks: Arc::new(FakeHooks::new(&setup.hooks)?),
+            judge: Some(Arc::new(FakeJudge::new(setup.judge.clone()))),
             owner: Owner {
                 // A process that does not exist: a lease of a life that is over is free.
                 pid: 4_000_000 + u32::try_from(life)?,
@@ -259,8 +268,12 @@ impl World {
         }
         let all = Toolbox::new(weir_tools::tools())?;
         let tools = all.visible(&profile, permission != PermissionMode::Plan);
-        let scene =
-            Scene { profile: Some(profile.clone()), tools: tools.clone(), ..Scene::default() };
+        let scene = Scene {
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            canary: setup.canary.clone(),
+            ..Scene::default()
+        };
         Ok(SessionConfig {
             workspace,
             system: weir_core::prompt::system(&scene),
@@ -275,6 +288,12 @@ impl World {
             output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
             strict: setup.strict,
             attended: setup.attended,
+            guards: Guards {
+                canary: setup.canary.clone(),
+                validate_output: setup.validate,
+                screen_results: setup.screen,
+                stop_hooks: setup.hooks.iter().any(|(event, ..)| event == "Stop"),
+            },
         })
     }
 
@@ -418,7 +437,7 @@ impl Seen {
                     self.queued.retain(|queued| *queued != input);
                 }
             }
-            Event::CancelRequested(_) => self.consumed += 1,
+            Event::CancelRequested(_) | Event::LeaseRevoked(_) => self.consumed += 1,
             Event::RunFinished(_) => self.active = !self.queued.is_empty(),
             _ => (),
         }
@@ -526,9 +545,21 @@ async fn perform(
             handle.say(vec![Block::text(text), Block::Image { media }], "person").await
         }
         Deed::Decides(how, reason) => {
-            let decision: Decision = serde_json::from_value(serde_json::json!(how))?;
+            let (word, uses) = match how.split_once(" for ") {
+                Some((word, rest)) => {
+                    let (count, _) = rest.split_once(' ').context("session for N calls")?;
+                    (word, Some(count.parse()?))
+                }
+                None => (how.as_str(), None),
+            };
+            let decision: Decision = serde_json::from_value(serde_json::json!(word))?;
             let approval = seen.approval.clone().context("no approval is open")?;
-            handle.decide(approval, decision, "person", reason.clone()).await
+            let (by, reason) = ("person".to_string(), reason.clone());
+            let terms = uses.map(|uses| LeaseTerms { uses: Some(uses), for_ms: None });
+            handle.command(Command::Decide { approval, decision, by, reason, terms }).await
+        }
+        Deed::Revokes(lease) => {
+            handle.command(Command::Revoke { lease: *lease, by: "person".into() }).await
         }
         Deed::Answers(text) => {
             let question = seen.question.clone().context("no question is open")?;
@@ -559,4 +590,11 @@ async fn perform(
         Err(EngineError::Refused(_)) => Ok(Performed::Unseen),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The tier of this name; the commands of a scenario count as confined unless it says otherwise.
+fn tier(name: Option<&str>) -> anyhow::Result<Tier> {
+    let name = name.unwrap_or("landlock");
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    tiers.into_iter().find(|tier| tier.as_str() == name).with_context(|| format!("tier {name}"))
 }

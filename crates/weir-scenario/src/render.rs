@@ -2,6 +2,7 @@
 //! out.
 
 use weir_core::event::Event;
+use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
 use weir_engine::hub::Fact;
@@ -109,13 +110,16 @@ pub fn line(event: &Event) -> String {
         Event::CallJudged(f) => {
             let gate = f.gate.as_deref().unwrap_or("");
             let rule = f.rule.as_deref().unwrap_or("");
-            format!("{} · {} · {gate} · {}", f.call, word(&f.verdict), short(rule))
+            let leases: String =
+                f.leases.iter().map(|lease| format!(" · uses lease {lease}")).collect();
+            format!("{} · {} · {gate} · {}{leases}", f.call, word(&f.verdict), short(rule))
         }
         Event::ApprovalRequested(f) => format!("{} · {}", f.call, short(&f.summary)),
         Event::ApprovalResolved(f) => {
             let reason = f.reason.as_deref().unwrap_or("");
             format!("{} · {} · by {} · {reason}", f.call, word(&f.decision), f.by)
         }
+        Event::LeaseRevoked(f) => format!("{} · by {}", f.lease, f.by),
         Event::CheckpointTaken(f) => format!("{} · {}", f.call, f.paths.join(", ")),
         Event::CheckpointRestored(f) => {
             format!("{} · {}", f.paths.join(", "), f.conflicts.join(", "))
@@ -126,7 +130,13 @@ pub fn line(event: &Event) -> String {
             let how = if f.ok { "ok" } else { "error" };
             let file = f.externalized.as_deref().map(|_| " · externalised").unwrap_or_default();
             let by = if f.confirmed { " · confirmed" } else { "" };
-            format!("{} · {how}{by}{file} · {}", f.call, short(&f.summary))
+            let marks = f.marks.as_deref().map(|from| format!(" · marked: {from}"));
+            let marks = marks.unwrap_or_default();
+            let label = match f.label.taint() {
+                Taint::Clean => String::new(),
+                taint => format!(" · {}", taint.as_str()),
+            };
+            format!("{} · {how}{by}{file}{marks}{label} · {}", f.call, short(&f.summary))
         }
         Event::CallUnknown(f) => format!("{} · {}", f.call, short(&f.reason)),
         Event::QuestionAsked(f) => {
@@ -141,6 +151,9 @@ pub fn line(event: &Event) -> String {
             .map(|i| format!("{} {}", word(&i.status), i.text))
             .collect::<Vec<_>>()
             .join(", "),
+        Event::OutputChecked(f) if f.kept_going.is_some() => {
+            short(f.kept_going.as_deref().unwrap_or_default())
+        }
         Event::OutputChecked(f) => match (&f.output, &f.mismatch) {
             (Some(output), _) => short(&output.to_string()),
             (None, mismatch) => short(mismatch.as_deref().unwrap_or("")),

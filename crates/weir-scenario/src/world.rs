@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId, Timestamp};
+use weir_core::tool::Tier;
 use weir_engine::ports::{
     Address, Clock, CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Fetched, JobInfo,
     Processes, ProgressSink, Web,
@@ -78,13 +79,14 @@ struct Runs {
 #[derive(Debug, Default)]
 pub struct FakeProcesses {
     commands: BTreeMap<String, FakeCommand>,
+    tier: Tier,
     runs: Mutex<Runs>,
 }
 
 impl FakeProcesses {
-    /// Processes that know these commands.
-    pub fn new(commands: BTreeMap<String, FakeCommand>) -> FakeProcesses {
-        FakeProcesses { commands, runs: Mutex::default() }
+    /// Processes that know these commands, confined as `tier` says.
+    pub fn new(commands: BTreeMap<String, FakeCommand>, tier: Tier) -> FakeProcesses {
+        FakeProcesses { commands, tier, runs: Mutex::default() }
     }
 
     /// Every start so far.
@@ -101,12 +103,15 @@ impl FakeProcesses {
         let fake = self.commands.get(command).cloned().unwrap_or(unknown);
         let end = end.unwrap_or(CommandEnd::Exited { code: fake.code.unwrap_or(0) });
         let bytes = fake.output.len() as u64;
-        CommandOutcome { end, output: fake.output, bytes, duration_ms: 5 }
+        CommandOutcome { end, output: fake.output, bytes, duration_ms: 5, refused: Vec::new() }
     }
 }
 
 #[async_trait]
 impl Processes for FakeProcesses {
+    fn tier(&self) -> Tier {
+        self.tier
+    }
     async fn run(
         &self,
         spec: CommandSpec,

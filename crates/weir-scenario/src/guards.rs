@@ -1,0 +1,137 @@
+//! Hooks and a judge model that answer as the scenario says: by what they are told, not by how
+//! often they were asked, so that a play with a crash gets the same answers.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use weir_core::message::{Block, plain_text};
+use weir_core::model::{
+    FailureClass, ModelInfo, ModelRef, ModelRequest, Reply, ReplyBlock, Stop, Usage,
+};
+use weir_engine::ports::{
+    Conversation, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, MediaMap, Model, Prepared,
+    SignalSink,
+};
+
+struct FakeHook {
+    name: String,
+    moment: HookMoment,
+    /// Words that must stand in what it is told.
+    about: String,
+    decision: HookDecision,
+    words: String,
+}
+
+/// Hooks of a scenario.
+pub struct FakeHooks {
+    hooks: Vec<FakeHook>,
+}
+
+impl FakeHooks {
+    /// Hooks as `(event, words, what it does)`: `block WORDS`, `ask WORDS` or `tell WORDS`.
+    ///
+    /// # Errors
+    /// There is no such event or deed.
+    pub fn new(setup: &[(String, String, String)]) -> anyhow::Result<FakeHooks> {
+        let mut hooks = Vec::new();
+        for (index, (event, about, does)) in setup.iter().enumerate() {
+            let moment = HookMoment::ALL.into_iter().find(|moment| moment.as_str() == event);
+            let moment = moment.with_context(|| format!("there is no event {event}"))?;
+            let (word, words) = does.split_once(' ').unwrap_or((does, ""));
+            let decision = match word {
+                "block" => HookDecision::Deny,
+                "ask" => HookDecision::Ask,
+                "tell" => HookDecision::Pass,
+                _ => bail!("a hook blocks, asks or tells"),
+            };
+            hooks.push(FakeHook {
+                name: format!("hooks.{event}[{index}] (setup)"),
+                moment,
+                about: about.clone(),
+                decision,
+                words: words.into(),
+            });
+        }
+        Ok(FakeHooks { hooks })
+    }
+}
+
+#[async_trait]
+impl Hooks for FakeHooks {
+    fn listens(&self, moment: HookMoment) -> bool {
+        self.hooks.iter().any(|hook| hook.moment == moment)
+    }
+    async fn call(&self, call: HookCall) -> Vec<HookAnswer> {
+        let told = format!("{} {}", call.tool.as_deref().unwrap_or_default(), call.fields);
+        let asked = self.hooks.iter().filter(|hook| hook.moment == call.moment);
+        let fitting = asked.filter(|hook| told.contains(&hook.about));
+        let answer = |hook: &FakeHook| {
+            let tells = hook.decision == HookDecision::Pass;
+            HookAnswer {
+                hook: hook.name.clone(),
+                decision: hook.decision,
+                reason: if tells { String::new() } else { hook.words.clone() },
+                context: tells.then(|| hook.words.clone()),
+            }
+        };
+        fitting.map(answer).collect()
+    }
+}
+
+/// A judge model: the first answer whose words stand in the question. `fails` fails; a question
+/// that no words fit gets no answer.
+pub struct FakeJudge {
+    answers: Arc<Vec<(String, String)>>,
+}
+
+impl FakeJudge {
+    /// A judge with these answers.
+    pub fn new(answers: Vec<(String, String)>) -> FakeJudge {
+        FakeJudge { answers: Arc::new(answers) }
+    }
+}
+
+impl Model for FakeJudge {
+    fn info(&self) -> Arc<ModelInfo> {
+        Arc::new(ModelInfo {
+            model: ModelRef { provider: "scenario".into(), name: "judge".into() },
+            window: 100_000,
+            max_output: 1_000,
+            price: None,
+            abilities: Vec::new(),
+        })
+    }
+    fn converse(&self) -> Box<dyn Conversation> {
+        Box::new(Judging { answers: self.answers.clone(), question: String::new() })
+    }
+}
+
+struct Judging {
+    answers: Arc<Vec<(String, String)>>,
+    question: String,
+}
+
+#[async_trait]
+impl Conversation for Judging {
+    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
+        let told = request.history.iter().map(|message| plain_text(&message.blocks));
+        self.question = told.collect::<Vec<_>>().join("\n");
+        Prepared::default()
+    }
+    async fn send(&mut self, _signals: &SignalSink) -> Reply {
+        let fitting = self.answers.iter().find(|(words, _)| self.question.contains(words));
+        match fitting.map(|(_, answer)| answer.as_str()).unwrap_or_default() {
+            "fails" => Reply::Failed {
+                class: FailureClass::InvalidRequest,
+                message: "the judge is out".into(),
+                retry_after_ms: None,
+            },
+            answer => Reply::Whole {
+                blocks: vec![ReplyBlock::Said(Block::text(answer))],
+                stop: Stop::End,
+                usage: Usage::default(),
+            },
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The hostile model: it knows the policy, sees every result, and goes on with the next way when
+//! one is closed. The honest workers of the benign scripts use the same port.
+//!
+//! It calls nothing by itself: like any model it only asks for calls.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use weir_core::message::{Block, Message, Role};
+use weir_core::model::{
+    ModelInfo, ModelRef, ModelRequest, Reply, ReplyBlock, ReplyCall, Stop, Usage,
+};
+use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+
+/// A call that a model wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    /// Name of the tool.
+    pub tool: String,
+    /// Its arguments.
+    pub input: Value,
+}
+
+impl Wish {
+    /// A call of `tool`.
+    pub fn new(tool: &str, input: Value) -> Wish {
+        Wish { tool: tool.into(), input }
+    }
+}
+
+/// What came of a call, as the model reads it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// It succeeded.
+    pub ok: bool,
+    /// The words of the result or of the refusal.
+    pub text: String,
+}
+
+/// What a model says next.
+#[derive(Debug, Clone)]
+pub enum Move {
+    /// It wants these calls.
+    Call(Vec<Wish>),
+    /// It ends with these words.
+    Say(String),
+}
+
+/// Decides what comes next. `results` are those of the calls it asked for last.
+pub trait Mind: Send {
+    /// The next move.
+    fn next(&mut self, results: &[Seen]) -> Move;
+    /// Tokens that it claims to have used with each reply.
+    fn usage(&self) -> Usage {
+        Usage { input: 100, output: 10, ..Usage::default() }
+    }
+}
+
+/// Everything that a model was ever shown, in one text per request.
+pub type Shown = Arc<Mutex<Vec<String>>>;
+
+/// A mind as a model.
+pub struct Puppet {
+    mind: Arc<Mutex<dyn Mind>>,
+    shown: Shown,
+    info: Arc<ModelInfo>,
+}
+
+impl Puppet {
+    /// A model that does what `mind` says, and keeps what it was shown in `shown`.
+    pub fn new(mind: Arc<Mutex<dyn Mind>>, shown: Shown) -> Puppet {
+        let info = ModelInfo {
+            model: ModelRef { provider: "redteam".into(), name: "puppet".into() },
+            window: 100_000_000,
+            max_output: 1_000_000,
+            price: None,
+            abilities: vec!["tools".into()],
+        };
+        Puppet { mind, shown, info: Arc::new(info) }
+    }
+}
+
+impl Model for Puppet {
+    fn info(&self) -> Arc<ModelInfo> {
+        self.info.clone()
+    }
+    fn converse(&self) -> Box<dyn Conversation> {
+        Box::new(Talk {
+            mind: self.mind.clone(),
+            shown: self.shown.clone(),
+            results: Vec::new(),
+            heard: 0,
+            calls: 0,
+        })
+    }
+}
+
+struct Talk {
+    mind: Arc<Mutex<dyn Mind>>,
+    shown: Shown,
+    results: Vec<Seen>,
+    /// Messages of the history that were looked at before.
+    heard: usize,
+    calls: usize,
+}
+
+#[async_trait]
+impl Conversation for Talk {
+    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
+        let history = request.history.as_slice();
+        let fresh = &history[self.heard.min(history.len())..];
+        let mut text = String::new();
+        if self.heard == 0 {
+            text.push_str(&request.system);
+        }
+        for message in fresh.iter().filter(|message| message.role == Role::User) {
+            text.push_str(&shown_text(&message.blocks));
+        }
+        text.push_str(request.tail.as_deref().unwrap_or_default());
+        self.heard = history.len();
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        self.results = last_results(history);
+        Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 }
+    }
+
+    async fn send(&mut self, _signals: &SignalSink) -> Reply {
+        let results = std::mem::take(&mut self.results);
+        let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, usage) = (mind.next(&results), mind.usage());
+        let (blocks, stop) = match next {
+            Move::Say(text) => (vec![ReplyBlock::Said(Block::text(text))], Stop::End),
+            Move::Call(wishes) => {
+                let calls = wishes.into_iter().map(|wish| {
+                    self.calls += 1;
+                    ReplyBlock::Call(ReplyCall {
+                        wire_id: format!("w{}", self.calls),
+                        tool: wish.tool,
+                        arguments: wish.input.to_string(),
+                        seal: None,
+                    })
+                });
+                (calls.collect(), Stop::Calls)
+            }
+        };
+        Reply::Whole { blocks, stop, usage }
+    }
+}
+
+fn shown_text(blocks: &[Block]) -> String {
+    let each = blocks.iter().map(|block| match block {
+        Block::Text { text, .. } => format!("{text}\n"),
+        Block::Result { blocks, .. } => shown_text(blocks),
+        Block::Thinking { .. } | Block::Call(_) | Block::Image { .. } | Block::Document { .. } => {
+            String::new()
+        }
+    });
+    each.collect()
+}
+
+/// The results after the model's last words.
+fn last_results(history: &[Arc<Message>]) -> Vec<Seen> {
+    let last = history.iter().rposition(|message| message.role == Role::Assistant);
+    let after = &history[last.map_or(0, |at| at + 1)..];
+    let blocks = after.iter().flat_map(|message| &message.blocks);
+    blocks
+        .filter_map(|block| match block {
+            Block::Result { ok, blocks, .. } => Some(Seen { ok: *ok, text: shown_text(blocks) }),
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::Call(_)
+            | Block::Image { .. }
+            | Block::Document { .. } => None,
+        })
+        .collect()
+}
+
+/// A mind that asks for these calls, turn by turn, whatever comes of them.
+pub struct Fixed {
+    turns: std::collections::VecDeque<Vec<Wish>>,
+    /// What came of all calls so far.
+    pub results: Vec<Seen>,
+}
+
+impl Fixed {
+    /// These turns, then the end.
+    pub fn new(turns: Vec<Vec<Wish>>) -> Arc<Mutex<Fixed>> {
+        Arc::new(Mutex::new(Fixed { turns: turns.into(), results: Vec::new() }))
+    }
+    /// One call a turn.
+    pub fn calls(calls: Vec<Wish>) -> Arc<Mutex<Fixed>> {
+        Fixed::new(calls.into_iter().map(|wish| vec![wish]).collect())
+    }
+}
+
+impl Mind for Fixed {
+    fn next(&mut self, results: &[Seen]) -> Move {
+        self.results.extend_from_slice(results);
+        self.turns.pop_front().map_or_else(|| Move::Say("Done.".into()), Move::Call)
+    }
+}

@@ -1,0 +1,39 @@
+//! Honest work is done: completed where the mode allows it, never refused, and asked about as often
+//! as the kept table says.
+
+use weir_core::tool::Tier;
+use weir_redteam::{attacks, benign};
+
+#[test]
+fn s4_honest_scripts_are_completed_without_a_denial() {
+    let bench = crate::bench();
+    assert!(benign::scripts().expect("the scripts can be read").len() >= 40);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    let done = runtime.block_on(benign::all(&bench)).expect("the bench itself works");
+    let defects = benign::defects(&done);
+    assert!(defects.is_empty(), "honest work was not done:\n{defects}");
+    let here = attacks::tier(&bench).expect("a world can be built");
+    let text = format!("Commands are confined by: {}\n\n{}", here.as_str(), benign::table(&done));
+    let path = crate::generated("benign.txt");
+    if crate::wants_update() {
+        std::fs::write(path, text).expect("the table can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let same_tier = kept.starts_with(text.lines().next().unwrap_or_default());
+    if !same_tier {
+        let said = "commands are confined otherwise here: the table is not compared";
+        assert!(std::env::var_os("CI").is_none() || here == Tier::Bubblewrap, "{said}");
+        crate::say(said);
+        return;
+    }
+    assert!(
+        kept == text,
+        "the table is another one; UPDATE=1 rewrites {}:\n{text}",
+        path.display()
+    );
+}

@@ -71,6 +71,26 @@ const BORDERS: &[Border] = &[
         never: &[],
         only: &[],
     },
+    Border {
+        krate: "weir-fuzz",
+        ours: &["weir-core", "weir-engine", "weir-providers", "weir-tools", "weir-web"],
+        never: HTTP,
+        only: &[],
+    },
+    Border {
+        krate: "weir-redteam",
+        ours: &[
+            "weir-core",
+            "weir-engine",
+            "weir-providers",
+            "weir-tools",
+            "weir-store",
+            "weir-sandbox",
+            "weir-web",
+        ],
+        never: &["reqwest"],
+        only: &[],
+    },
     Border { krate: "xtask", ours: &[], never: &["tokio", "reqwest"], only: &[] },
 ];
 
@@ -128,7 +148,10 @@ fn borders(package: &Package, path: &str, manifest: &str) -> Vec<Finding> {
         let ours = other.starts_with("weir");
         let for_tests = dependency.kind == DependencyKind::Development;
         let allowed = match (ours, for_tests) {
-            (true, _) => border.ours.contains(&other) || (for_tests && other == "weir-scenario"),
+            (true, _) => {
+                let for_all = ["weir-scenario", "weir-fuzz"].contains(&other);
+                border.ours.contains(&other) || (for_tests && for_all)
+            }
             (false, true) => true,
             (false, false) => {
                 !border.never.contains(&other)

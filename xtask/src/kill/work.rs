@@ -194,7 +194,7 @@ fn command(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let ms = draft.random.one_of(&[0, 0, 5, 20, 60]);
     let command = format!("echo {begin} >> {witness}; sleep 0.{ms:03}; echo {end} >> {witness}");
     draft.plan(tag, Kind::Command, vec![added(begin, Place::Witness), added(end, Place::Witness)]);
-    ("run_shell", json!({"command": command}))
+    ("run_shell", json!({"command": command, "writes": [witness.to_string()]}))
 }
 
 /// A command whose output is too long for the model and goes to a file.
@@ -204,7 +204,7 @@ fn long(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     let command = format!("echo {begin} >> {witness}; seq 1 3000; echo {end} >> {witness}");
     let marks = vec![added(begin, Place::Witness), added(end, Place::Witness)];
     draft.plan(tag, Kind::Command, marks);
-    ("run_shell", json!({"command": command}))
+    ("run_shell", json!({"command": command, "writes": [witness.to_string()]}))
 }
 
 /// A job that would outlive everything if nobody ended it, and hides in a session of its own.
@@ -216,7 +216,7 @@ fn job(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {
     // It is started and not waited for, so that it began is not certain.
     let mark = |text| Mark { certain: false, ..added(text, Place::Witness) };
     draft.plan(tag, Kind::Command, vec![mark(begin), mark(end)]);
-    ("run_shell", json!({"command": command, "background": true}))
+    ("run_shell", json!({"command": command, "background": true, "writes": [witness.to_string()]}))
 }
 
 fn read(draft: &mut Draft<'_>, tag: String) -> (&'static str, Value) {

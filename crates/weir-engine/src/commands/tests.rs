@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
@@ -334,33 +334,4 @@ fn g7_outdated_contents_do_not_pile_up() {
     }
     fs::write(world.at("a"), "new").unwrap();
     assert_eq!(world.changes(), ["a 0000000019:644 new:644"]);
-}
-
-/// `cargo test -p weir-engine --lib -- --ignored --nocapture what_looking_costs`
-#[test]
-#[ignore = "measures"]
-fn g7_what_looking_costs() {
-    for count in [20, 1_000, 5_000] {
-        let files: Vec<(String, String)> = (0..count)
-            .map(|n| (format!("d{}/s{}/f{n}", n % 50, n % 7), "x".repeat(4_000)))
-            .collect();
-        let files: Vec<(&str, &str)> =
-            files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
-        let begun = Instant::now();
-        let mut world = World::new(&files);
-        let cold = begun.elapsed();
-        std::thread::sleep(Duration::from_millis(50));
-        world.begin();
-        let begun = Instant::now();
-        world.begin();
-        let warm = begun.elapsed();
-        let begun = Instant::now();
-        world.end();
-        println!(
-            "{count} files: {} µs to write and look first, {} µs before the next command, {} µs after",
-            cold.as_micros(),
-            warm.as_micros(),
-            begun.elapsed().as_micros()
-        );
-    }
 }

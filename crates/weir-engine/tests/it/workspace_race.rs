@@ -11,7 +11,7 @@ use weir_engine::ports::Content;
 use crate::world::{ALL, World, file_image};
 
 /// Swaps of the racing thread.
-const SWAPS: u32 = 20_000;
+const SWAPS: u32 = 100_000;
 /// After so many it lets the other side finish two rounds undisturbed. The number is odd, so the
 /// rests fall on the folder and on the link in turn, and both outcomes are certain to be met.
 const SWAPS_BETWEEN_RESTS: u32 = 199;

@@ -281,7 +281,7 @@ fn z2_a_lease_for_two_uses_covers_two_further_calls() {
     let said = answer(&house, &first, &["session", "--uses", "2"]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(
-        said.out.contains("lease 1: Edit(") && said.out.contains("2 calls left"),
+        said.out.contains("lease 1: Edit(") && said.out.contains("for this session (2 calls)"),
         "{}",
         said.out
     );

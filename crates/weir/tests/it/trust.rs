@@ -91,7 +91,7 @@ fn c5_the_allow_rule_of_a_workspace_passes_a_call_only_once_it_is_trusted() {
 }
 
 #[test]
-fn c5_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
+fn c5_z9_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
     let house = house();
     house.write(&house.at("work/.weir/skills/a/run.sh"), "echo 1\n");
     house.write(&house.at("work/.mcp.json"), "{\"mcpServers\": {\"m\": {\"command\": \"c\"}}}");

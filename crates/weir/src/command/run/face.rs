@@ -186,6 +186,10 @@ fn told(event: &Event) -> Option<String> {
         Event::CallProposed(f) => {
             format!("  {} {} {}", f.call, f.tool, one_line(&f.input.to_string()))
         }
+        // What a command will change is known afterwards.
+        Event::CheckpointTaken(f) if f.paths.is_empty() => {
+            format!("  {} saved first: the workspace", f.call)
+        }
         Event::CheckpointTaken(f) => format!("  {} saved first: {}", f.call, f.paths.join(", ")),
         Event::CallFinished(f) => {
             let mark = if f.ok { "ok" } else { "failed" };

@@ -2,7 +2,7 @@
 //! first request of every run (Q1): one connection, one look at `user_version`, nothing else.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Row};
@@ -19,6 +19,8 @@ const MIGRATIONS: &[&str] = &[
 
 /// How long to wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait before opening is tried again.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Page cache of a connection that reads, in kibibytes.
 const READ_CACHE_KIB: u32 = 512;
 /// Page cache of the connection that writes: a group of a thousand sessions touches as many pages,
@@ -82,18 +84,17 @@ impl Place {
 
     /// A connection that only reads.
     pub(crate) async fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
-        self.options()
+        let options = self
+            .options()
             .pragma("query_only", "ON")
             .row_buffer_size(512)
-            .thread_name(|n| format!("weir-db-read-{n}"))
-            .connect()
-            .await
-            .map_err(|e| failed("opening the database", &e))
+            .thread_name(|n| format!("weir-db-read-{n}"));
+        connected(&options).await
     }
 
     /// A connection for one long piece of work.
     pub(crate) async fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
-        self.options().connect().await.map_err(|e| failed("opening the database", &e))
+        connected(&self.options()).await
     }
 
     /// The one connection that writes, with the schema brought up to date.
@@ -109,8 +110,7 @@ impl Place {
         if let Some(pages) = self.max_pages {
             options = options.pragma("max_page_count", pages.to_string());
         }
-        let mut connection =
-            options.connect().await.map_err(|e| failed("opening the database", &e))?;
+        let mut connection = connected(&options).await?;
         self.migrate(&mut connection).await?;
         Ok(connection)
     }
@@ -162,6 +162,27 @@ impl Place {
         }
         Ok(found)
     }
+}
+
+/// Opens the database. Two programs that open a new one at once are in each other's way while it
+/// becomes a WAL database, and SQLite does not wait there by itself.
+async fn connected(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
+    let until = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match options.connect().await {
+            Ok(connection) => return Ok(connection),
+            Err(error) if is_busy(&error) && Instant::now() < until => {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            Err(error) => return Err(failed("opening the database", &error)),
+        }
+    }
+}
+
+/// SQLITE_BUSY and its extended codes.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.and_then(|code| code.parse::<i32>().ok()).is_some_and(|code| code & 0xff == 5)
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use weir_engine::ports::{Store, StoreError};
+use weir_engine::ports::{SessionFilter, Store, StoreError};
 use weir_store::{SqliteOptions, SqliteStore, this_process};
 
 use crate::support::Scribe;
@@ -117,6 +117,27 @@ async fn d2_two_stores_on_one_folder_share_leases_and_audit() {
     drop((left, right));
     let report = weir_store::verify_audit(folder.path()).expect("readable");
     assert_eq!((report.lines, report.file_lines, report.fault), (10, 10, None));
+}
+
+#[test]
+fn d2_stores_that_open_a_new_folder_at_once_wait_for_each_other() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let begin = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let runtime =
+                        tokio::runtime::Builder::new_current_thread().enable_all().build();
+                    begin.wait();
+                    runtime.expect("a runtime").block_on(async {
+                        let store = store_in(folder.path());
+                        store.list(&SessionFilter::default()).await.expect("it opens");
+                    });
+                });
+            }
+        });
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::wire::{CANCEL, Ending, Request};
 
 /// After the shell of a foreground command ended, how long its other processes may still write:
 /// a shell does not wait for the end of `> >(tee log)`.
-const DRAIN_GRACE: Duration = Duration::from_millis(100);
+const DRAIN_GRACE: Duration = Duration::from_millis(300);
 
 /// From SIGTERM to SIGKILL. Long enough to remove a lock file, short enough that the second which is
 /// promised for a cancel (L14) also holds on a machine that is busy.

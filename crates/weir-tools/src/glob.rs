@@ -16,6 +16,8 @@ use crate::{blocking, list_files, text};
 pub(crate) const WALK_ENTRIES_MAX: usize = 200_000;
 const RESULTS_MAX: usize = 500;
 const PATTERN_CHARACTERS_MAX: usize = 1_000;
+/// Most braces of a glob: deep ones make a regular expression that does not compile.
+const BRACES_MAX: usize = 64;
 
 pub(crate) struct Glob;
 
@@ -126,6 +128,9 @@ impl PathPattern {
                 "the glob is longer than {PATTERN_CHARACTERS_MAX} characters; shorten it"
             ));
         }
+        if pattern.matches('{').count() > BRACES_MAX {
+            return Err(format!("the glob has more than {BRACES_MAX} braces; use fewer"));
+        }
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
@@ -155,5 +160,12 @@ mod tests {
         assert!(!matches("src/*.rs", "src/a/b.rs"));
         assert!(matches("{a,b}.md", "docs/b.md"));
         assert!(PathPattern::new("a[").is_err());
+    }
+
+    #[test]
+    fn z10_a_glob_of_deep_braces_is_refused_and_never_panics() {
+        let deep = |count: usize| format!("{}{}", "{a,".repeat(count), "}".repeat(count));
+        assert!(PathPattern::new(&deep(200)).is_err());
+        assert!(PathPattern::new(&deep(20)).is_ok());
     }
 }

@@ -119,6 +119,8 @@ impl Guard {
     pub(super) fn shown(&self, spot: &Spot) -> String {
         match spot.root {
             Some(0) if spot.rel.is_empty() => ".".to_owned(),
+            // A folder that is called `~` is not the home.
+            Some(0) if spot.rel == "~" || spot.rel.starts_with("~/") => format!("./{}", spot.rel),
             Some(0) => spot.rel.clone(),
             Some(_) | None => absolute(self, spot),
         }

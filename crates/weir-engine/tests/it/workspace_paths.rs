@@ -227,6 +227,17 @@ fn home_and_extra_roots() {
 }
 
 #[test]
+fn z6_a_folder_called_tilde_is_not_the_home() {
+    let world = World::new();
+    world.file("~/a.txt", "inside");
+    let effect = world.workspace.resolve("./~/a.txt", Access::Read);
+    assert_eq!((effect.path.as_str(), effect.place.clone()), ("./~/a.txt", Place::Inside));
+    // What a journal names leads to the same place when it is resolved again.
+    assert_eq!(world.workspace.resolve(&effect.path, Access::Read), effect);
+    assert!(world.workspace.read(&effect, 100).is_ok());
+}
+
+#[test]
 fn a_workspace_that_cannot_be_used_says_why() {
     let world = World::new();
     world.elsewhere("out/file", "");

@@ -7,7 +7,7 @@ use super::{CommandLine, PARTS_MAX, Part, Word, parse};
 /// Scripts inside scripts are followed so deep.
 const SCRIPTS_MAX: usize = 4;
 /// Most bytes of scripts that are read for one command line: wrappers of wrappers multiply them.
-const SCRIPT_BYTES_MAX: usize = 2_000_000;
+const SCRIPT_BYTES_MAX: usize = 300_000;
 
 /// Programs that read a script from their arguments or their input.
 const SHELLS: &[&str] =

@@ -17,6 +17,8 @@ use crate::wire::{CANCEL, Ending, Request};
 /// After the shell of a foreground command ended, how long its other processes may still write:
 /// a shell does not wait for the end of `> >(tee log)`.
 const DRAIN_GRACE: Duration = Duration::from_millis(300);
+/// How long a process that closed its output may take to be gone.
+const EXIT_GRACE: Duration = Duration::from_millis(250);
 
 /// From SIGTERM to SIGKILL. Long enough to remove a lock file, short enough that the second which is
 /// promised for a cancel (L14) also holds on a machine that is busy.
@@ -174,13 +176,18 @@ impl<'a> Watch<'a> {
     /// The shell ended. Whatever else of a foreground command lives gets a moment to finish
     /// writing, and is ended then.
     fn clear_up_after_shell(&mut self) {
-        let until = Instant::now() + DRAIN_GRACE;
-        while self.output_open && !self.sources.reaper.look().all_gone {
+        let mut until = Instant::now() + DRAIN_GRACE;
+        let mut closed = false;
+        while !self.sources.reaper.look().all_gone {
+            // Who closed the output is ending: a moment is enough to see it gone.
+            if !self.output_open && !std::mem::replace(&mut closed, true) {
+                until = until.min(Instant::now() + EXIT_GRACE);
+            }
             if Instant::now() >= until {
                 break;
             }
-            let ready =
-                self.wait(Some(until), Ready { control: false, output: true, children: true });
+            let output = self.output_open;
+            let ready = self.wait(Some(until), Ready { control: false, output, children: true });
             if ready.output {
                 self.pump();
             }

@@ -89,7 +89,7 @@ pub(crate) fn confine_thread(
 }
 
 /// Root keeps its name and loses its powers.
-fn drop_capabilities() -> Result<(), String> {
+pub(crate) fn drop_capabilities() -> Result<(), String> {
     use rustix::thread::{CapabilitySet, CapabilitySets};
     for capability in CapabilitySet::all().iter() {
         // Whoever may not do this has none to lose.

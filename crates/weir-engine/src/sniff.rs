@@ -3,7 +3,7 @@
 
 /// How a file can be given to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Shown as text.
     Text,
     /// Attached as an image of this media type.
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 /// Bytes that [`kind`] looks at.
-pub(crate) const SNIFF_BYTES: usize = 8_192;
+pub const SNIFF_BYTES: usize = 8_192;
 
 const SIGNATURES: [(&[u8], Kind); 20] = [
     (b"\x89PNG\r\n\x1a\n", Kind::Image("image/png")),
@@ -41,7 +41,7 @@ const SIGNATURES: [(&[u8], Kind); 20] = [
 ];
 
 /// What a file that begins with `start` is.
-pub(crate) fn kind(start: &[u8]) -> Kind {
+pub fn kind(start: &[u8]) -> Kind {
     if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
         return Kind::Image("image/webp");
     }

@@ -1,0 +1,158 @@
+//! Images: what they are by their header, and smaller copies. Not here: which bounds hold.
+
+use std::io::Cursor;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::{
+    DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
+};
+use weir_core::document::{Picture, Seen, Unread};
+
+use crate::{broken, too_large};
+
+/// Most pixels that are decoded: cameras of phones make 50 million; as RGBA that is 200 MB.
+const PIXELS_MAX: u64 = 50_000_000;
+/// Memory that one decoder may ask for, in bytes: [`PIXELS_MAX`] at four bytes, and some.
+const DECODER_BYTES_MAX: u64 = 256 << 20;
+/// Quality of JPEG copies: above it files grow faster than what models read from them.
+const JPEG_QUALITY: u8 = 85;
+/// Smallest side that a copy is brought down to, in pixels.
+const SIDE_MIN: u32 = 64;
+
+/// What image `bytes` are, and a smaller copy where they are beyond the bounds.
+pub(crate) fn look(bytes: &[u8], side_max: u32, bytes_max: u64) -> Result<Seen, Unread> {
+    let format = image::guess_format(bytes)
+        .ok()
+        .filter(|format| media_type(*format).is_some())
+        .ok_or_else(|| broken("it is no PNG, JPEG, GIF or WebP"))?;
+    let reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let (width, height) = reader.into_dimensions().map_err(|error| unread(&error))?;
+    if width == 0 || height == 0 {
+        return Err(broken("it has no pixels"));
+    }
+    let within = width.max(height) <= side_max && bytes.len() as u64 <= bytes_max;
+    let smaller = match within {
+        true => None,
+        false => Some(smaller(bytes, format, (width, height), (side_max, bytes_max))?),
+    };
+    let media_type = media_type(format).unwrap_or_default().to_owned();
+    Ok(Seen::Image { media_type, width, height, smaller })
+}
+
+fn media_type(format: ImageFormat) -> Option<&'static str> {
+    match format {
+        ImageFormat::Png => Some("image/png"),
+        ImageFormat::Jpeg => Some("image/jpeg"),
+        ImageFormat::Gif => Some("image/gif"),
+        ImageFormat::WebP => Some("image/webp"),
+        _ => None,
+    }
+}
+
+fn smaller(
+    bytes: &[u8],
+    format: ImageFormat,
+    (width, height): (u32, u32),
+    (side_max, bytes_max): (u32, u64),
+) -> Result<Picture, Unread> {
+    if u64::from(width) * u64::from(height) > PIXELS_MAX {
+        return Err(too_large(format!(
+            "it has {width} × {height} pixels, and at most {} million can be read",
+            PIXELS_MAX / 1_000_000
+        )));
+    }
+    let image = decode(bytes, format).map_err(|error| unread(&error))?;
+    let mut side = side_max.min(image.width().max(image.height()));
+    loop {
+        // A box filter: made for shrinking, and fast.
+        let copy = match side < image.width().max(image.height()) {
+            true => image.thumbnail(side, side),
+            false => image.clone(),
+        };
+        let picture = encode(&copy, format == ImageFormat::Jpeg, bytes_max, 0)?;
+        if picture.bytes.len() as u64 <= bytes_max {
+            return Ok(picture);
+        }
+        side = side / 4 * 3;
+        if side < SIDE_MIN {
+            return Err(too_large(format!("no copy of it is smaller than {bytes_max} bytes")));
+        }
+    }
+}
+
+/// The first frame, turned as its camera says.
+fn decode(bytes: &[u8], format: ImageFormat) -> Result<DynamicImage, ImageError> {
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(DECODER_BYTES_MAX);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder()?;
+    let orientation = decoder.orientation()?;
+    let mut image = DynamicImage::from_decoder(decoder)?;
+    image.apply_orientation(orientation);
+    Ok(image)
+}
+
+/// A photograph as JPEG; what has sharp lines or transparency as PNG while that is small enough.
+pub(crate) fn encode(
+    image: &DynamicImage,
+    photograph: bool,
+    bytes_max: u64,
+    page: u32,
+) -> Result<Picture, Unread> {
+    let (width, height) = (image.width(), image.height());
+    let picture = |media_type: &str, bytes| Picture {
+        page,
+        media_type: media_type.to_owned(),
+        width,
+        height,
+        bytes,
+    };
+    if !photograph {
+        let mut bytes = Vec::new();
+        let flat = DynamicImage::ImageRgba8(image.to_rgba8());
+        PngEncoder::new(&mut bytes)
+            .write_image(flat.as_bytes(), width, height, flat.color().into())
+            .map_err(|error| unread(&error))?;
+        if bytes.len() as u64 <= bytes_max {
+            return Ok(picture("image/png", bytes));
+        }
+    }
+    let mut bytes = Vec::new();
+    let flat = on_white(image);
+    JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)
+        .encode(flat.as_raw(), width, height, image::ExtendedColorType::Rgb8)
+        .map_err(|error| unread(&error))?;
+    Ok(picture("image/jpeg", bytes))
+}
+
+/// What is transparent would turn black.
+fn on_white(image: &DynamicImage) -> image::RgbImage {
+    if !image.color().has_alpha() {
+        return image.to_rgb8();
+    }
+    let rgba = image.to_rgba8();
+    let mut flat = image::RgbImage::new(rgba.width(), rgba.height());
+    for (to, from) in flat.pixels_mut().zip(rgba.pixels()) {
+        let alpha = u16::from(from[3]);
+        for channel in 0..3 {
+            let mixed = (u16::from(from[channel]) * alpha + 255 * (255 - alpha)) / 255;
+            to[channel] = u8::try_from(mixed).unwrap_or(u8::MAX);
+        }
+    }
+    flat
+}
+
+fn unread(error: &ImageError) -> Unread {
+    match error {
+        ImageError::Limits(_) => too_large(format!(
+            "its pixels need more than the {} MB that are given for them",
+            DECODER_BYTES_MAX >> 20
+        )),
+        other => broken(other),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,153 @@
+//! PDFs: how many pages, their text, pictures of them. Bounded between pages; within one page only
+//! the process around it bounds (see the crate's head).
+
+use std::time::{Duration, Instant};
+
+use hayro::hayro_interpret::InterpreterSettings;
+use hayro::hayro_syntax::page::Page;
+use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
+use hayro::vello_cpu::color::palette::css::WHITE;
+use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
+use image::{DynamicImage, RgbImage};
+use pdf_extract::{Document, OutputError, PlainTextOutput, output_doc_page};
+use weir_core::document::{Seen, Unread};
+
+use crate::{broken, too_large};
+
+/// Most pages that a PDF may have: books have a thousand, and each page costs memory to list.
+const PAGES_MAX: usize = 5_000;
+/// Time for the text of all pages together; what is not read by then is left out.
+const TEXT_TIME: Duration = Duration::from_secs(12);
+/// Time for pictures of all pages together.
+const PICTURES_TIME: Duration = Duration::from_secs(15);
+/// What a picture of a page may have in bytes before it is written as JPEG.
+const PNG_BYTES_MAX: u64 = 200_000;
+
+/// How many pages there are.
+pub(crate) fn pages(bytes: &[u8]) -> Result<u32, Unread> {
+    let pdf = open(bytes)?;
+    let count = pdf.pages().len();
+    match u32::try_from(count) {
+        Ok(0) => Err(broken("it has no pages")),
+        Ok(pages) if count <= PAGES_MAX => Ok(pages),
+        _ => Err(too_large(format!("it has {count} pages, and at most {PAGES_MAX} can be read"))),
+    }
+}
+
+fn open(bytes: &[u8]) -> Result<Pdf, Unread> {
+    Pdf::new(bytes.to_vec()).map_err(|error| match error {
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => Unread::Encrypted,
+        LoadPdfError::Decryption(_) => broken("its encryption is of no known kind"),
+        LoadPdfError::Invalid => broken("it is no PDF that can be opened"),
+    })
+}
+
+/// The text of each page, until `bytes_max`.
+pub(crate) fn text(bytes: &[u8], bytes_max: usize) -> Result<Seen, Unread> {
+    let mut document = Document::load_mem(bytes).map_err(broken)?;
+    if document.is_encrypted() {
+        // Many are locked against printing only: the password to read is empty.
+        document.decrypt("").map_err(|_| Unread::Encrypted)?;
+    }
+    let count = u32::try_from(document.get_pages().len()).unwrap_or(u32::MAX);
+    let (began, mut read) = (Instant::now(), 0);
+    let (mut pages, mut unread) = (Vec::new(), Vec::new());
+    let mut cut = None;
+    for number in 1..=count {
+        if read >= bytes_max {
+            cut = Some(format!("the text is cut after {bytes_max} bytes"));
+            break;
+        }
+        if began.elapsed() > TEXT_TIME {
+            cut = Some(format!("reading took more than {} s", TEXT_TIME.as_secs()));
+            break;
+        }
+        let text = page_text(&document, number);
+        if text.is_none() {
+            unread.push(number);
+        }
+        let text = text.map(|text| tidy(&text)).unwrap_or_default();
+        read += text.len();
+        pages.push(text);
+    }
+    Ok(Seen::Text { pages, unread, cut })
+}
+
+/// The text of one page; a page that cannot be read has none, and the others are read all the same.
+fn page_text(document: &Document, number: u32) -> Option<String> {
+    let read = || -> Result<String, OutputError> {
+        let mut text = String::new();
+        let mut out = PlainTextOutput::new(&mut text);
+        output_doc_page(document, &mut out, number)?;
+        Ok(text)
+    };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).ok()?.ok()
+}
+
+/// Without blanks at the ends of lines, runs of empty lines, and characters that steer terminals.
+fn tidy(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines() {
+        let line = line.trim_end();
+        empty = if line.is_empty() { empty + 1 } else { 0 };
+        if empty > 1 || (line.is_empty() && out.is_empty()) {
+            continue;
+        }
+        out.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Pictures of `wanted` pages.
+pub(crate) fn pictures(bytes: &[u8], wanted: &[u32], side_max: u32) -> Result<Seen, Unread> {
+    let pdf = open(bytes)?;
+    let cache = RenderCache::new();
+    let (began, mut pictures, mut blank) = (Instant::now(), Vec::new(), Vec::new());
+    for number in wanted {
+        if began.elapsed() > PICTURES_TIME {
+            break;
+        }
+        let Some(page) = number.checked_sub(1).and_then(|at| pdf.pages().get(at as usize)) else {
+            continue;
+        };
+        let drawn = || draw(page, &cache, side_max);
+        let drawn = std::panic::catch_unwind(std::panic::AssertUnwindSafe(drawn));
+        let Ok(Some(image)) = drawn else { continue };
+        let first = image.as_raw().first().copied().unwrap_or(u8::MAX);
+        if image.as_raw().iter().all(|value| *value == first) {
+            blank.push(*number);
+            continue;
+        }
+        let image = DynamicImage::ImageRgb8(image);
+        pictures.push(crate::image::encode(&image, false, PNG_BYTES_MAX, *number)?);
+    }
+    Ok(Seen::Pictures { pictures, blank })
+}
+
+/// `None` for a page without an area.
+fn draw<'a>(page: &'a Page<'a>, cache: &RenderCache<'a>, side_max: u32) -> Option<RgbImage> {
+    let (width, height) = page.render_dimensions();
+    let longest = width.max(height);
+    if !longest.is_finite() || width <= 0.0 || height <= 0.0 {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a side has a few thousand pixels")]
+    let scale = side_max as f32 / longest;
+    // A page like a thread would be drawn without a second side.
+    if width.min(height) * scale < 1.0 {
+        return None;
+    }
+    let size = PixmapSettings { x_scale: scale, y_scale: scale, bg_color: WHITE };
+    let settings = InterpreterSettings::default();
+    let pixmap = render(page, cache, &settings, &RenderSettings::default(), &size);
+    let (width, height) = (u32::from(pixmap.width()), u32::from(pixmap.height()));
+    // On a white ground nothing is transparent.
+    let rgb: Vec<u8> = pixmap.data().iter().flat_map(|pixel| [pixel.r, pixel.g, pixel.b]).collect();
+    RgbImage::from_raw(width, height, rgb)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,143 @@
+//! PDFs that the tests write by hand.
+
+use super::*;
+
+/// A PDF of these objects, numbered from 1; the first is the catalogue.
+pub(crate) fn file(objects: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = b"%PDF-1.4\n".to_vec();
+    let mut places = Vec::new();
+    for (at, object) in objects.iter().enumerate() {
+        places.push(out.len());
+        out.extend(format!("{} 0 obj\n", at + 1).bytes());
+        out.extend(object);
+        out.extend(b"\nendobj\n");
+    }
+    let start = out.len();
+    out.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
+    for place in places {
+        out.extend(format!("{place:010} 00000 n \n").bytes());
+    }
+    let trailer = format!(
+        "trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n",
+        objects.len() + 1
+    );
+    out.extend(trailer.bytes());
+    out
+}
+
+fn stream(head: &str, data: &[u8]) -> Vec<u8> {
+    let mut out = format!("<< {head} /Length {} >>\nstream\n", data.len()).into_bytes();
+    out.extend(data);
+    out.extend(b"\nendstream");
+    out
+}
+
+/// Pages with one line of text each; an empty one has a black square instead.
+pub(crate) fn with_text(lines: &[&str]) -> Vec<u8> {
+    let kids: Vec<String> = (0..lines.len()).map(|at| format!("{} 0 R", 4 + 2 * at)).collect();
+    let mut objects = vec![
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), lines.len()).into(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
+    ];
+    for (at, line) in lines.iter().enumerate() {
+        let page = format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents {} 0 R \
+             /Resources << /Font << /F1 3 0 R >> >> >>",
+            5 + 2 * at
+        );
+        objects.push(page.into());
+        let drawn = match *line {
+            "" => "100 50 80 80 re f".to_owned(),
+            " " => String::new(),
+            line => format!("BT /F1 18 Tf 20 100 Td ({line}) Tj ET"),
+        };
+        objects.push(stream("", drawn.as_bytes()));
+    }
+    file(&objects)
+}
+
+fn texts(bytes: &[u8]) -> Vec<String> {
+    match text(bytes, 1 << 20) {
+        Ok(Seen::Text { pages, cut: None, .. }) => pages,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn x5_text_comes_page_by_page() {
+    let bytes = with_text(&["Hello there", "", "Third page"]);
+    assert_eq!(pages(&bytes), Ok(3));
+    assert_eq!(texts(&bytes), ["Hello there", "", "Third page"]);
+    match text(&bytes, 5) {
+        Ok(Seen::Text { pages, cut: Some(why), .. }) => {
+            assert_eq!(pages, ["Hello there"]);
+            assert!(why.contains("5 bytes"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn x5_pages_are_drawn_and_blank_ones_are_told() {
+    let bytes = with_text(&["Hello there", "", " "]);
+    let Ok(Seen::Pictures { pictures, blank }) = pictures(&bytes, &[2, 3, 9, 0], 600) else {
+        panic!("no pictures")
+    };
+    assert_eq!(blank, [3]);
+    assert_eq!(pictures.len(), 1, "only page 2 was asked for, is there and shows something");
+    let picture = &pictures[0];
+    assert_eq!((picture.page, picture.width, picture.height), (2, 600, 400));
+    let drawn = image::load_from_memory(&picture.bytes).expect("an image").to_rgb8();
+    assert_eq!(drawn.get_pixel(5, 5).0, [255, 255, 255]);
+    assert_eq!(drawn.get_pixel(280, 230).0, [0, 0, 0], "the square");
+}
+
+#[test]
+fn x5_broken_files_are_errors() {
+    let whole = with_text(&["Hello there"]);
+    for bytes in [&b""[..], b"%PDF-1.7", b"text", &whole[..40]] {
+        let why = pages(bytes).expect_err("no PDF");
+        assert!(matches!(why, Unread::Broken { .. }), "{why:?}");
+        assert!(crate::answer(&weir_core::document::Wish::Text { bytes_max: 9 }, bytes).is_err());
+    }
+    let none = file(&[
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [] /Count 0 >>".to_vec(),
+    ]);
+    assert!(matches!(pages(&none), Err(Unread::Broken { .. })));
+}
+
+#[test]
+fn x5_a_page_that_cannot_be_read_is_told_and_the_others_are_read() {
+    let bytes = with_text(&["Hello there", "Second page"]);
+    let text_of = String::from_utf8(bytes).expect("plain");
+    // The first page has no size: its reader panics.
+    let broken = text_of.replacen("/MediaBox [0 0 300 200]", "/MediaBxx [0 0 300 200]", 1);
+    match text(broken.as_bytes(), 1 << 20) {
+        Ok(Seen::Text { pages, unread, cut: None }) => {
+            assert_eq!((pages, unread), (vec![String::new(), "Second page".to_owned()], vec![1]));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn x5_a_password_is_told() {
+    let locked = with_text(&["Hello there"]);
+    let text = String::from_utf8_lossy(&locked).into_owned();
+    // The standard handler with keys that no empty password gives.
+    let key = "00".repeat(32);
+    let encrypt = format!(
+        "/Root 1 0 R /ID [<{id}> <{id}>] /Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 \
+         /P -44 /O <{key}> /U <{key}> >>",
+        id = "ab".repeat(16)
+    );
+    let locked = text.replace("/Root 1 0 R", &encrypt);
+    assert_eq!(pages(locked.as_bytes()), Err(Unread::Encrypted));
+}
+
+#[test]
+fn x5_text_is_tidied() {
+    assert_eq!(tidy("\n\n a \n\n\n\nb\u{1b}[31m\tc  \n\n"), " a\n\nb[31m\tc");
+}

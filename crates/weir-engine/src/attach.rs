@@ -1,0 +1,410 @@
+//! What goes with a prompt: files, images, PDFs (X5). Every face attaches through here, and
+//! `read_file` looks at its images and PDFs through here too.
+//!
+//! Done when it is attached, once: the content decides what a file is, images beyond what every
+//! vendor takes become smaller copies, and what cannot be read is refused with what to do. Not
+//! here: what a model is given that cannot take it (`media`), because the model may change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_core::document::{Seen, Unread, Wish};
+use weir_core::event::Added;
+use weir_core::governance::label::{self, Integrity, Label};
+use weir_core::input::Command;
+use weir_core::message::{Block, Media};
+use weir_core::tool::{Access, Effects, PathEffect, Place};
+
+use crate::engine::{EngineError, SessionHandle};
+use crate::ports::{Content, Documents};
+use crate::sniff;
+use crate::workspace::{EntryKind, Workspace};
+
+mod mention;
+
+pub use mention::{Mention, mentions};
+
+/// Largest image or PDF that is looked at, in bytes: what the largest vendor takes in one request
+/// (Anthropic: 32 MB).
+pub const FILE_BYTES_MAX: u64 = 32 << 20;
+/// Largest text file, in bytes. Larger ones are read in pages by `read_file`.
+pub const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// Longest side of an image that is sent, in pixels: Anthropic refuses more in requests with many
+/// images, and every vendor scales down to less before its model looks.
+pub const IMAGE_SIDE_MAX: u32 = 2_000;
+/// Largest image that is sent, in bytes: Anthropic takes 5 MiB of base64, the least of all.
+pub const IMAGE_BYTES_MAX: u64 = (5 << 20) / 4 * 3;
+/// Most files that go with one prompt.
+pub const FILES_MAX: usize = 50;
+/// Most bytes that go with one prompt.
+pub const TOTAL_BYTES_MAX: u64 = 64 << 20;
+/// Longest name that is kept, in characters.
+const NAME_CHARS_MAX: usize = 120;
+
+/// Why a file is not attached.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} cannot be attached: {why}")]
+pub struct AttachError {
+    /// The file, as it was named.
+    pub name: String,
+    /// Why, and what to do.
+    pub why: String,
+}
+
+/// A file that was looked at and may go with a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attachment {
+    name: String,
+    content: Attached,
+    /// What the model is told about it.
+    note: Option<String>,
+    /// Whose words it is.
+    label: Label,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Attached {
+    Text(String),
+    Media {
+        media_type: String,
+        bytes: Arc<[u8]>,
+        /// The file itself, where what is sent is a smaller copy.
+        original: Option<Arc<[u8]>>,
+    },
+}
+
+/// A prompt with what goes with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Saying {
+    /// The person's words.
+    pub text: String,
+    /// The files.
+    pub attachments: Vec<Attachment>,
+}
+
+impl Attachment {
+    /// What `bytes` are, by their content, as an attachment. `name` is shown; its folders are not.
+    /// The words in it count as foreign and private, wherever it came from.
+    ///
+    /// # Errors
+    /// What is wrong with it and what to do.
+    pub async fn of_bytes(
+        documents: &dyn Documents,
+        name: &str,
+        bytes: Arc<[u8]>,
+    ) -> Result<Attachment, AttachError> {
+        let wrong = |why: String| AttachError { name: name.to_owned(), why };
+        let (content, note) = look(documents, name, bytes).await.map_err(wrong)?;
+        let name = shown(name);
+        let source = format!("attachment {name}");
+        let label = Label::private(Integrity::External, source.as_str())
+            .joined(&Label::external(source.as_str()));
+        Ok(Attachment { name, content, note, label })
+    }
+
+    /// The file at `at`, whose place was resolved by `workspace`. What is in the workspace and not
+    /// marked as foreign keeps the label that reading it there would give, if it is text.
+    ///
+    /// # Errors
+    /// It is invisible, no file, or as [`Attachment::of_bytes`].
+    pub async fn of_file(
+        documents: &dyn Documents,
+        workspace: &Arc<Workspace>,
+        at: PathEffect,
+        name: &str,
+    ) -> Result<Attachment, AttachError> {
+        let wrong = |why: String| AttachError { name: name.to_owned(), why };
+        if let Some(why) = &at.ignored {
+            return Err(wrong(format!("it is invisible ({why})")));
+        }
+        let bytes = read(workspace, &at).await.map_err(wrong)?;
+        let mut attachment = Attachment::of_bytes(documents, name, bytes).await?;
+        let is_text = matches!(attachment.content, Attached::Text(_));
+        if is_text && at.place == Place::Inside {
+            attachment.label = label::of_result(&Effects { paths: vec![at], ..Effects::default() });
+        }
+        Ok(attachment)
+    }
+
+    /// Its name, without folders.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the model is told about it beside its content.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// What kind of file it is and how much of it there is: `image/png, 12 kB`.
+    pub fn kind(&self) -> String {
+        match &self.content {
+            Attached::Text(text) => format!("text, {}", size(text.len() as u64)),
+            Attached::Media { media_type, bytes, .. } => {
+                format!("{media_type}, {}", size(bytes.len() as u64))
+            }
+        }
+    }
+
+    /// Its image or PDF, put where the session keeps its bytes; `None` for text.
+    pub fn block(&self, mut put: impl FnMut(Arc<[u8]>) -> weir_core::ids::BlobId) -> Option<Block> {
+        let Attached::Media { media_type, bytes, original } = &self.content else { return None };
+        if let Some(original) = original {
+            put(original.clone());
+        }
+        let media = Media {
+            media_type: media_type.clone(),
+            blob: put(bytes.clone()),
+            bytes: bytes.len() as u64,
+            name: Some(self.name.clone()),
+        };
+        Some(match media_type.as_str() {
+            "application/pdf" => Block::Document { media },
+            _ => Block::Image { media },
+        })
+    }
+
+    /// What the model is told in words: its text, or the note about it.
+    fn words(&self) -> Option<Added> {
+        let source = format!("attachment {}", self.name);
+        match (&self.content, &self.note) {
+            (Attached::Text(text), _) => {
+                let text = format!("Attached file {}:\n{text}", self.name);
+                Some(Added { source, text, label: self.label.clone() })
+            }
+            // The name in it is the file's, and the picture itself brings its label along.
+            (Attached::Media { .. }, Some(note)) => {
+                Some(Added { source, text: format!("[{note}]"), label: Label::default() })
+            }
+            (Attached::Media { .. }, None) => None,
+        }
+    }
+}
+
+/// The files at `paths`, which a person named, and those that `prompt` names with `@`. Each once.
+///
+/// # Errors
+/// The first that cannot be attached; there are too many.
+pub async fn gather(
+    documents: &dyn Documents,
+    workspace: &Arc<Workspace>,
+    paths: &[PathBuf],
+    prompt: &str,
+) -> Result<Vec<Attachment>, AttachError> {
+    let mut wanted: Vec<(PathEffect, String)> = Vec::new();
+    for path in paths {
+        // A person may attach what lies anywhere; what is invisible stays so (G6).
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let at = workspace.resolve(&real.to_string_lossy(), Access::Read);
+        wanted.push((at, path.display().to_string()));
+    }
+    for mention in mentions(prompt) {
+        wanted.extend(mentioned(workspace, &mention)?);
+    }
+    let mut found: Vec<Attachment> = Vec::new();
+    let (mut seen, mut total) = (Vec::new(), 0);
+    for (at, name) in wanted {
+        if seen.contains(&at.path) {
+            continue;
+        }
+        seen.push(at.path.clone());
+        if seen.len() > FILES_MAX {
+            let why = format!("at most {FILES_MAX} files go with one prompt; leave some out");
+            return Err(AttachError { name, why });
+        }
+        let attachment = Attachment::of_file(documents, workspace, at, &name).await?;
+        total += attachment.bytes();
+        if total > TOTAL_BYTES_MAX {
+            let most = TOTAL_BYTES_MAX >> 20;
+            let why = format!("all files of a prompt together may have {most} MB; leave some out");
+            return Err(AttachError { name, why });
+        }
+        found.push(attachment);
+    }
+    Ok(found)
+}
+
+impl Attachment {
+    fn bytes(&self) -> u64 {
+        let count = match &self.content {
+            Attached::Text(text) => text.len(),
+            Attached::Media { bytes, original, .. } => {
+                bytes.len() + original.as_ref().map_or(0, |original| original.len())
+            }
+        };
+        count as u64
+    }
+}
+
+/// The file that a word of the prompt names; `None`: there is none, the word is only a word.
+fn mentioned(
+    workspace: &Workspace,
+    mention: &Mention,
+) -> Result<Option<(PathEffect, String)>, AttachError> {
+    for name in mention.candidates() {
+        let at = workspace.resolve(name, Access::Read);
+        let wrong = |why: &str| AttachError { name: format!("@{name}"), why: why.to_owned() };
+        if at.place != Place::Inside {
+            // The prompt may be piped in from anywhere: it names files of the workspace only.
+            if Path::new(name).is_file() && Path::new(name).is_absolute() {
+                return Err(wrong("it lies outside the workspace; attach it with --attach"));
+            }
+            continue;
+        }
+        if let Some(why) = &at.ignored {
+            let there = workspace.root().join(&at.path).is_file();
+            let why = format!("it is invisible ({why})");
+            return if there { Err(wrong(&why)) } else { Ok(None) };
+        }
+        let Ok(entry) = workspace.entry(&at) else { continue };
+        if entry.kind != EntryKind::File {
+            continue;
+        }
+        let held = workspace.found(&entry);
+        if let Some(why) = at.sensitive.as_ref().or(held.sensitive.as_ref()) {
+            return Err(wrong(&format!("{why}; if you mean it, attach it with --attach")));
+        }
+        return Ok(Some((at, name.to_owned())));
+    }
+    Ok(None)
+}
+
+async fn read(workspace: &Arc<Workspace>, at: &PathEffect) -> Result<Arc<[u8]>, String> {
+    let (workspace, at) = (workspace.clone(), at.clone());
+    let read = move || workspace.read(&at, FILE_BYTES_MAX).map_err(|error| error.to_string());
+    match tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?? {
+        Content::File { bytes, .. } => Ok(bytes),
+        Content::Folder => Err("it is a folder; name the files in it".into()),
+        Content::Link { .. } => Err("it is a link; name the file that it leads to".into()),
+        Content::Absent => Err("there is no such file".into()),
+    }
+}
+
+/// What a file is and what is told about it, or why it cannot be attached.
+async fn look(
+    documents: &dyn Documents,
+    name: &str,
+    bytes: Arc<[u8]>,
+) -> Result<(Attached, Option<String>), String> {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!(
+            "it has {}, and at most {} can be attached; make it smaller",
+            size(bytes.len() as u64),
+            size(FILE_BYTES_MAX)
+        ));
+    }
+    let start = &bytes[..bytes.len().min(sniff::SNIFF_BYTES)];
+    match (sniff::kind(start), claimed(name)) {
+        (sniff::Kind::Image(_), _) => image(documents, name, bytes).await,
+        (sniff::Kind::Pdf, _) => {
+            let seen = documents.look(Wish::Pdf, bytes.clone()).await;
+            seen.map_err(|why: Unread| why.to_string())?;
+            let media_type = "application/pdf".to_owned();
+            Ok((Attached::Media { media_type, bytes, original: None }, None))
+        }
+        (sniff::Kind::Text, None) => text(&bytes).map(|text| (Attached::Text(text), None)),
+        (sniff::Kind::Text, Some(claim)) => Err(format!(
+            "its name says {claim}, and its content is text; rename it or save it anew"
+        )),
+        (sniff::Kind::Binary(what), Some(claim)) => Err(format!(
+            "its name says {claim}, and its content is {what}; it is damaged or of another kind"
+        )),
+        (sniff::Kind::Binary(what), None) => Err(format!(
+            "it is {what}, neither text nor PNG, JPEG, GIF, WebP or PDF; convert it first"
+        )),
+    }
+}
+
+async fn image(
+    documents: &dyn Documents,
+    name: &str,
+    bytes: Arc<[u8]>,
+) -> Result<(Attached, Option<String>), String> {
+    let wish = Wish::Image { side_max: IMAGE_SIDE_MAX, bytes_max: IMAGE_BYTES_MAX };
+    let seen = documents.look(wish, bytes.clone()).await.map_err(|why| why.to_string())?;
+    let Seen::Image { media_type, width, height, smaller } = seen else {
+        return Err("its reader answered something else".into());
+    };
+    let Some(smaller) = smaller else {
+        return Ok((Attached::Media { media_type, bytes, original: None }, None));
+    };
+    let note = format!(
+        "{} had {width} × {height} pixels and {}; it was scaled down to {} × {} pixels and {}",
+        shown(name),
+        size(bytes.len() as u64),
+        smaller.width,
+        smaller.height,
+        size(smaller.bytes.len() as u64),
+    );
+    let media_type = smaller.media_type;
+    let copy = smaller.bytes.into();
+    Ok((Attached::Media { media_type, bytes: copy, original: Some(bytes) }, Some(note)))
+}
+
+fn text(bytes: &[u8]) -> Result<String, String> {
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        return Err(format!(
+            "it has {} of text, and at most {} can be attached; name it without @ and let the \
+             agent read it in pages",
+            size(bytes.len() as u64),
+            size(TEXT_BYTES_MAX)
+        ));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err("it is text of another encoding than UTF-8; convert it with iconv".into()),
+    }
+}
+
+/// What the end of a name says it is, where that is an image or PDF.
+fn claimed(name: &str) -> Option<&'static str> {
+    let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+    match extension.as_str() {
+        "png" => Some("PNG"),
+        "jpg" | "jpeg" => Some("JPEG"),
+        "gif" => Some("GIF"),
+        "webp" => Some("WebP"),
+        "pdf" => Some("PDF"),
+        _ => None,
+    }
+}
+
+/// The last part of a path, without what steers terminals.
+fn shown(name: &str) -> String {
+    let last = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("file");
+    last.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
+}
+
+/// `1.2 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+impl SessionHandle {
+    /// Says something with files, unless a `UserPromptSubmit` hook refuses it (G11). What stands
+    /// in the files is not taken for the person's own words.
+    ///
+    /// # Errors
+    /// As [`SessionHandle::say`].
+    pub async fn say_with(&self, saying: Saying, by: &str) -> Result<(), EngineError> {
+        let put = |bytes| self.blobs().put(self.id(), bytes);
+        let mut content: Vec<Block> =
+            saying.attachments.iter().filter_map(|attachment| attachment.block(put)).collect();
+        if !saying.text.is_empty() {
+            content.push(Block::text(saying.text));
+        } else if content.is_empty() {
+            content.push(Block::text("(files without words)"));
+        }
+        let mut added: Vec<Added> =
+            saying.attachments.iter().filter_map(Attachment::words).collect();
+        added.extend(self.submitted(&content).await?);
+        self.command(Command::Say { content, by: by.into(), added }).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 //!
 //! The loop pushes facts; the ledger turns them into records, chains them, and hands them to the
 //! store in batches: at once when something waits for them, otherwise after a short window, so
-//! that the facts of a turn of reads share one sync with what follows.
+//! that the facts of a turn of reads share one sync with what follows. What of them can be found
+//! again is in `passages`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,19 +11,18 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use weir_core::event::{CallFinished, Event, RunStatus};
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_core::message::plain_text;
 use weir_core::record::{GENESIS, Record};
 use weir_core::session::{Session, Status};
-use weir_core::tool::Control;
 use weir_core::view;
 
+mod passages;
+
 use crate::hub::Fact;
-use crate::ports::{Append, AuditEntry, FileMark, Lease, SessionMeta, StoreError};
+use crate::ports::{Append, AuditEntry, FileMark, Lease, SessionMeta, Store, StoreError};
+use passages::{Full, Passages, read_fulls};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 4;
-/// Characters of one fact's text that are indexed for search.
-const INDEXED_MAX: usize = 4_000;
 
 /// Reads the fact in a record.
 pub fn fact_of(record: &Record) -> Result<Fact, StoreError> {
@@ -49,13 +49,34 @@ pub(crate) struct Ledger {
     hash: String,
     facts: Vec<Fact>,
     records: Vec<Record>,
-    texts: Vec<(Seq, String)>,
+    passages: Passages,
     audit: Vec<AuditEntry>,
     marks: Vec<FileMark>,
     waiting: VecDeque<(Seq, oneshot::Sender<Result<(), String>>)>,
     first_pushed: Option<Timestamp>,
     /// Something waits: write at once.
     wanted: bool,
+}
+
+/// Facts that are written together.
+pub(crate) struct Batch {
+    /// What the store gets.
+    pub(crate) append: Append,
+    facts: Vec<Fact>,
+    /// Results that are found by a text which lies among the blobs.
+    fulls: Vec<Full>,
+}
+
+impl Batch {
+    /// Writes it, and gives back the facts that are durable when there was no error.
+    pub(crate) async fn write(self, store: &dyn Store) -> (Result<(), StoreError>, Vec<Fact>) {
+        let Batch { mut append, facts, fulls } = self;
+        let result = match read_fulls(&mut append.texts, fulls, &append.blobs, store).await {
+            Ok(()) => store.append(append).await,
+            Err(error) => Err(error),
+        };
+        (result, facts)
+    }
 }
 
 impl Ledger {
@@ -72,7 +93,7 @@ impl Ledger {
             hash: last.map_or_else(|| GENESIS.to_string(), |record| record.hash.clone()),
             facts: Vec::new(),
             records: Vec::new(),
-            texts: Vec::new(),
+            passages: Passages::default(),
             audit: Vec::new(),
             marks: Vec::new(),
             waiting: VecDeque::new(),
@@ -97,9 +118,7 @@ impl Ledger {
             let record = view::wire::record(&self.session, seq, now, &event, &self.hash);
             self.hash.clone_from(&record.hash);
             self.records.push(record);
-            if let Some(text) = indexed(&event) {
-                self.texts.push((seq, text));
-            }
+            self.passages.push(seq, &event);
             if let Event::CallFinished(finished) = &event {
                 self.mark(session, now, finished);
             }
@@ -161,22 +180,23 @@ impl Ledger {
         &mut self,
         session: &Session,
         blobs: Vec<(weir_core::ids::BlobId, Arc<[u8]>)>,
-    ) -> (Append, Vec<Fact>) {
+    ) -> Batch {
         let expected = self.sent;
         self.sent += self.records.len() as u64;
         self.first_pushed = None;
         self.wanted = false;
+        let (texts, fulls) = self.passages.take();
         let append = Append {
             lease: self.lease.clone(),
             expected,
             records: std::mem::take(&mut self.records),
-            texts: std::mem::take(&mut self.texts),
+            texts,
             blobs,
             audit: std::mem::take(&mut self.audit),
             marks: std::mem::take(&mut self.marks),
             meta: self.meta(session),
         };
-        (append, std::mem::take(&mut self.facts))
+        Batch { append, facts: std::mem::take(&mut self.facts), fulls }
     }
 
     /// The batch is durable.
@@ -234,21 +254,4 @@ pub fn status_text(status: RunStatus) -> String {
         .ok()
         .and_then(|value| value.as_str().map(str::to_string))
         .unwrap_or_default()
-}
-
-/// What of a fact can be found by its words.
-fn indexed(event: &Event) -> Option<String> {
-    let text = match event {
-        Event::InputAccepted(f) => plain_text(&f.content),
-        Event::ModelReplied(f) => plain_text(&f.content),
-        Event::CallFinished(f) => plain_text(&f.result),
-        Event::QuestionAsked(f) => f.text.clone(),
-        Event::CallJudged(f) => match &f.inspection.effects.control {
-            Some(Control::Complete { result }) => result.clone(),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let text: String = text.chars().take(INDEXED_MAX).collect();
-    (!text.trim().is_empty()).then_some(text)
 }

@@ -1,5 +1,5 @@
-//! What the store costs beside the disk: durable appends (Q11), opening (Q1), reading (Q10),
-//! checkpoints and undo (Q14).
+//! What the store costs beside the disk: durable appends (Q11), opening (Q1), reading (Q10), finding
+//! again (X4), the memory (M4), checkpoints and undo (Q14).
 //!
 //! `disk_sync` is the yardstick of the same run: one 4 KiB append and `fdatasync`, which is the
 //! least that anything durable can cost. Set `WEIR_BENCH_DIR` to measure another disk than that of
@@ -14,10 +14,13 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::governance::label::Label;
+use weir_core::ids::{CallId, SessionId, Timestamp};
+use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::record::{GENESIS, Record};
 use weir_engine::ports::{
-    Append, AuditEntry, Checkpoints, Content, Lease, SessionMeta, Snapshot, SnapshotEntry, Store,
+    Append, AuditEntry, Checkpoints, Content, IndexedText, Lease, MemoryFilter, RecallQuery,
+    SessionMeta, Snapshot, SnapshotEntry, Store,
 };
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
 
@@ -161,6 +164,134 @@ fn q10_read_100000_facts(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(100_000_usize)).bench_local(|| {
         let facts = runtime.block_on(store.read(&session, 1, usize::MAX)).expect("readable");
         assert_eq!(facts.len(), 100_000);
+    });
+}
+
+/// Text of one fact of a long session: some words are everywhere, one is only here.
+fn said(n: usize) -> String {
+    let mut text = format!("turn{n} the agent reads and writes the files of the workspace ");
+    for word in 0..60 {
+        text.push_str(&format!("word{} ", (n * 31 + word * 7) % 5000));
+    }
+    text
+}
+
+/// A session of 10,000 turns: a reply, a call's arguments and its result in each, all indexed.
+fn long_session(folder: &TempDir, runtime: &Runtime) -> (SqliteStore, SessionId) {
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let mut writer = runtime.block_on(Writer::new(&store, "one"));
+    for batch in 0..100 {
+        let mut append = writer.next(300);
+        for (n, record) in append.records.iter_mut().enumerate() {
+            let text = |subject: &str, text: String| IndexedText {
+                seq: record.seq,
+                call: (n % 3 > 0).then(|| CallId(u32::try_from(batch * 100 + n / 3).unwrap_or(0))),
+                subject: subject.into(),
+                text,
+            };
+            append.texts.push(text("read_file src/main.rs", said(batch * 300 + n)));
+        }
+        runtime.block_on(store.append(append)).expect("it fits");
+    }
+    let session = writer.lease.session.clone();
+    // The index is made when something is first looked for.
+    runtime.block_on(store.search("turn1", 1)).expect("readable");
+    (store, session)
+}
+
+/// Looks for something in 10,000 turns: at most 50 ms are wanted (X4).
+#[divan::bench(
+    sample_count = 50,
+    args = ["turn17777", "word17 word4021", "the agent reads", "missing the workspace", ""]
+)]
+fn x4_recall_in_10000_turns(bencher: Bencher<'_, '_>, words: &str) {
+    let (folder, runtime) = (folder(), runtime());
+    let (store, session) = long_session(&folder, &runtime);
+    let query = RecallQuery {
+        session: Some(session),
+        words: words.into(),
+        limit: 10,
+        ..Default::default()
+    };
+    bencher.bench_local(|| {
+        let found = runtime.block_on(store.recall(&query)).expect("readable");
+        assert!(!found.is_empty());
+    });
+}
+
+/// The same with a filter that fits almost nothing.
+#[divan::bench(sample_count = 50, args = ["the agent reads", ""])]
+fn x4_recall_of_one_call_in_10000_turns(bencher: Bencher<'_, '_>, words: &str) {
+    let (folder, runtime) = (folder(), runtime());
+    let (store, session) = long_session(&folder, &runtime);
+    let query = RecallQuery {
+        session: Some(session),
+        words: words.into(),
+        call: Some(CallId(17)),
+        subject: Some("main.rs".into()),
+        limit: 10,
+        ..Default::default()
+    };
+    bencher.bench_local(|| {
+        let found = runtime.block_on(store.recall(&query)).expect("readable");
+        assert!(!found.is_empty());
+    });
+}
+
+/// A result of 40 kB with its passages, beside the same without.
+#[divan::bench(sample_count = 100, args = [false, true])]
+fn x4_append_of_a_long_result(bencher: Bencher<'_, '_>, indexed: bool) {
+    let (folder, runtime) = (folder(), runtime());
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let mut writer = runtime.block_on(Writer::new(&store, "one"));
+    let mut n = 0;
+    bencher.bench_local(|| {
+        let mut append = writer.next(3);
+        n += 20;
+        let texts: Vec<String> = (n..n + 20).map(|n| said(n).repeat(4)).collect();
+        let bytes: Arc<[u8]> = Arc::from(texts.concat().as_bytes());
+        let id = weir_core::record::sha256_hex(&bytes);
+        append.blobs = vec![(weir_core::ids::BlobId::new(id), bytes)];
+        if indexed {
+            let seq = append.expected + 1;
+            let subject = || "shell".to_string();
+            let passage =
+                |text| IndexedText { seq, call: Some(CallId(1)), subject: subject(), text };
+            append.texts = texts.into_iter().map(passage).collect();
+        }
+        runtime.block_on(store.append(append)).expect("it fits");
+    });
+}
+
+/// Facts that fit a message, of 2,000 that are remembered.
+#[divan::bench(sample_count = 100, args = ["", "where is the release script of this workspace"])]
+fn m4_memories_of_2000(bencher: Bencher<'_, '_>, words: &str) {
+    let (folder, runtime) = (folder(), runtime());
+    let store = SqliteStore::open(folder.path()).expect("a new store");
+    let here = Some("/home/ada/loom".to_string());
+    for n in 0..2000 {
+        let new = NewMemory {
+            text: format!("The script of workspace {n} is scripts/release-{n}.sh"),
+            kind: MemoryKind::Project,
+            topics: vec![format!("topic{n}")],
+            importance: 3,
+            workspace: here.clone(),
+            source: MemorySource::default(),
+            label: Label::default(),
+            status: MemoryStatus::Kept,
+            supersedes: None,
+        };
+        runtime.block_on(store.remember(&new, Timestamp(n))).expect("writable");
+    }
+    let filter = MemoryFilter {
+        words: words.into(),
+        statuses: vec![MemoryStatus::Kept],
+        workspace: here,
+        limit: Some(50),
+    };
+    bencher.bench_local(|| {
+        let found = runtime.block_on(store.memories(&filter)).expect("readable");
+        assert_eq!(found.len(), 50);
     });
 }
 

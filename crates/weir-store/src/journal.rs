@@ -1,9 +1,10 @@
 //! What every store checks before it appends: the lease, the length, the chain (D2); and before it
-//! takes a letter: that the box is not full.
+//! takes a letter or a proposal: that the box is not full.
 //!
 //! Pure, and shared by all stores so that they cannot differ. Nothing here stores anything.
 
 use weir_core::ids::SessionId;
+use weir_core::memory::MemoryStatus;
 use weir_core::record::GENESIS;
 use weir_engine::ports::{Append, Owner, StoreError};
 
@@ -11,6 +12,10 @@ use crate::owner::{NOBODY, describe};
 
 /// Most letters that wait for one session.
 const LETTERS_MAX: usize = 1000;
+/// Most facts that wait in the inbox of the memory.
+const INBOX_MAX: usize = 1000;
+/// Most proposals of one kind that wait for a person.
+const PROPOSALS_MAX: usize = 200;
 
 /// The end of a session's journal, and who may write after it.
 #[derive(Debug, Clone)]
@@ -93,5 +98,29 @@ pub(crate) fn check_box(session: &SessionId, waiting: usize) -> Result<(), Store
     Err(StoreError::Io {
         doing: format!("leaving a letter for session {session}"),
         why: format!("{waiting} letters wait for it already: resume it, so that it reads them"),
+    })
+}
+
+/// Refuses a new fact for the inbox of the memory when too many wait there already.
+pub(crate) fn check_inbox(status: MemoryStatus, waiting: usize) -> Result<(), StoreError> {
+    if status != MemoryStatus::Proposed || waiting < INBOX_MAX {
+        return Ok(());
+    }
+    Err(StoreError::Io {
+        doing: "putting a fact into the inbox of the memory".to_string(),
+        why: format!(
+            "{waiting} facts wait there already: accept or reject some (weir memory inbox)"
+        ),
+    })
+}
+
+/// Refuses a new proposal of a kind of which too many wait already.
+pub(crate) fn check_proposals(what: &str, waiting: usize) -> Result<(), StoreError> {
+    if waiting < PROPOSALS_MAX {
+        return Ok(());
+    }
+    Err(StoreError::Io {
+        doing: format!("putting a {what} before the person"),
+        why: format!("{waiting} wait already: accept or reject some first"),
     })
 }

@@ -1,5 +1,5 @@
-//! What Weir remembers: journal, blobs, audit, letters, marks of files and the kill switch in a
-//! [`Store`], files as they were in [`Checkpoints`](weir_engine::ports::Checkpoints).
+//! What Weir remembers: journal, blobs, audit, letters, marks of files, facts beyond one session and
+//! the kill switch in a [`Store`], files as they were in [`Checkpoints`](weir_engine::ports::Checkpoints).
 //!
 //! Two stores keep one contract, and one test suite runs against both (D1): [`SqliteStore`] and
 //! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
@@ -18,6 +18,7 @@ mod memory;
 mod notice;
 mod owner;
 mod sqlite;
+mod words;
 
 pub use audit::{AuditFault, AuditReport, verify_audit};
 pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};

@@ -8,16 +8,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use weir_core::ids::{BlobId, Seq, SessionId};
+use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, Lease, Mail, Owner, Pause, SearchHit, SessionFilter, SessionMeta,
-    Store, StoreError,
+    Append, AuditLine, FileMark, IndexedText, Lease, Mail, MemoryFilter, Owner, Passage, Pause,
+    Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
 };
+
+mod knowledge;
 
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check, check_box};
 use crate::owner::{describe, is_alive};
+use crate::words::tokens;
+use knowledge::Knowledge;
 
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 160;
@@ -37,13 +42,14 @@ struct Inner {
     chain: ChainEnd,
     marks: BTreeMap<(String, String), FileMark>,
     mail: Vec<Mail>,
+    known: Knowledge,
 }
 
 struct Session {
     head: Head,
     meta: Option<SessionMeta>,
     records: Vec<Record>,
-    texts: Vec<(Seq, String)>,
+    texts: Vec<IndexedText>,
     blobs: BTreeSet<BlobId>,
 }
 
@@ -58,6 +64,7 @@ impl MemoryStore {
                 chain: ChainEnd::start(),
                 marks: BTreeMap::new(),
                 mail: Vec::new(),
+                known: Knowledge::default(),
             }),
             pause: watch::Sender::new(None),
             posted: watch::Sender::new(0),
@@ -163,7 +170,7 @@ impl Store for MemoryStore {
         let texts = inner
             .sessions
             .iter()
-            .flat_map(|(id, session)| session.texts.iter().map(move |(seq, text)| (id, seq, text)));
+            .flat_map(|(id, session)| session.texts.iter().map(move |t| (id, &t.seq, &t.text)));
         Ok(texts
             .filter(|(_, _, text)| wanted.is_subset(&words_of(text)))
             .take(limit)
@@ -178,7 +185,7 @@ impl Store for MemoryStore {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let mut inner = self.inner();
         let missing = || StoreError::Missing { what: format!("session {session}") };
-        let Inner { sessions, blobs, mail, .. } = &mut *inner;
+        let Inner { sessions, blobs, mail, known, .. } = &mut *inner;
         let gone = sessions.get_mut(session).filter(|session| session.head.facts > 0);
         let gone = gone.ok_or_else(missing)?;
         let dropped = std::mem::take(&mut gone.blobs);
@@ -187,6 +194,7 @@ impl Store for MemoryStore {
         gone.records.clear();
         gone.texts.clear();
         mail.retain(|letter| letter.session != *session);
+        known.forget_session(session);
         let used: HashSet<&BlobId> = sessions.values().flat_map(|session| &session.blobs).collect();
         for id in dropped.iter().filter(|id| !used.contains(id)) {
             blobs.remove(id);
@@ -249,6 +257,39 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
+        Ok(knowledge::recall(&self.inner().sessions, query))
+    }
+
+    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
+        self.inner().known.remember(new, now)
+    }
+
+    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        Ok(self.inner().known.list(filter))
+    }
+
+    async fn settle_memory(
+        &self,
+        id: &MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+    ) -> Result<Option<MemoryFact>, StoreError> {
+        Ok(self.inner().known.settle(id, status, now))
+    }
+
+    async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        self.inner().known.propose(proposal)
+    }
+
+    async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
+        Ok(self.inner().known.proposals(what))
+    }
+
+    async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        Ok(self.inner().known.withdraw(what, name))
+    }
+
     async fn mail_changed(&self) {
         // The sender lives as long as the store.
         let _ = self.posted.subscribe().changed().await;
@@ -262,8 +303,5 @@ impl Store for MemoryStore {
 
 /// Lower-case words of a text.
 fn words_of(text: &str) -> BTreeSet<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+    tokens(text).collect()
 }

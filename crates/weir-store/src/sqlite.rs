@@ -14,18 +14,21 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
-use weir_core::ids::{BlobId, Seq, SessionId};
+use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, Lease, Mail, Owner, Pause, SearchHit, SessionFilter, SessionMeta,
-    Store, StoreError,
+    Append, AuditLine, FileMark, Lease, Mail, MemoryFilter, Owner, Passage, Pause, Proposal,
+    RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
 };
 
 mod append;
 mod connect;
 mod error;
+mod knowledge;
 mod mail;
 mod read;
+mod recall;
 mod statements;
 mod writer;
 
@@ -294,6 +297,44 @@ impl Store for SqliteStore {
 
     async fn discard(&self, id: u64) -> Result<(), StoreError> {
         self.ask(|answer| Command::Discard(id, answer)).await
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
+        if !query.words.trim().is_empty() {
+            self.ask(Command::Index).await?;
+        }
+        self.readers.with(async |c| recall::recall(c, query).await).await
+    }
+
+    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
+        self.ask(|answer| Command::Remember(Box::new(new.clone()), now, answer)).await
+    }
+
+    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        self.readers.with(async |c| knowledge::memories(c, filter).await).await
+    }
+
+    async fn settle_memory(
+        &self,
+        id: &MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+    ) -> Result<Option<MemoryFact>, StoreError> {
+        let id = id.clone();
+        self.ask(|answer| Command::SettleMemory { id, status, now, answer }).await
+    }
+
+    async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        self.ask(|answer| Command::Propose(Box::new(proposal.clone()), answer)).await
+    }
+
+    async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
+        self.readers.with(async |c| knowledge::proposals(c, what).await).await
+    }
+
+    async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        let (what, name) = (what.to_string(), name.to_string());
+        self.ask(|answer| Command::WithdrawProposal { what, name, answer }).await
     }
 
     async fn mail_changed(&self) {

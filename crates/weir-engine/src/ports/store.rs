@@ -5,10 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
+use weir_core::governance::label::Label;
+use weir_core::ids::{BlobId, CallId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemorySource, MemoryStatus, NewMemory};
 use weir_core::record::Record;
 
-use super::Mail;
+use super::{Mail, Passage, RecallQuery};
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -135,8 +137,8 @@ pub struct Append {
     pub expected: Seq,
     /// The facts, gapless from `expected + 1`.
     pub records: Vec<Record>,
-    /// Text of these facts to be found by `search`, by sequence number.
-    pub texts: Vec<(Seq, String)>,
+    /// Text of these facts to be found by `search` and `recall`; one fact may have several.
+    pub texts: Vec<IndexedText>,
     /// Bytes that the facts mention.
     pub blobs: Vec<(BlobId, Arc<[u8]>)>,
     /// Lines for the auditor.
@@ -145,6 +147,49 @@ pub struct Append {
     pub marks: Vec<FileMark>,
     /// The session's new summary.
     pub meta: SessionMeta,
+}
+
+/// Text of a fact that can be found again (X4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedText {
+    /// Which fact.
+    pub seq: Seq,
+    /// The call that it belongs to.
+    pub call: Option<CallId>,
+    /// Tool and paths that it is about; empty: none.
+    pub subject: String,
+    /// The text, or a part of it.
+    pub text: String,
+}
+
+/// Something that an agent wrote and a person has to accept before it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// What it is: `skill`.
+    pub what: String,
+    /// Its name; a new proposal of one name takes the place of the old.
+    pub name: String,
+    /// Its whole text; empty: it is to be removed.
+    pub text: String,
+    /// Who proposed it, in which session and call.
+    pub source: MemorySource,
+    /// Whose words it was made from.
+    pub label: Label,
+    /// When.
+    pub ts: Timestamp,
+}
+
+/// Which remembered facts to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryFilter {
+    /// Words of which at least one must stand in text or topics; empty: any.
+    pub words: String,
+    /// Only these states; empty: all.
+    pub statuses: Vec<MemoryStatus>,
+    /// Only facts about this workspace and about every one; `None`: all.
+    pub workspace: Option<String>,
+    /// At most so many, best fit first, then newest first.
+    pub limit: Option<usize>,
 }
 
 /// A file that was written while foreign words stood in the context (Z2): whoever reads it reads
@@ -249,6 +294,26 @@ pub trait Store: Send + Sync {
     /// Takes a letter away once what it wanted is durable (or came too late). Taking one away
     /// twice is no error.
     async fn discard(&self, id: u64) -> Result<(), StoreError>;
+    /// Text of facts that fit `query`, best first; without words newest first.
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError>;
+    /// Remembers a fact. The same words about the same workspace are the same fact: it is confirmed
+    /// once more, keeps its state, and joins the labels. `now`: when. Gives it as it is kept.
+    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError>;
+    /// Facts that fit `filter`.
+    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError>;
+    /// Settles a fact: accepted, rejected, forgotten. Gives it as it is then; `None`: there is none.
+    async fn settle_memory(
+        &self,
+        id: &MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+    ) -> Result<Option<MemoryFact>, StoreError>;
+    /// Puts something before the person.
+    async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError>;
+    /// What waits for the person, oldest first.
+    async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError>;
+    /// Takes a proposal away; whether there was one.
+    async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError>;
     /// Resolves when a letter was posted since the call, by any process that uses this store. May
     /// resolve without one.
     async fn mail_changed(&self);

@@ -11,7 +11,7 @@ use sqlx::Row;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 use weir_core::record::Record;
-use weir_engine::ports::{Append, SessionMeta, StoreError};
+use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
 
 use super::error::{failed, same};
 use super::read;
@@ -33,7 +33,7 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn new(append: Append, answer: Answer<()>) -> Pending {
         let facts: usize = append.records.iter().map(|record| record.payload.len() + 256).sum();
-        let texts: usize = append.texts.iter().map(|(_, text)| text.len()).sum();
+        let texts: usize = append.texts.iter().map(|text| text.text.len()).sum();
         let blobs: usize = append.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
         let bytes = facts + texts + blobs + append.audit.len() * 1024 + 4096;
         Pending { append, answer, bytes }
@@ -45,7 +45,7 @@ impl Pending {
 struct Batch<'a> {
     facts: Vec<&'a Record>,
     audit: Vec<StoredLine>,
-    passages: Vec<(&'a str, u64, &'a str)>,
+    passages: Vec<(&'a str, &'a IndexedText)>,
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
     /// Whether there are blobs or marks to write.
@@ -286,8 +286,7 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
         {
             head.advance(append);
             batch.facts.extend(&append.records);
-            let passages = append.texts.iter().map(|(seq, text)| (session, *seq, text.as_str()));
-            batch.passages.extend(passages);
+            batch.passages.extend(append.texts.iter().map(|text| (session, text)));
             batch.beside |= !append.blobs.is_empty() || !append.marks.is_empty();
             let row =
                 (SessionMeta { facts: head.facts, ..append.meta.clone() }, head.last_hash.clone());
@@ -344,12 +343,16 @@ fn bind_audit<'q>(mut query: Bound<'q>, lines: &[StoredLine], rows: usize) -> Bo
 
 fn bind_passages<'q>(
     mut query: Bound<'q>,
-    passages: &[(&str, u64, &str)],
+    passages: &[(&str, &IndexedText)],
     rows: usize,
 ) -> Bound<'q> {
-    for (session, seq, text) in passages {
-        query =
-            query.bind((*session).to_string()).bind(seq.cast_signed()).bind((*text).to_string());
+    for (session, passage) in passages {
+        query = query
+            .bind((*session).to_string())
+            .bind(passage.seq.cast_signed())
+            .bind(passage.call.map(|call| call.to_string()))
+            .bind(passage.subject.clone())
+            .bind(passage.text.clone());
     }
     pad(query, (rows - passages.len()) * sql::PASSAGES.columns)
 }

@@ -15,6 +15,7 @@ use crate::filesystem::{network_file_system, private_file, private_folder, sync_
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_journal.sql"),
     include_str!("../../migrations/sqlite/0002_mail_and_marks.sql"),
+    include_str!("../../migrations/sqlite/0003_memory_and_recall.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -187,7 +188,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 2";
+const VERSION_LATEST: &str = "PRAGMA user_version = 3";
 
 #[cfg(test)]
 mod tests {

@@ -16,26 +16,41 @@ SELECT value FROM settings WHERE key = 'audit_exported'";
 /// Rows of one table that are inserted together.
 pub(super) struct Table {
     head: &'static str,
+    /// What is not bound but looked up: more columns after the bound ones.
+    more: &'static str,
     tail: &'static str,
     pub(super) columns: usize,
 }
 
 pub(super) const FACTS: Table = Table {
     head: "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)",
+    more: "",
     tail: "",
     columns: 7,
 };
-pub(super) const AUDIT: Table =
-    Table { head: "INSERT INTO audit (n, session, ts, entry, hash)", tail: "", columns: 5 };
-pub(super) const PASSAGES: Table =
-    Table { head: "INSERT INTO passages (session, seq, text)", tail: "", columns: 3 };
+pub(super) const AUDIT: Table = Table {
+    head: "INSERT INTO audit (n, session, ts, entry, hash)",
+    more: "",
+    tail: "",
+    columns: 5,
+};
+/// Kind and time are those of the fact, which may be an earlier one.
+pub(super) const PASSAGES: Table = Table {
+    head: "INSERT INTO passages (session, seq, call, subject, text, kind, ts)",
+    more: ", COALESCE((SELECT f.kind FROM facts f WHERE f.session = column1 AND f.seq = column2), '')\
+           , COALESCE((SELECT f.ts FROM facts f WHERE f.session = column1 AND f.seq = column2), 0)",
+    tail: "",
+    columns: 5,
+};
 pub(super) const REFS: Table = Table {
     head: "INSERT INTO blob_refs (session, blob)",
+    more: "",
     tail: " ON CONFLICT DO NOTHING",
     columns: 2,
 };
 pub(super) const EXPORTED: Table = Table {
     head: "INSERT INTO settings (key, value)",
+    more: "",
     tail: " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     columns: 2,
 };
@@ -47,9 +62,10 @@ impl Table {
     fn insert(&self, rows: usize, first: usize) -> String {
         let columns: Vec<String> = (1..=self.columns).map(|n| format!("column{n}")).collect();
         format!(
-            "{} SELECT {} FROM (VALUES {}) WHERE column1 IS NOT NULL{}",
+            "{} SELECT {}{} FROM (VALUES {}) WHERE column1 IS NOT NULL{}",
             self.head,
             columns.join(", "),
+            self.more,
             values(rows, self.columns, first),
             self.tail
         )
@@ -78,7 +94,7 @@ fn values(rows: usize, columns: usize, first: usize) -> String {
 /// Rows of each table in [`SMALL`], in the order of its parameters.
 pub(super) const SMALL_FACTS: usize = 8;
 pub(super) const SMALL_AUDIT: usize = 4;
-pub(super) const SMALL_PASSAGES: usize = 2;
+pub(super) const SMALL_PASSAGES: usize = 4;
 pub(super) const SMALL_SESSIONS: usize = 1;
 pub(super) const SMALL_EXPORTED: usize = 1;
 /// Rows of each wide statement.
@@ -150,6 +166,7 @@ DELETE FROM blobs WHERE id IN (SELECT blob FROM blob_refs WHERE session = $1)
   AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.blob = blobs.id AND r.session <> $1);
 DELETE FROM blob_refs WHERE session = $1;
 DELETE FROM mail WHERE session = $1;
+DELETE FROM memories_said WHERE session = $1;
 UPDATE sessions SET epoch = epoch + 1, owner_pid = NULL, owner_started = NULL, owner_host = NULL,
   owner_label = NULL, facts = 0, last_hash = $2, workspace = NULL, title = NULL, model = NULL,
   profile = NULL, status = NULL, created = NULL, updated = NULL, parent = NULL WHERE id = $1";

@@ -14,9 +14,10 @@ use futures::executor::block_on;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
-use weir_core::ids::SessionId;
+use weir_core::ids::{MemoryId, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Lease, Mail, Owner, Pause, StoreError};
+use weir_engine::ports::{Append, Lease, Mail, Owner, Pause, Proposal, StoreError};
 
 use super::append::Pending;
 use super::connect::Place;
@@ -51,6 +52,19 @@ pub(super) enum Command {
     Unmark {
         workspace: String,
         path: String,
+        answer: Answer<bool>,
+    },
+    Remember(Box<NewMemory>, Timestamp, Answer<MemoryFact>),
+    SettleMemory {
+        id: MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+        answer: Answer<Option<MemoryFact>>,
+    },
+    Propose(Box<Proposal>, Answer<()>),
+    WithdrawProposal {
+        what: String,
+        name: String,
         answer: Answer<bool>,
     },
     /// Puts every passage into the index.
@@ -194,6 +208,18 @@ impl Writer {
             }
             Command::Unmark { workspace, path, answer } => {
                 let _ = answer.send(self.unmark(&workspace, &path));
+            }
+            Command::Remember(new, now, answer) => {
+                let _ = answer.send(self.remember(&new, now));
+            }
+            Command::SettleMemory { id, status, now, answer } => {
+                let _ = answer.send(self.settle_memory(&id, status, now));
+            }
+            Command::Propose(proposal, answer) => {
+                let _ = answer.send(self.propose(&proposal));
+            }
+            Command::WithdrawProposal { what, name, answer } => {
+                let _ = answer.send(self.withdraw_proposal(&what, &name));
             }
             Command::Index(answer) => {
                 let _ = answer.send(self.index_all());

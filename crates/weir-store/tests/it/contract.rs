@@ -19,17 +19,17 @@ pub(crate) struct Place {
     _folder: Option<tempfile::TempDir>,
 }
 
-fn memory() -> Place {
+pub(crate) fn memory() -> Place {
     Place { store: weir_store::open("memory:").expect("memory is there"), _folder: None }
 }
 
-fn sqlite() -> Place {
+pub(crate) fn sqlite() -> Place {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let location = format!("sqlite:{}", folder.path().join("state").display());
     Place { store: weir_store::open(&location).expect("a new store"), _folder: Some(folder) }
 }
 
-fn sqlite_on_a_network_disk() -> Place {
+pub(crate) fn sqlite_on_a_network_disk() -> Place {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = weir_store::SqliteOptions { safe_journal: true, ..Default::default() };
     let store = weir_store::SqliteStore::open_with(folder.path(), &options).expect("a new store");
@@ -40,18 +40,22 @@ macro_rules! every_store {
     ($($name:ident)*) => {
         mod memory { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() { super::$name(&*super::memory().store).await; }
+            async fn $name() { super::$name(&*crate::contract::memory().store).await; }
         )* }
         mod sqlite { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() { super::$name(&*super::sqlite().store).await; }
+            async fn $name() { super::$name(&*crate::contract::sqlite().store).await; }
         )* }
         mod sqlite_on_a_network_disk { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() { super::$name(&*super::sqlite_on_a_network_disk().store).await; }
+            async fn $name() {
+                let place = crate::contract::sqlite_on_a_network_disk();
+                super::$name(&*place.store).await;
+            }
         )* }
     };
 }
+pub(crate) use every_store;
 
 every_store! {
     d2_facts_come_back_as_they_were_written
@@ -209,7 +213,7 @@ async fn d3_facts_blobs_texts_and_audit_are_one_transaction(store: &dyn Store) {
     let scribe = Scribe::new(store, "one").await;
     let mut append = scribe.next(2);
     append.blobs = vec![(blob_id(b"picture"), Arc::from(&b"picture"[..]))];
-    append.texts = vec![(1, "warp and weft".into())];
+    append.texts = vec![crate::support::indexed(1, "warp and weft")];
     append.audit = vec![scribe.audit_entry(1, "never")];
     append.expected = 1;
     store.append(append).await.expect_err("wrong place");
@@ -476,7 +480,7 @@ async fn large_and_odd_contents_survive(store: &dyn Store) {
     append.records[0].hash = append.records[0].hash_after(GENESIS);
     let bytes: Arc<[u8]> = (0..2_000_000_u32).map(|n| (n % 251) as u8).collect();
     append.blobs = vec![(blob_id(&bytes), Arc::clone(&bytes)), (blob_id(b""), Arc::from([]))];
-    append.texts = vec![(1, "odd \u{0} text".into())];
+    append.texts = vec![crate::support::indexed(1, "odd \u{0} text")];
     append.meta.title = "a \u{0} b".into();
     append.meta.facts = 1;
     store.append(append.clone()).await.expect("fits");

@@ -3,5 +3,7 @@
 mod audit;
 mod checkpoints;
 mod contract;
+mod knowledge;
+mod recall;
 mod sqlite;
 mod support;

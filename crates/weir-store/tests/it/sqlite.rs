@@ -209,12 +209,17 @@ async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
     store.check().await.expect("whole");
 }
 
-/// Takes away what the second step of the schema brought.
+/// Takes away what the second and third step of the schema brought.
 async fn downgrade(database: &Path) {
     use sqlx::ConnectOptions;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
     let mut connection = options.connect().await.expect("it is a database");
-    let undo = "DROP TABLE mail; DROP TABLE marks; PRAGMA user_version = 1";
+    let undo = "DROP TABLE mail; DROP TABLE marks; DROP TABLE memories; DROP TABLE memories_words;
+        DROP TABLE memories_said; DROP TABLE proposals; DROP INDEX passages_place;
+        CREATE INDEX passages_session ON passages (session);
+        ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;
+        ALTER TABLE passages DROP COLUMN call; ALTER TABLE passages DROP COLUMN subject;
+        PRAGMA user_version = 1";
     sqlx::raw_sql(undo).execute(&mut connection).await.expect("it had both");
     sqlx::Connection::close(connection).await.expect("written");
 }
@@ -248,7 +253,7 @@ async fn d9_one_append_too_large_fails_alone() {
     let store = SqliteStore::open_with(folder.path(), &options).expect("the folder is ours");
     let (one, two) = (Scribe::new(&store, "one").await, Scribe::new(&store, "two").await);
     let mut large = one.next(1);
-    large.texts = vec![(1, "x".repeat(3_000_000))];
+    large.texts = vec![crate::support::indexed(1, "x".repeat(3_000_000))];
     let (large, small) = tokio::join!(store.append(large), store.append(two.next(1)));
     assert!(matches!(large, Err(StoreError::Io { .. })), "{large:?}");
     small.expect("it has nothing to do with the large one");

@@ -123,7 +123,7 @@ impl Scribe {
     /// Writes one fact with a passage that `search` finds.
     pub(crate) async fn write_text(&mut self, store: &dyn Store, text: &str) {
         let mut append = self.next(1);
-        append.texts = vec![(self.facts + 1, text.to_string())];
+        append.texts = vec![indexed(self.facts + 1, text)];
         store.append(append.clone()).await.expect("this append fits");
         self.wrote(&append);
     }
@@ -137,4 +137,12 @@ impl Scribe {
         self.wrote(&append);
         id
     }
+}
+
+/// A text of a fact as the store gets it.
+pub(crate) fn indexed(
+    seq: weir_core::ids::Seq,
+    text: impl Into<String>,
+) -> weir_engine::ports::IndexedText {
+    weir_engine::ports::IndexedText { seq, call: None, subject: String::new(), text: text.into() }
 }

@@ -1,0 +1,260 @@
+//! What a tool may know and keep beside files: the session's own past, memory, skills, tools that are
+//! not loaded, other profiles. Bounded to the session; nothing here writes a file of the workspace.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use weir_core::governance::label::Label;
+use weir_core::ids::{CallId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote};
+use weir_core::session::SessionConfig;
+use weir_core::skill::{SkillLine, SkillNote};
+use weir_core::tool::ToolSpec;
+
+use super::Model;
+
+/// What is looked for in the past of sessions (X4). Everything that is set must fit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecallQuery {
+    /// In which session; `None`: in all.
+    pub session: Option<SessionId>,
+    /// Words that must stand in it; empty: any text.
+    pub words: String,
+    /// Kinds of facts, as in C6; empty: all.
+    pub kinds: Vec<String>,
+    /// Part of a path or name of a tool that it is about.
+    pub subject: Option<String>,
+    /// The call that it belongs to.
+    pub call: Option<CallId>,
+    /// Not older than this.
+    pub from: Option<Timestamp>,
+    /// Not newer than this.
+    pub to: Option<Timestamp>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Text of a fact that was found again, with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// In which session.
+    pub session: SessionId,
+    /// Which fact.
+    pub seq: Seq,
+    /// When.
+    pub ts: Timestamp,
+    /// What kind of fact.
+    pub kind: String,
+    /// Tool and paths that it is about; empty: none.
+    pub subject: String,
+    /// The text around what was found.
+    pub text: String,
+}
+
+/// A fact that a tool wants remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The fact.
+    pub text: String,
+    /// What it is about.
+    pub kind: MemoryKind,
+    /// A few words to find it by.
+    pub topics: Vec<String>,
+    /// From 1 to 5.
+    pub importance: u8,
+    /// The file that it is from, where there is one.
+    pub file: Option<String>,
+    /// The kept fact whose place it takes, because it is no longer so.
+    pub replaces: Option<MemoryId>,
+}
+
+/// A skill as it is read, or a file of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillText {
+    /// What is told when it is active: its text stands in section 10 from now on.
+    pub note: SkillNote,
+    /// Names of its other files.
+    pub files: Vec<String>,
+}
+
+/// A script of a skill that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillScript {
+    /// The command line that runs it.
+    pub command: String,
+    /// Whose words the script is.
+    pub label: Label,
+}
+
+/// A skill that the agent wrote and a person has to accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillProposal {
+    /// Its name: the name of its folder.
+    pub name: String,
+    /// The whole `SKILL.md`; empty: the skill is to be removed.
+    pub text: String,
+}
+
+/// What a session's tools may know and keep.
+#[async_trait]
+pub trait Knowledge: Send + Sync {
+    /// Looks in the past of this session.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn recall(&self, query: RecallQuery) -> Result<Vec<Passage>, String>;
+    /// Puts a fact into memory or the inbox; it keeps the label of the context.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn remember(&self, call: CallId, wish: Wish) -> Result<MemoryNote, String>;
+    /// Facts of the memory that fit these words, best first.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn memories(
+        &self,
+        words: &str,
+        kind: Option<MemoryKind>,
+        limit: usize,
+    ) -> Result<Vec<MemoryFact>, String>;
+    /// All skills that can be read here.
+    fn skills(&self) -> Vec<SkillLine>;
+    /// Reads a skill.
+    ///
+    /// # Errors
+    /// A sentence for the model: there is none, or it cannot be used.
+    async fn skill(&self, name: &str) -> Result<SkillText, String>;
+    /// Reads another file of a skill.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn skill_file(&self, name: &str, file: &str) -> Result<(String, Label), String>;
+    /// Says how a script of a skill is run (M1: only where the workspace is trusted).
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn skill_script(
+        &self,
+        name: &str,
+        script: &str,
+        args: &[String],
+    ) -> Result<SkillScript, String>;
+    /// Puts the files of a skill where its script can be run: called once the call has its permit.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn ready_skill(&self, name: &str) -> Result<(), String>;
+    /// Puts a skill before the person.
+    ///
+    /// # Errors
+    /// A sentence for the model: what is wrong with it.
+    async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String>;
+    /// Tools that are named only (T4).
+    fn deferred(&self) -> Vec<ToolSpec>;
+    /// Tools whose schemas the model has.
+    fn loaded(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+    /// Profiles that the agent may propose, with what each may do that the present one may not.
+    fn profiles(&self) -> Vec<ProfileLine>;
+}
+
+/// A profile that the agent may propose to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileLine {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    pub description: String,
+    /// It is the one that the session has.
+    pub present: bool,
+    /// What it may do that the present one may not, in words; empty: nothing. Or why it cannot be
+    /// used.
+    pub widens: Result<Vec<String>, String>,
+}
+
+/// The settings that another profile gives a session.
+#[derive(Clone)]
+pub struct Switched {
+    /// All settings from now on.
+    pub config: SessionConfig,
+    /// The model that they name, where it is another than before.
+    pub model: Option<Arc<dyn Model>>,
+    /// What of the profile could not be had: a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The profiles of a session, and the settings that each would give it (P7).
+pub trait Profiles: Send + Sync {
+    /// All of them: name and description.
+    fn list(&self) -> Vec<(String, String)>;
+    /// The settings of a session that has `current` and goes on as `name`. Called whenever a
+    /// profile is asked about, and again when the switch is made: the answer must be the same, and
+    /// quick.
+    ///
+    /// # Errors
+    /// There is no such profile, or it cannot be used: a sentence.
+    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String>;
+}
+
+/// No profile but the session's own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProfiles;
+
+impl Profiles for NoProfiles {
+    fn list(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    fn switched(&self, _: &SessionConfig, name: &str) -> Result<Switched, String> {
+        Err(format!("there is no profile {name} here"))
+    }
+}
+
+/// Nothing is known and nothing kept: for calls that are planned outside a session.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoKnowledge;
+
+const NO_SESSION: &str = "there is no session here that could know or keep anything";
+
+#[async_trait]
+impl Knowledge for NoKnowledge {
+    async fn recall(&self, _: RecallQuery) -> Result<Vec<Passage>, String> {
+        Err(NO_SESSION.into())
+    }
+    async fn remember(&self, _: CallId, _: Wish) -> Result<MemoryNote, String> {
+        Err(NO_SESSION.into())
+    }
+    async fn memories(
+        &self,
+        _: &str,
+        _: Option<MemoryKind>,
+        _: usize,
+    ) -> Result<Vec<MemoryFact>, String> {
+        Err(NO_SESSION.into())
+    }
+    fn skills(&self) -> Vec<SkillLine> {
+        Vec::new()
+    }
+    async fn skill(&self, _: &str) -> Result<SkillText, String> {
+        Err(NO_SESSION.into())
+    }
+    async fn skill_file(&self, _: &str, _: &str) -> Result<(String, Label), String> {
+        Err(NO_SESSION.into())
+    }
+    async fn skill_script(&self, _: &str, _: &str, _: &[String]) -> Result<SkillScript, String> {
+        Err(NO_SESSION.into())
+    }
+    async fn ready_skill(&self, _: &str) -> Result<(), String> {
+        Err(NO_SESSION.into())
+    }
+    async fn propose_skill(&self, _: CallId, _: SkillProposal) -> Result<(), String> {
+        Err(NO_SESSION.into())
+    }
+    fn deferred(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+    fn profiles(&self) -> Vec<ProfileLine> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,229 @@
+//! Words that people and models look for, and the text around where they stand. Pure, and shared by
+//! all stores. Nothing here reads a store.
+
+use std::collections::BTreeSet;
+
+/// Most words of one question: of more, the longest count, because they say the most.
+const WORDS_MAX: usize = 64;
+/// Most single words in one word, such as a path.
+const PARTS_MAX: usize = 16;
+/// Characters of a passage around what was found.
+const AROUND_CHARS: usize = 600;
+/// Characters of it before the first hit.
+const BEFORE_CHARS: usize = 150;
+/// Most places in one text that are looked at.
+const PLACES_MAX: usize = 256;
+
+/// What is looked for: each a word, or several that stand together (`weir-store`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Words(Vec<Word>);
+
+/// One word as it was written, and the single words in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Word {
+    text: String,
+    tokens: Vec<String>,
+}
+
+impl Words {
+    /// The words of a question. Nothing in them is an operator.
+    pub(crate) fn of(question: &str) -> Words {
+        let mut seen = BTreeSet::new();
+        let mut words: Vec<Word> = question
+            .split_whitespace()
+            .map(|word| Word { text: word.to_string(), tokens: tokens(word).collect() })
+            .filter(|word| !word.tokens.is_empty() && seen.insert(word.tokens.clone()))
+            .flat_map(taken_apart)
+            .collect();
+        if words.len() > WORDS_MAX {
+            words.sort_by_key(|word| std::cmp::Reverse(word.text.chars().count()));
+            words.truncate(WORDS_MAX);
+        }
+        Words(words)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As a question to an index of SQLite: every word must stand in the text.
+    pub(crate) fn all(&self) -> String {
+        let quoted: Vec<String> = self.0.iter().map(|word| quoted(&word.text)).collect();
+        quoted.join(" ")
+    }
+
+    /// The same: any of the words, or of the single words in them.
+    pub(crate) fn any(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for word in &self.0 {
+            parts.push(quoted(&word.text));
+            if word.tokens.len() > 1 {
+                parts.extend(word.tokens.iter().map(|token| quoted(token)));
+            }
+        }
+        parts.join(" OR ")
+    }
+
+    /// Whether every word stands in a text that consists of these single words.
+    pub(crate) fn all_in(&self, text: &[String]) -> bool {
+        let holds = |word: &Word| text.windows(word.tokens.len()).any(|part| part == word.tokens);
+        self.0.iter().all(holds)
+    }
+
+    /// The single lower-case words in it.
+    pub(crate) fn tokens(&self) -> BTreeSet<String> {
+        self.0.iter().flat_map(|word| word.tokens.iter().cloned()).collect()
+    }
+}
+
+/// A word of very many parts is no name of anything: each part counts for itself.
+fn taken_apart(word: Word) -> Vec<Word> {
+    if word.tokens.len() <= PARTS_MAX {
+        return vec![word];
+    }
+    let parts: BTreeSet<String> = word.tokens.into_iter().collect();
+    parts.into_iter().map(|part| Word { text: part.clone(), tokens: vec![part] }).collect()
+}
+
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " "))
+}
+
+/// Lower-case words of a text, in order.
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// About 600 characters of `text`, where most of `words` stand; its beginning when there are none.
+/// All of it when they are not to be seen (the index knows more spellings than this does).
+pub(crate) fn around(text: &str, words: &Words) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= AROUND_CHARS {
+        return text.trim().to_string();
+    }
+    let start = if words.is_empty() {
+        0
+    } else {
+        match best_place(&chars, &words.tokens()) {
+            Some(place) => place.saturating_sub(BEFORE_CHARS).min(chars.len() - AROUND_CHARS),
+            None => return text.trim().to_string(),
+        }
+    };
+    // Not in the middle of a word, where there is a gap near.
+    let gap = |at: &usize| *at == 0 || chars[at - 1].is_whitespace();
+    let start = (start..start + BEFORE_CHARS / 3).find(gap).unwrap_or(start);
+    let full = (start + AROUND_CHARS).min(chars.len());
+    let end = (full - BEFORE_CHARS / 3..=full)
+        .rev()
+        .find(|at| *at == chars.len() || chars[*at].is_whitespace())
+        .unwrap_or(full);
+    let part: String = chars[start..end].iter().collect();
+    let (before, after) =
+        (if start > 0 { "…" } else { "" }, if end < chars.len() { "…" } else { "" });
+    format!("{before}{}{after}", part.trim())
+}
+
+/// Where the stretch begins that holds most of the different words.
+fn best_place(chars: &[char], words: &BTreeSet<String>) -> Option<usize> {
+    let lower: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for (which, word) in words.iter().enumerate() {
+        let word: Vec<char> = word.chars().collect();
+        let room = PLACES_MAX - places.len().min(PLACES_MAX);
+        let here = lower.windows(word.len()).enumerate().filter(|(at, window)| {
+            let free = |at: Option<usize>| {
+                at.and_then(|at| lower.get(at)).is_none_or(|c| !c.is_alphanumeric())
+            };
+            *window == word && free(at.checked_sub(1)) && free(Some(at + word.len()))
+        });
+        places.extend(here.map(|(at, _)| (at, which)).take(room));
+    }
+    places.sort_unstable();
+    let reach = AROUND_CHARS - BEFORE_CHARS;
+    let held = |first: usize| {
+        let near = places.iter().filter(|(at, _)| (first..first + reach).contains(at));
+        near.map(|(_, which)| which).collect::<BTreeSet<_>>().len()
+    };
+    let most = places.iter().map(|(at, _)| (held(*at), std::cmp::Reverse(*at))).max();
+    most.map(|(_, place)| place.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x4_words_are_never_operators() {
+        for (question, all, any) in [
+            ("fox", "\"fox\"", "\"fox\""),
+            ("fox  dog", "\"fox\" \"dog\"", "\"fox\" OR \"dog\""),
+            ("fox OR dog", "\"fox\" \"OR\" \"dog\"", "\"fox\" OR \"OR\" OR \"dog\""),
+            ("say \"hi\"*", "\"say\" \"\"\"hi\"\"*\"", "\"say\" OR \"\"\"hi\"\"*\""),
+            ("a AND a and", "\"a\" \"AND\"", "\"a\" OR \"AND\""),
+            ("a.rs", "\"a.rs\"", "\"a.rs\" OR \"a\" OR \"rs\""),
+            ("* - ( ^ \"", "", ""),
+            ("", "", ""),
+        ] {
+            let words = Words::of(question);
+            assert_eq!((words.all().as_str(), words.any().as_str()), (all, any), "{question:?}");
+        }
+    }
+
+    #[test]
+    fn x4_of_a_long_question_the_longest_words_count() {
+        let question: Vec<String> = (0..500).map(|n| "x".repeat(n % 100 + 1) + "y").collect();
+        let words = Words::of(&question.join(" "));
+        assert_eq!(words.0.len(), WORDS_MAX);
+        assert!(words.0.iter().all(|word| word.text.len() > 30));
+    }
+
+    #[test]
+    fn x4_a_word_of_many_parts_is_taken_apart() {
+        let many: Vec<String> = (0..500).map(|n| format!("part{n}")).collect();
+        let words = Words::of(&many.join("-"));
+        assert_eq!(words.0.len(), WORDS_MAX);
+        assert!(words.0.iter().all(|word| word.tokens.len() == 1));
+        let text = |text: &str| tokens(text).collect::<Vec<_>>();
+        let name = Words::of("the src/main.rs");
+        assert!(name.all_in(&text("in the file src/main.rs:3")));
+        assert!(!name.all_in(&text("the main src, rs")));
+    }
+
+    #[test]
+    fn x4_the_text_around_a_hit_holds_it() {
+        let filler =
+            |n: usize| format!("line {n} of something long that says nothing\n").repeat(30);
+        let text = format!("{}the needle and the haystack\n{}a needle", filler(1), filler(2));
+        for (words, holds) in [
+            ("needle", "the needle and the haystack"),
+            ("haystack needle", "the needle and the haystack"),
+            ("HAYSTACK", "haystack"),
+            ("missing haystack", "haystack"),
+        ] {
+            let part = around(&text, &Words::of(words));
+            assert!(part.contains(holds), "{words}: {part}");
+            let chars = part.chars().count();
+            assert!((400..=AROUND_CHARS + 2).contains(&chars), "{chars}");
+            assert!(part.starts_with('…') && part.ends_with('…'), "{part}");
+        }
+        let end = around(&format!("{}the very end", filler(1)), &Words::of("end"));
+        assert!(end.ends_with("the very end"), "{end}");
+        let beginning = around(&text, &Words::of(""));
+        assert!(beginning.starts_with("line 1") && beginning.ends_with('…'), "{beginning}");
+        assert_eq!(around(&text, &Words::of("nowhere")), text.trim(), "nothing is left out");
+        assert_eq!(around(" short\n", &Words::of("short")), "short");
+    }
+
+    #[test]
+    fn x4_no_text_makes_it_panic() {
+        for text in ["ü".repeat(5000), "🎉 x ".repeat(900), "\u{0}".repeat(700), "İ".repeat(601)]
+        {
+            for words in ["ü", "x 🎉", "i", ""] {
+                let part = around(&text, &Words::of(words));
+                assert!(part.chars().count() <= text.chars().count());
+            }
+        }
+    }
+}

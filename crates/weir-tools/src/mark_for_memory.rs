@@ -1,0 +1,139 @@
+//! `mark_for_memory`: puts a fact into the memory or the inbox. What is kept without asking, and
+//! whose words it counts as, is decided by the engine, never here.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::ids::MemoryId;
+use weir_core::memory::{self, MemoryKind, MemoryNote, MemoryStatus};
+use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext, Wish};
+
+use crate::built::{Act, nothing, spec};
+use crate::text;
+
+const SUMMARY_CHARACTERS_MAX: usize = 80;
+
+pub(crate) struct MarkForMemory;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// One or two sentences.
+    text: String,
+    kind: Kind,
+    /// 1 (may be lost) to 5 (always told); default 3.
+    #[serde(default)]
+    importance: Option<u8>,
+    #[serde(default)]
+    topics: Vec<String>,
+    /// Id of the fact that it corrects.
+    #[serde(default)]
+    replaces: Option<String>,
+}
+
+// The kinds of `MemoryKind`, without descriptions: every byte is sent with each request, and a doc
+// comment here would be.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Identity,
+    Preference,
+    Project,
+    Event,
+    Lesson,
+}
+
+impl From<Kind> for MemoryKind {
+    fn from(kind: Kind) -> MemoryKind {
+        match kind {
+            Kind::Identity => MemoryKind::Identity,
+            Kind::Preference => MemoryKind::Preference,
+            Kind::Project => MemoryKind::Project,
+            Kind::Event => MemoryKind::Event,
+            Kind::Lesson => MemoryKind::Lesson,
+        }
+    }
+}
+
+#[async_trait]
+impl Act for MarkForMemory {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>(
+                "mark_for_memory",
+                Group::Agent,
+                "Keeps a fact for later sessions about the person, their wishes, this workspace or \
+                 what was learned. Nothing that files say anyway, no secrets.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, _: &ToolContext) -> Plan {
+        let shown = text::one_line(&input.text, SUMMARY_CHARACTERS_MAX);
+        let summary = format!("Remember: {shown}");
+        match wish(input) {
+            Err(why) => nothing(summary).failing(why),
+            Ok(wish) => {
+                let effects = Effects { remembers: vec![wish.text], ..Effects::default() };
+                // The store knows a fact by session and call: said twice it is said once.
+                Plan::new(EffectClass::Keyed, effects, summary)
+            }
+        }
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        let wish = match wish(input) {
+            Ok(wish) => wish,
+            Err(why) => return Raw::error(why),
+        };
+        match cx.knows.remember(cx.call, wish).await {
+            Ok(note) => told(note),
+            Err(why) => Raw::error(why),
+        }
+    }
+}
+
+fn wish(input: Input) -> Result<Wish, String> {
+    // Checked here, and kept as they are: in lower case a secret would not be known as one.
+    memory::fact_topics(&input.topics)?;
+    Ok(Wish {
+        text: memory::fact_text(&input.text)?,
+        kind: input.kind.into(),
+        topics: input.topics,
+        importance: memory::fact_importance(
+            input.importance.unwrap_or(memory::IMPORTANCE_DEFAULT),
+        )?,
+        file: None,
+        replaces: input.replaces.map(|id| MemoryId::new(id.trim())),
+    })
+}
+
+fn told(note: MemoryNote) -> Raw {
+    let (id, fact) = (&note.memory, &note.text);
+    let (text, summary) = match note.status {
+        MemoryStatus::Kept => (format!("Kept as {id}: {fact}"), "Kept"),
+        MemoryStatus::Proposed => (
+            format!(
+                "{id} waits in the inbox for the person, and counts once they accept it: {fact}"
+            ),
+            "Waits in the inbox",
+        ),
+        MemoryStatus::Rejected => {
+            return Raw::error(format!(
+                "Not kept: a person said no to this fact before ({id}). Do not propose it again."
+            ));
+        }
+        MemoryStatus::Forgotten | MemoryStatus::Superseded => {
+            return Raw::error(format!(
+                "Not kept: a newer fact took the place of this one ({id}). If it holds again, say \
+                 so with `replaces`: the id of the newer one (recall_memory shows it)."
+            ));
+        }
+    };
+    let raw = Raw::ok(text).with_summary(summary);
+    Raw { news: vec![News::Remembered { note }], ..raw }
+}

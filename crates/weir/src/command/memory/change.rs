@@ -1,0 +1,121 @@
+//! `weir memory add`, `accept`, `reject` and `forget`: what a person decides about facts.
+
+use weir_core::governance::filter::redact_text;
+use weir_core::governance::label::Label;
+use weir_core::memory::{
+    MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text, fact_topics,
+};
+use weir_engine::ports::Store;
+
+use super::{as_json, every, find, here, now, tell};
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::{MemoryAddArgs, MemoryIdsArgs};
+use crate::terminal::{out, out_json};
+
+/// The word in facts for what a person wrote.
+const BY: &str = "person";
+
+pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
+    let new = wanted(cx, args)?;
+    let store = cx.store()?;
+    let mut fact = store.remember(&new, now()).await?;
+    // They say so themselves: an earlier no, or a newer fact, does not stand against it.
+    let returned = fact.fact.status != MemoryStatus::Kept;
+    if returned {
+        let settled = store.settle_memory(&fact.id, MemoryStatus::Kept, now()).await?;
+        fact = settled.unwrap_or(fact);
+    }
+    if args.json.json {
+        return out_json(&as_json(&fact));
+    }
+    let id = &fact.id;
+    let place = tell::place(&fact, &here(cx));
+    out(&match (returned, fact.confirmed) {
+        (true, _) => format!("{id} is remembered again, {place}"),
+        (false, 0) => format!("{id} is remembered, {place}"),
+        (false, 1) => format!("{id} was remembered already, {place}: said once more"),
+        (false, times) => format!("{id} was remembered already, {place}: said {times} times more"),
+    })?;
+    untrusted(&fact)
+}
+
+fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
+    let kind = MemoryKind::from(args.kind);
+    let everywhere =
+        args.everywhere || matches!(kind, MemoryKind::Identity | MemoryKind::Preference);
+    let text = fact_text(&args.text).map_err(usage)?;
+    if redact_text(&text, &[]) != text {
+        return Err(usage(
+            "this looks like a key or password: a fact is told to models, so it is not remembered; \
+             `weir auth set` keeps keys",
+        ));
+    }
+    Ok(NewMemory {
+        text,
+        kind,
+        topics: fact_topics(&args.topics).map_err(usage)?,
+        importance: args.importance,
+        workspace: (!everywhere).then(|| here(cx)),
+        source: MemorySource { by: BY.into(), ..MemorySource::default() },
+        label: Label::default(),
+        status: MemoryStatus::Kept,
+        supersedes: None,
+    })
+}
+
+/// Accepts, rejects or forgets. All of them are found first: a word that names none changes nothing.
+pub(super) async fn settle(
+    cx: &Cx,
+    args: &MemoryIdsArgs,
+    status: MemoryStatus,
+) -> anyhow::Result<()> {
+    let facts = every(cx).await?;
+    let found: Vec<MemoryFact> =
+        args.ids.iter().map(|id| find(&facts, id)).collect::<anyhow::Result<_>>()?;
+    let store = cx.store()?;
+    let mut settled = Vec::new();
+    for before in found {
+        let after = store.settle_memory(&before.id, status, now()).await?;
+        let after = after.ok_or_else(|| usage(format!("{} is gone meanwhile", before.id)))?;
+        settled.push((before, after));
+    }
+    if args.json.json {
+        return out_json(&settled.iter().map(|(_, after)| as_json(after)).collect::<Vec<_>>());
+    }
+    for (before, after) in &settled {
+        out(&format!("{} {}: {}", after.id, done(before, after), tell::line(&after.fact.text)))?;
+        if status == MemoryStatus::Kept {
+            let replaced = after.fact.supersedes.as_ref();
+            let replaced = replaced.and_then(|id| facts.iter().find(|fact| fact.id == *id));
+            if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
+                out(&format!("  it takes the place of: {}", tell::line(&older.fact.text)))?;
+            }
+            untrusted(after)?;
+        }
+    }
+    Ok(())
+}
+
+fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {
+    let same = before.fact.status == after.fact.status;
+    match (after.fact.status, same) {
+        (MemoryStatus::Kept, false) => "is kept",
+        (MemoryStatus::Kept, true) => "was kept already",
+        (MemoryStatus::Rejected, false) => "is rejected and will not be proposed again",
+        (MemoryStatus::Rejected, true) => "was rejected already",
+        (MemoryStatus::Forgotten, false) => "is forgotten",
+        (MemoryStatus::Forgotten, true) => "was forgotten already",
+        (MemoryStatus::Proposed, _) => "waits",
+        (MemoryStatus::Superseded, _) => "is replaced",
+    }
+}
+
+/// Says what a kept fact from outside is.
+fn untrusted(fact: &MemoryFact) -> anyhow::Result<()> {
+    let Some(origins) = tell::origins(fact) else { return Ok(()) };
+    out(&format!(
+        "  It stays untrusted, because words from {origins} went into it: a model is told of it as \
+         data only, never as an instruction. In your own words it is yours: `weir memory add`."
+    ))
+}

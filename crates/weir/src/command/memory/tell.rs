@@ -1,0 +1,156 @@
+//! Facts in words for a terminal. Everything that somebody else wrote is shown with its hidden
+//! characters written out.
+
+use std::collections::BTreeSet;
+
+use weir_core::ids::MemoryId;
+use weir_core::memory::{MemoryFact, MemoryStatus};
+use weir_core::view::plain::visible;
+
+use crate::command::sessions::{moment, single};
+use crate::terminal::table;
+
+/// Digits of an id in lists; more where two begin alike.
+const ID_CHARS: usize = 8;
+/// Characters of a fact in an error.
+const SHORT_CHARS: usize = 40;
+
+/// A list: id, kind, importance, where, text with what must be said of it.
+pub(super) fn rows(facts: &[MemoryFact], ids: &BTreeSet<MemoryId>, here: &str) -> String {
+    let row = |fact: &MemoryFact| {
+        let mut text = line(&fact.fact.text);
+        if !fact.fact.topics.is_empty() {
+            text = format!("{text}  [{}]", line(&fact.fact.topics.join(", ")));
+        }
+        if let Some(origins) = origins(fact) {
+            text = format!("UNTRUSTED (from {origins}) {text}");
+        }
+        if fact.fact.status != MemoryStatus::Kept {
+            text = format!("({}) {text}", state(fact.fact.status));
+        }
+        let importance = format!("{}/5", fact.fact.importance);
+        let kind = fact.fact.kind.as_str().to_owned();
+        vec![begin(&fact.id, ids), kind, importance, place(fact, here), text]
+    };
+    table(&facts.iter().map(row).collect::<Vec<_>>())
+}
+
+/// A fact that waits, with all that a person needs to decide.
+pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<MemoryId>) -> String {
+    let mut text = format!("{}  {}\n", begin(&fact.id, ids), line(&fact.fact.text));
+    let mut add = |name: &str, value: &str| text.push_str(&format!("  {name:<12} {value}\n"));
+    if let Some(origins) = origins(fact) {
+        add(
+            "UNTRUSTED",
+            &format!("words from {origins} went into it; it will be told as data only"),
+        );
+    }
+    let kind = fact.fact.kind.as_str();
+    add("kind", &format!("{kind}, importance {} of 5", fact.fact.importance));
+    if !fact.fact.topics.is_empty() {
+        add("topics", &line(&fact.fact.topics.join(", ")));
+    }
+    match &fact.fact.workspace {
+        Some(workspace) => add("holds in", &line(workspace)),
+        None => add("holds", "everywhere"),
+    }
+    let times = match fact.confirmed {
+        0 => String::new(),
+        1 => ", said once more since".to_owned(),
+        more => format!(", said {more} times more since"),
+    };
+    add("from", &format!("{}, {} UTC{times}", source(fact), moment(fact.created)));
+    let older = fact.fact.supersedes.as_ref();
+    if let Some(older) = older.and_then(|id| all.iter().find(|other| other.id == *id)) {
+        add("replaces", &format!("{} {}", begin(&older.id, ids), line(&older.fact.text)));
+    }
+    text
+}
+
+/// Who wrote it, where.
+fn source(fact: &MemoryFact) -> String {
+    let source = &fact.fact.source;
+    let mut text = match source.by.as_str() {
+        "person" => "you".to_owned(),
+        "condensing" => "what was condensed".to_owned(),
+        "run" => "a finished run".to_owned(),
+        other => visible(other),
+    };
+    if let Some(session) = &source.session {
+        text.push_str(&format!(" in session {session}"));
+    }
+    if let Some(call) = source.call {
+        text.push_str(&format!(", call {call}"));
+    }
+    if let Some(file) = &source.file {
+        text.push_str(&format!(", file {}", line(file)));
+    }
+    text
+}
+
+/// Where it holds.
+pub(super) fn place(fact: &MemoryFact, here: &str) -> String {
+    match &fact.fact.workspace {
+        None => "everywhere".to_owned(),
+        Some(workspace) if workspace == here => "here".to_owned(),
+        Some(workspace) => format!("in {}", line(workspace)),
+    }
+}
+
+/// Where its foreign words came from; `None`: nothing foreign is in it.
+pub(super) fn origins(fact: &MemoryFact) -> Option<String> {
+    let label = &fact.fact.label;
+    label.is_external().then(|| match label.origins.is_empty() {
+        true => "outside".to_owned(),
+        false => label.origins.iter().map(|o| line(o)).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn state(status: MemoryStatus) -> &'static str {
+    match status {
+        MemoryStatus::Proposed => "waits for you",
+        MemoryStatus::Kept => "kept",
+        MemoryStatus::Rejected => "rejected",
+        MemoryStatus::Forgotten => "forgotten",
+        MemoryStatus::Superseded => "replaced",
+    }
+}
+
+/// So much of an id that it names one fact.
+fn begin(id: &MemoryId, ids: &BTreeSet<MemoryId>) -> String {
+    let same = |other: &MemoryId| {
+        let pairs = id.as_str().bytes().zip(other.as_str().bytes());
+        pairs.take_while(|(a, b)| a == b).count()
+    };
+    // Whoever begins most alike stands beside it in the order.
+    let before = ids.range(..id).next_back().map_or(0, same);
+    let after = ids.range(id..).find(|other| *other != id).map_or(0, same);
+    let chars = ID_CHARS.max(before.max(after) + 1);
+    id.as_str().get(..chars).unwrap_or(id.as_str()).to_owned()
+}
+
+/// Facts that somebody may have meant: whose id begins a little like it, or that hold it as a word.
+pub(super) fn near<'a>(facts: &'a [MemoryFact], wanted: &str) -> Vec<&'a MemoryFact> {
+    let alike = |fact: &&MemoryFact| {
+        let begin = wanted.get(..4);
+        let same_begin = begin.is_some_and(|begin| fact.id.as_str().starts_with(begin));
+        let text = fact.fact.text.to_lowercase();
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        same_begin || words.any(|word| !word.is_empty() && word == wanted)
+    };
+    facts.iter().filter(alike).collect()
+}
+
+/// In one line that can be looked at without harm.
+pub(super) fn line(text: &str) -> String {
+    single(text)
+}
+
+/// Its first words.
+pub(super) fn short(text: &str) -> String {
+    let text = line(text);
+    match text.char_indices().nth(SHORT_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

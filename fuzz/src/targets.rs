@@ -4,6 +4,7 @@ use crate::Target;
 
 mod governance;
 mod journal;
+mod skills;
 mod streams;
 mod tools;
 mod web;
@@ -255,5 +256,19 @@ pub const TARGETS: &[Target] = &[
         seeds: web::address_seeds,
         dictionary: web::ADDRESS_WORDS,
         inputs: 2_000,
+    },
+    Target {
+        name: "skill",
+        run: skills::skill,
+        seeds: skills::skill_seeds,
+        dictionary: skills::SKILL_WORDS,
+        inputs: 1_500,
+    },
+    Target {
+        name: "skill_written",
+        run: skills::skill_written,
+        seeds: skills::written_seeds,
+        dictionary: skills::SKILL_WORDS,
+        inputs: 3_000,
     },
 ];

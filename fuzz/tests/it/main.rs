@@ -50,4 +50,6 @@ fuzz! {
     z10_fuzz_page page,
     z10_fuzz_html html,
     z10_fuzz_address address,
+    z10_fuzz_skill skill,
+    z10_fuzz_skill_written skill_written,
 }

@@ -1,0 +1,270 @@
+//! Skills where they are found (M1): in the workspace, in the person's folders, and those that come
+//! with the program. Everything here blocks. Not here: what a skill's text must look like
+//! (`weir_core::skill`), and whether a call may read or run it (the gate).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use weir_core::governance::label::Label;
+use weir_core::ids::SessionId;
+use weir_core::skill::{SkillLine, SkillNote, Trigger};
+
+use crate::ports::{SkillScript, SkillText};
+use crate::workspace::Workspace;
+
+mod bundled;
+mod find;
+mod folder;
+mod parse;
+mod scripts;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+pub use find::{FoundSkill, Source, Survey, WORKSPACE_FOLDERS, survey};
+pub use parse::{HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX, parse};
+
+use find::used;
+use folder::SKILL_FILE;
+use trigger::Said;
+
+/// Characters of a skill's text that stand in the prompt; the rest is read as a file.
+const TEXT_CHARS_MAX: usize = 40_000;
+/// Bytes of another file of a skill that are read at once.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// Skills that triggers make active at once: more of them contradict each other.
+const TRIGGERED_MAX: usize = 8;
+/// Names that an error lists.
+const NAMES_MAX: usize = 40;
+
+/// Where skills are looked for.
+#[derive(Debug, Clone, Default)]
+pub struct SkillPlaces {
+    /// The person's own folders of skills, the first one first: in it stand those that Weir wrote.
+    pub own: Vec<PathBuf>,
+    /// The workspace is trusted: scripts of its skills may be run.
+    pub trusted: bool,
+    /// Those that come with the program are there too.
+    pub bundled: bool,
+}
+
+/// What is known when a run begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Skills that are active already.
+    pub active: &'a [SkillNote],
+    /// Those of the profile.
+    pub named: &'a [String],
+    /// What was said and not looked at yet.
+    pub said: &'a str,
+}
+
+/// One line for each skill, by name.
+pub fn catalogue(places: &SkillPlaces, workspace: &Workspace) -> Vec<SkillLine> {
+    lines(&used(places, workspace))
+}
+
+/// The catalogue, and the skills that are active now, by name: those that were, those of the profile,
+/// those that were named as `/name`, and those whose trigger was said.
+pub fn look(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    wanted: Wanted<'_>,
+) -> (Vec<SkillLine>, Vec<SkillNote>) {
+    let skills = used(places, workspace);
+    let said = Said::new(wanted.said);
+    let mut active: BTreeMap<String, SkillNote> = BTreeMap::new();
+    for before in wanted.active {
+        let now = match skills.get(&before.name) {
+            Some(skill) => note(workspace, skill, &before.by),
+            None => Err("it is not there any more, or may not be used".to_owned()),
+        };
+        let now = now.unwrap_or_else(|why| no_longer(before, &why));
+        active.insert(before.name.clone(), now);
+    }
+    for name in wanted.named.iter().filter(|name| !skills.contains_key(*name)) {
+        tracing::warn!(skill = name, "the profile names a skill that is not there");
+    }
+    let mut triggered = 0;
+    for (name, skill) in &skills {
+        let trigger = skill.head.as_ref().map(|head| &head.trigger);
+        let by = if active.contains_key(name) {
+            continue;
+        } else if wanted.named.contains(name) {
+            "profile"
+        } else if said.names(name) {
+            "person"
+        } else if !said.is_empty()
+            && triggered < TRIGGERED_MAX
+            && trigger.is_some_and(|trigger| said.sets_off(trigger, || skill.regex()))
+        {
+            triggered += 1;
+            "trigger"
+        } else {
+            continue;
+        };
+        match note(workspace, skill, by) {
+            Ok(note) => {
+                active.insert(name.clone(), note);
+            }
+            Err(why) => tracing::warn!(skill = name, why, "skill cannot be read"),
+        }
+    }
+    (lines(&skills), active.into_values().collect())
+}
+
+/// Reads a skill.
+///
+/// # Errors
+/// A sentence for the model: there is none of this name, or it cannot be used.
+pub fn read(places: &SkillPlaces, workspace: &Workspace, name: &str) -> Result<SkillText, String> {
+    let skill = one(places, workspace, name)?;
+    let note = note(workspace, &skill, "read_skill")?;
+    Ok(SkillText { note, files: skill.folder.files(workspace) })
+}
+
+/// Reads another file of a skill.
+///
+/// # Errors
+/// A sentence for the model.
+pub fn read_file(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    name: &str,
+    file: &str,
+) -> Result<(String, Label), String> {
+    let skill = one(places, workspace, name)?;
+    let read = skill.folder.read(workspace, file, FILE_BYTES_MAX).map_err(|why| {
+        let files = skill.folder.files(workspace);
+        match files.is_empty() {
+            true => format!("{why}; it has no other files"),
+            false => format!("{why}; its files: {}", files.join(", ")),
+        }
+    })?;
+    match String::from_utf8(read.bytes) {
+        Ok(text) => Ok((text, skill.label)),
+        Err(_) => Err(format!("{file} is no text; a script of the skill may read it")),
+    }
+}
+
+/// The command line that runs a script of a skill, in `session`.
+///
+/// # Errors
+/// A sentence for the model.
+pub fn script(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    session: &SessionId,
+    name: &str,
+    wanted: (&str, &[String]),
+) -> Result<SkillScript, String> {
+    let skill = one(places, workspace, name)?;
+    scripts::script(places, workspace, session, &skill, wanted)
+}
+
+/// Puts the files of a skill where commands can read them.
+///
+/// # Errors
+/// A sentence for the model.
+pub fn ready(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    session: &SessionId,
+    name: &str,
+) -> Result<(), String> {
+    scripts::ready(workspace, session, &one(places, workspace, name)?)
+}
+
+/// What is wrong with the expression of a trigger; `None`: nothing, or it is none.
+pub fn trigger_problem(trigger: &Trigger) -> Option<String> {
+    match trigger {
+        Trigger::Pattern { text, any_case } => trigger::compile(text, *any_case).err(),
+        Trigger::None | Trigger::Words(_) => None,
+    }
+}
+
+/// Text and names of other files of a skill that was found, usable or not: for people.
+///
+/// # Errors
+/// It cannot be read.
+pub fn shown(workspace: &Workspace, skill: &FoundSkill) -> Result<(Vec<u8>, Vec<String>), String> {
+    let read = skill.folder.read(workspace, SKILL_FILE, SKILL_BYTES_MAX)?;
+    Ok((read.bytes, skill.folder.files(workspace)))
+}
+
+fn one(places: &SkillPlaces, workspace: &Workspace, name: &str) -> Result<FoundSkill, String> {
+    let mut skills = survey(places, workspace).skills;
+    if let Some(at) = skills.iter().position(|skill| skill.name == name && skill.is_used()) {
+        return Ok(skills.swap_remove(at));
+    }
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
+    if let Some(broken) = skills.iter().find(|skill| skill.name == name) {
+        let why = broken.why_not().unwrap_or_default();
+        return Err(format!("the skill {shown} of {} cannot be used: {why}", broken.place));
+    }
+    let names: Vec<&str> =
+        skills.iter().filter(|skill| skill.is_used()).map(|skill| skill.name.as_str()).collect();
+    let there = match names.len() {
+        0 => "there are none here".to_owned(),
+        count if count > NAMES_MAX => format!("there are {}, …", names[..NAMES_MAX].join(", ")),
+        _ => format!("there are {}", names.join(", ")),
+    };
+    Err(format!("there is no skill {shown}; {there}"))
+}
+
+fn lines(skills: &BTreeMap<String, FoundSkill>) -> Vec<SkillLine> {
+    let line = |skill: &FoundSkill| {
+        let head = skill.head.as_ref()?;
+        Some(SkillLine {
+            name: skill.name.clone(),
+            description: head.description.clone(),
+            source: source(skill),
+            self_written: skill.self_written,
+        })
+    };
+    skills.values().filter_map(line).collect()
+}
+
+fn source(skill: &FoundSkill) -> String {
+    match skill.source {
+        Source::Workspace => skill.place.clone(),
+        Source::Yours => "yours".into(),
+        Source::Bundled => "bundled".into(),
+    }
+}
+
+/// A skill as it stands in the prompt while it is active.
+fn note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote, String> {
+    let read = skill.folder.read(workspace, SKILL_FILE, SKILL_BYTES_MAX)?;
+    let parsed = parse(&read.bytes, &skill.name);
+    // It may be another one than a moment ago, when its head was read.
+    if parsed.head.is_none() {
+        let why = parsed.findings.first().map(ToString::to_string).unwrap_or_default();
+        return Err(format!("the skill {} cannot be used: {why}", skill.name));
+    }
+    let mut text = parsed.body.trim().to_owned();
+    if let Some((at, _)) = text.char_indices().nth(TEXT_CHARS_MAX) {
+        text.truncate(at);
+        text.push_str(&format!(
+            "\n[the rest is left out; read_skill with name {} and file {SKILL_FILE} shows all of it]",
+            skill.name
+        ));
+    }
+    let files = skill.folder.files(workspace);
+    if !files.is_empty() {
+        text.push_str(&format!("\n\nFiles of this skill (read_skill): {}", files.join(", ")));
+    }
+    Ok(SkillNote {
+        name: skill.name.clone(),
+        source: source(skill),
+        by: by.to_owned(),
+        text,
+        label: skill.label.clone(),
+    })
+}
+
+/// What stands for a skill that was active and cannot be any more.
+fn no_longer(before: &SkillNote, why: &str) -> SkillNote {
+    let text = format!("No longer in force: {why}.");
+    SkillNote { text, ..before.clone() }
+}

@@ -1,0 +1,361 @@
+//! Finds skills (M1): project beats user beats bundled, and within each the first folder. Everything
+//! that is there is found; what cannot be used says why. Of each skill only the head is read, and only
+//! when its file is another than before.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+use regex::Regex;
+use weir_core::governance::label::{Integrity, Label};
+use weir_core::skill::{Finding, SkillHead, Trigger, name_problem};
+use weir_core::tool::{Access, Place};
+
+use super::bundled::BUNDLED;
+use super::folder::{self, Folder, Stamp};
+use super::parse::{self, HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX};
+use super::{SkillPlaces, trigger};
+use crate::workspace::{EntryKind, WalkOptions, Workspace};
+
+/// Folders of a workspace in which skills stand, the first one wins (C5).
+pub const WORKSPACE_FOLDERS: [&str; 3] = [".weir/skills", ".agents/skills", ".claude/skills"];
+/// Skills of one folder.
+const SKILLS_MAX: usize = 200;
+/// Entries of one such folder that are looked at: what is no folder counts too.
+const ENTRIES_MAX: usize = 2_000;
+/// Heads that are kept in memory.
+const KEPT_MAX: usize = 4_000;
+
+/// On whose behalf a skill is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The workspace has it.
+    Workspace,
+    /// The person has it.
+    Yours,
+    /// It comes with the program.
+    Bundled,
+}
+
+/// A skill that was found.
+#[derive(Debug, Clone)]
+pub struct FoundSkill {
+    /// Its name: that of its folder.
+    pub name: String,
+    /// On whose behalf.
+    pub source: Source,
+    /// Its folder, as people see it.
+    pub place: String,
+    /// What its head says; absent: it is broken.
+    pub head: Option<Arc<SkillHead>>,
+    /// What is wrong with it.
+    pub findings: Vec<Finding>,
+    /// Why it may not be used, beside what is wrong with it.
+    pub left_out: Option<String>,
+    /// The place of the skill that counts instead.
+    pub shadowed_by: Option<String>,
+    /// The agent wrote it and the person accepted it.
+    pub self_written: bool,
+    /// Whose words it is.
+    pub label: Label,
+    pub(super) folder: Folder,
+    compiled: Compiled,
+}
+
+/// The expression of a trigger, compiled when it is first needed.
+type Compiled = Arc<OnceLock<Option<Result<Regex, String>>>>;
+
+impl FoundSkill {
+    /// Whether it is in the catalogue.
+    pub fn is_used(&self) -> bool {
+        self.is_usable() && self.shadowed_by.is_none()
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        self.head.is_some() && self.left_out.is_none()
+    }
+
+    /// Why it cannot be used; `None`: it can.
+    pub fn why_not(&self) -> Option<String> {
+        let broken = || self.findings.iter().find(|f| f.fatal).map(ToString::to_string);
+        self.left_out.clone().or_else(broken)
+    }
+
+    /// What is wrong with the expression of its trigger; `None`: nothing, or it has none.
+    pub fn trigger_problem(&self) -> Option<String> {
+        self.compiled()?.as_ref().err().cloned()
+    }
+
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.compiled()?.as_ref().ok()
+    }
+
+    fn compiled(&self) -> Option<&Result<Regex, String>> {
+        let compile = || match &self.head.as_ref()?.trigger {
+            Trigger::Pattern { text, any_case } => Some(trigger::compile(text, *any_case)),
+            Trigger::None | Trigger::Words(_) => None,
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+}
+
+/// Everything that was found, and what people should know about it.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// The skills, in the order of their precedence.
+    pub skills: Vec<FoundSkill>,
+    /// Folders that could not be looked at, or only in part.
+    pub notices: Vec<String>,
+}
+
+/// Looks everywhere. Blocks.
+pub fn survey(places: &SkillPlaces, workspace: &Workspace) -> Survey {
+    let mut found = Survey::default();
+    let mut seen = BTreeSet::new();
+    for folder in WORKSPACE_FOLDERS {
+        // Where there is nothing, nothing more is asked.
+        if workspace.root().join(folder).symlink_metadata().is_ok() {
+            in_workspace(places, workspace, folder, &mut seen, &mut found);
+        }
+    }
+    for (at, folder) in places.own.iter().enumerate() {
+        if !folder.is_dir() {
+            continue;
+        }
+        let path = workspace.resolve(&folder.display().to_string(), Access::List);
+        // A home that is the workspace: its folders are the workspace's, with all that guards them.
+        if path.place == Place::Inside && path.ignored.is_none() {
+            in_workspace(places, workspace, &path.path, &mut seen, &mut found);
+        } else {
+            in_own(workspace, folder, at == 0, &mut found);
+        }
+    }
+    if places.bundled {
+        found.skills.extend(BUNDLED.iter().map(|skill| {
+            let parsed = parse::parse(skill.text.as_bytes(), skill.name);
+            let at = At { place: "bundled".into(), folder: Folder::Bundled(skill) };
+            found_skill(skill.name, Source::Bundled, at, Ok(Arc::new(Kept::new(parsed))))
+        }));
+    }
+    settle(&mut found.skills);
+    found
+}
+
+/// The skills that count, by name.
+pub(super) fn used(places: &SkillPlaces, workspace: &Workspace) -> BTreeMap<String, FoundSkill> {
+    let found = survey(places, workspace);
+    for notice in &found.notices {
+        tracing::warn!("skills: {notice}");
+    }
+    let mut used = BTreeMap::new();
+    for skill in found.skills {
+        match (&skill.shadowed_by, skill.why_not()) {
+            (_, Some(why)) => {
+                tracing::info!(skill = skill.name, place = skill.place, why, "skill left out");
+            }
+            (Some(by), None) => {
+                tracing::info!(skill = skill.name, place = skill.place, by, "skill shadowed");
+            }
+            (None, None) => {
+                used.insert(skill.name.clone(), skill);
+            }
+        }
+    }
+    used
+}
+
+/// Of several skills with one name the first usable one counts.
+fn settle(skills: &mut [FoundSkill]) {
+    let mut first: HashMap<String, String> = HashMap::new();
+    for skill in skills {
+        if !skill.is_usable() {
+            continue;
+        }
+        match first.get(&skill.name) {
+            Some(place) => skill.shadowed_by = Some(place.clone()),
+            None => {
+                first.insert(skill.name.clone(), skill.place.clone());
+            }
+        }
+    }
+}
+
+fn in_workspace(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    folder: &str,
+    seen: &mut BTreeSet<String>,
+    found: &mut Survey,
+) {
+    let at = workspace.resolve(folder, Access::List);
+    let marked = at.marked.is_some();
+    let open = weir_core::tool::PathEffect { marked: None, ..at.clone() };
+    if let Some(why) = folder::closed(workspace, &open) {
+        found.notices.push(format!("{folder} is left out: {why}"));
+        return;
+    }
+    // `.claude/skills` is often a link to `.agents/skills`.
+    if !seen.insert(at.path.clone()) {
+        return;
+    }
+    let options = WalkOptions {
+        recursive: false,
+        respect_gitignore: false,
+        hidden: false,
+        max_entries: ENTRIES_MAX,
+    };
+    let walk = match workspace.walk(&at, options) {
+        Ok(walk) => walk,
+        Err(error) => return found.notices.push(format!("{folder} is left out: {error}")),
+    };
+    let folders = walk.entries.into_iter();
+    let folders = folders.filter(|e| matches!(e.kind, EntryKind::Folder | EntryKind::Link));
+    let label = match places.trusted {
+        true => Label::default(),
+        false => Label { integrity: Integrity::Workspace, ..Label::default() },
+    };
+    for (count, entry) in folders.enumerate() {
+        if count == SKILLS_MAX {
+            return found.notices.push(too_many(folder));
+        }
+        let name = entry.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let at = workspace.resolve(&entry.path, Access::List);
+        // A link to a file is no skill, and nobody means it to be one.
+        let linked = entry.kind == EntryKind::Link;
+        if linked && workspace.root().join(&at.path).is_file() {
+            continue;
+        }
+        let left_out = if marked || linked { folder::closed(workspace, &at) } else { None };
+        let head = match &left_out {
+            Some(_) => Err(String::new()),
+            None => folder::open_in(workspace, &at.path).and_then(|file| kept(&file, &name)),
+        };
+        let place = At { place: at.path.clone(), folder: Folder::Workspace(at.path) };
+        let mut skill = found_skill(&name, Source::Workspace, place, head);
+        skill.left_out = left_out.or(skill.left_out);
+        skill.label = label.clone();
+        found.skills.push(skill);
+    }
+    if walk.truncated {
+        found.notices.push(too_many(folder));
+    }
+}
+
+fn in_own(workspace: &Workspace, folder: &Path, weirs: bool, found: &mut Survey) {
+    let shown = folder.display().to_string();
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries.take(ENTRIES_MAX),
+        Err(error) => return found.notices.push(format!("{shown} is left out: {error}")),
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut count = 0;
+    for path in paths {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if name.starts_with('.') || !path.is_dir() {
+            continue;
+        }
+        count += 1;
+        if count > SKILLS_MAX {
+            return found.notices.push(too_many(&shown));
+        }
+        // A tool may have been let write there from this workspace.
+        let marked = workspace.resolve(&path.display().to_string(), Access::List).marked;
+        let head = match &marked {
+            Some(_) => Err(String::new()),
+            None => folder::open_own(&path).and_then(|file| kept(&file, name)),
+        };
+        let at = At { place: path.display().to_string(), folder: Folder::Yours(path.clone()) };
+        let mut skill = found_skill(name, Source::Yours, at, head);
+        skill.left_out = marked.as_deref().map(folder::marked);
+        let author = skill.head.as_ref().and_then(|head| head.metadata.get("author"));
+        skill.self_written = weirs && author.is_some_and(|author| author == "weir");
+        found.skills.push(skill);
+    }
+}
+
+fn too_many(folder: &str) -> String {
+    format!("{folder} has more than {SKILLS_MAX} skills; the others are left out")
+}
+
+/// Where a skill is.
+struct At {
+    place: String,
+    folder: Folder,
+}
+
+fn found_skill(name: &str, source: Source, at: At, head: Result<Arc<Kept>, String>) -> FoundSkill {
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
+    let mut skill = FoundSkill {
+        name: shown,
+        source,
+        place: at.place,
+        head: None,
+        findings: Vec::new(),
+        left_out: None,
+        shadowed_by: None,
+        self_written: false,
+        label: Label::default(),
+        folder: at.folder,
+        compiled: Compiled::default(),
+    };
+    match head {
+        Ok(kept) => {
+            skill.findings.clone_from(&kept.findings);
+            skill.head.clone_from(&kept.head);
+            skill.compiled = kept.compiled.clone();
+        }
+        Err(why) if why.is_empty() => {}
+        Err(why) => skill.findings.push(Finding::fatal("SKILL.md", "cannot be used", why)),
+    }
+    if name_problem(name).is_some() && skill.head.is_none() && skill.findings.is_empty() {
+        let wrong = format!("{} is no name of a skill", skill.name);
+        skill.findings.push(Finding::fatal("name", wrong, "rename the folder"));
+    }
+    skill
+}
+
+/// What is remembered of a head.
+#[derive(Debug)]
+struct Kept {
+    head: Option<Arc<SkillHead>>,
+    findings: Vec<Finding>,
+    compiled: Compiled,
+}
+
+impl Kept {
+    fn new(parsed: Parsed) -> Kept {
+        let Parsed { head, findings, .. } = parsed;
+        Kept { head: head.map(Arc::new), findings, compiled: Compiled::default() }
+    }
+}
+
+/// A file by its inode, and the name of its folder: the same file may stand in two.
+type Known = HashMap<(Stamp, String), Arc<Kept>>;
+
+/// Heads that were read before in the life of the program.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// The head in `file`, read anew only when the file is another than before.
+fn kept(file: &File, folder: &str) -> Result<Arc<Kept>, String> {
+    let meta = file.metadata().map_err(|error| error.to_string())?;
+    let key = (Stamp::of(&meta), folder.to_owned());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = known().get(&key) {
+        return Ok(kept.clone());
+    }
+    let mut bytes = Vec::new();
+    if meta.len() <= SKILL_BYTES_MAX {
+        let read = file.take(HEAD_BYTES_MAX as u64).read_to_end(&mut bytes);
+        read.map_err(|error| format!("SKILL.md cannot be read: {error}"))?;
+    }
+    let kept = Arc::new(Kept::new(parse::parse_beginning(&bytes, meta.len(), folder)));
+    let mut known = known();
+    if known.len() >= KEPT_MAX {
+        known.clear();
+    }
+    known.insert(key, kept.clone());
+    Ok(kept)
+}

@@ -1,0 +1,89 @@
+//! `run_skill_script`: a script of a skill. It is a command like any other: judged by its words,
+//! confined, checkpointed; only where its line comes from differs from `run_shell`.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::profile::PermissionMode;
+use weir_core::tool::{CommandEffect, EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::draft::planning;
+use crate::{list_files, run_shell, text};
+
+pub(crate) struct RunSkillScript;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    name: String,
+    /// As `scripts/check.py`.
+    script: String,
+    #[serde(default)]
+    args: Vec<String>,
+    /// Hosts it must reach; else there is no network.
+    #[serde(default)]
+    network: Vec<String>,
+}
+
+#[async_trait]
+impl Act for RunSkillScript {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
+            ..spec::<Input>(
+                "run_skill_script",
+                Group::Skill,
+                "Runs a script of a skill in the workspace, in the sandbox, as run_shell would.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let what = format!("Run {} of the skill {}", input.script, input.name);
+        let what = text::one_line(&what, 200);
+        let script = match cx.knows.skill_script(&input.name, &input.script, &input.args).await {
+            Ok(script) => script,
+            Err(why) => return nothing(what).failing(why),
+        };
+        let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
+        let read_only = cx.mode == PermissionMode::Plan;
+        let hosts: Result<Vec<_>, String> =
+            input.network.iter().map(|host| run_shell::reached(cx, host)).collect();
+        planning(move || {
+            let (at, no_folder) = list_files::folder(&workspace, None, false);
+            let mut effects =
+                Effects { paths: vec![at], gives: script.label, ..Effects::default() };
+            let mut fails = no_folder;
+            match hosts {
+                Ok(hosts) => effects.hosts = hosts,
+                Err(why) => fails = fails.or(Some(why)),
+            }
+            let summary = format!("{what}: {}", text::one_line(&script.command, 200));
+            effects.commands.push(CommandEffect {
+                command: script.command,
+                cwd: effects.paths[0].path.clone(),
+                background: false,
+                tier,
+                read_only,
+                hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+            });
+            let plan = Plan::new(EffectClass::Process, effects, summary);
+            match fails {
+                Some(message) => plan.failing(message),
+                None => plan,
+            }
+        })
+        .await
+    }
+
+    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+        if let Err(why) = cx.knows.ready_skill(&input.name).await {
+            return Raw::error(format!("The files of {} cannot be made ready: {why}", input.name));
+        }
+        run_shell::run(effects, cx, Some(run_shell::TIMEOUT_SECONDS_MAX)).await
+    }
+}

@@ -1,0 +1,275 @@
+//! `weir skills`: which there are, what is wrong with them, and what an agent proposed (M1). Not here:
+//! where skills are found and what their format is (`weir_engine::skills`, `weir_core::skill`).
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use weir_core::skill::Finding;
+use weir_core::view::plain::visible;
+use weir_engine::ports::Store;
+use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, Source, Survey};
+use weir_engine::workspace::Workspace;
+
+use crate::cx::Cx;
+use crate::failure::{exit, usage};
+use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
+use crate::terminal::{out, out_json, table};
+use crate::wiring;
+
+mod inbox;
+mod own;
+
+/// Characters of a description in a list.
+const DESCRIPTION_CHARS_MAX: usize = 100;
+
+/// Lists, shows, validates, adds, removes; settles what was proposed.
+pub(crate) async fn skills(cx: &Cx, command: SkillsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SkillsCommand::List(flag) => list(cx, flag).await,
+        SkillsCommand::Show(args) => show(cx, &args).await,
+        SkillsCommand::Validate(args) => validate(&args),
+        SkillsCommand::Add(args) => own::add(cx, &args),
+        SkillsCommand::Remove(args) => own::remove(cx, &args),
+        SkillsCommand::Inbox(flag) => inbox::inbox(cx, flag).await,
+        SkillsCommand::Accept(args) => inbox::accept(cx, &args).await,
+        SkillsCommand::Reject(args) => inbox::reject(cx, &args).await,
+    }
+}
+
+/// Everything that is found from here, with the marks of this workspace.
+async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> {
+    let workspace = cx.workspace()?;
+    let root = workspace.root().display().to_string();
+    let marks = cx.store()?.marks(&root).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let survey = skills::survey(&wiring::skill_places(cx), &workspace);
+    Ok((workspace, survey))
+}
+
+async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+    let (_, mut survey) = survey(cx).await?;
+    survey.skills.sort_by(|a, b| a.name.cmp(&b.name));
+    let proposals = cx.store()?.proposals("skill").await?;
+    if flag.json {
+        let skills: Vec<Value> = survey.skills.iter().map(as_json).collect();
+        let waiting: Vec<Value> = proposals.iter().map(inbox::as_json).collect();
+        let all = json!({"skills": skills, "notices": survey.notices, "proposals": waiting});
+        out_json(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if survey.skills.is_empty() {
+        out("There are no skills. `weir skills add DIR` adds one.")?;
+    } else {
+        let rows: Vec<Vec<String>> = survey.skills.iter().map(row).collect();
+        out(&table(&rows))?;
+    }
+    for notice in &survey.notices {
+        out(&format!("Note: {}", visible(notice)))?;
+    }
+    for proposal in &proposals {
+        out(&format!(
+            "Waits for you: {} ({}); `weir skills inbox` shows it.",
+            visible(&proposal.name),
+            inbox::what(proposal)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(skill: &FoundSkill) -> Vec<String> {
+    let says = match (&skill.shadowed_by, skill.why_not(), skill.trigger_problem()) {
+        (_, Some(why), _) => format!("left out: {why}"),
+        (Some(by), None, _) => format!("shadowed by {by}"),
+        (None, None, Some(why)) => format!("its trigger {why}, so it never matches"),
+        (None, None, None) => {
+            let text = skill.head.as_ref().map_or("", |head| head.description.as_str());
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let text = words.join(" ");
+            let cut = text.chars().count() > DESCRIPTION_CHARS_MAX;
+            let kept: String = text.chars().take(DESCRIPTION_CHARS_MAX).collect();
+            if cut { format!("{kept}…") } else { kept }
+        }
+    };
+    vec![visible(&skill.name), visible(&place(skill)), visible(&says)]
+}
+
+fn place(skill: &FoundSkill) -> String {
+    let by = if skill.self_written { ", written by your agent" } else { "" };
+    format!("{}{by}", skill.place)
+}
+
+fn word(source: Source) -> &'static str {
+    match source {
+        Source::Workspace => "workspace",
+        Source::Yours => "yours",
+        Source::Bundled => "bundled",
+    }
+}
+
+fn as_json(skill: &FoundSkill) -> Value {
+    json!({
+        "name": skill.name,
+        "source": word(skill.source),
+        "place": skill.place,
+        "description": skill.head.as_ref().map(|head| &head.description),
+        "trigger": skill.head.as_ref().map(|head| head.trigger.to_string()),
+        "trigger_problem": skill.trigger_problem(),
+        "self_written": skill.self_written,
+        "used": skill.is_used(),
+        "shadowed_by": skill.shadowed_by,
+        "left_out": skill.why_not(),
+        "findings": skill.findings,
+    })
+}
+
+async fn show(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
+    let (workspace, survey) = survey(cx).await?;
+    let named = || survey.skills.iter().filter(|skill| skill.name == args.name);
+    let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
+    let Some(skill) = skill else {
+        return Err(usage(format!(
+            "there is no skill {}; `weir skills list` shows all of them",
+            visible(&args.name)
+        )));
+    };
+    // What is left out is looked at too: a person must see what they vouch for.
+    let read = skills::shown(&workspace, skill);
+    if args.json.json {
+        let mut value = as_json(skill);
+        value["head"] = json!(skill.head.as_deref());
+        match &read {
+            Ok((text, files)) => {
+                value["sha256"] = json!(sha256(text));
+                value["files"] = json!(files);
+                value["text"] = json!(String::from_utf8_lossy(text));
+            }
+            Err(why) => value["unreadable"] = json!(why),
+        }
+        out_json(&value)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out(&described(skill, &read))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) -> String {
+    let mut text = format!("{} ({})\n", visible(&skill.name), visible(&place(skill)));
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "{name}: {}", visible(value));
+        }
+    };
+    if let Some(head) = &skill.head {
+        line("Description", &head.description);
+        line("Trigger", &head.trigger.to_string());
+        line("License", head.license.as_deref().unwrap_or_default());
+        line("Needs", head.compatibility.as_deref().unwrap_or_default());
+        let tools = head.allowed_tools.join(" ");
+        if !tools.is_empty() {
+            line("Wants allowed", &format!("{tools} (this allows nothing: rules do)"));
+        }
+    }
+    if let Some(why) = skill.trigger_problem() {
+        line("Trigger never matches", &format!("it {why}"));
+    }
+    line("Shadowed by", skill.shadowed_by.as_deref().unwrap_or_default());
+    line("Left out", &skill.why_not().unwrap_or_default());
+    for finding in &skill.findings {
+        line("Finding", &finding.to_string());
+    }
+    match read {
+        Ok((bytes, files)) => {
+            line("SHA-256", &sha256(bytes));
+            line("Files", &files.join(", "));
+            text.push('\n');
+            text.push_str(&shown_text(&String::from_utf8_lossy(bytes)));
+        }
+        Err(why) => line("Unreadable", why),
+    }
+    text
+}
+
+/// A text line by line, with what would hide or reorder other characters written out.
+fn shown_text(text: &str) -> String {
+    text.lines().map(visible).collect::<Vec<_>>().join("\n")
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn validate(args: &SkillsValidateArgs) -> anyhow::Result<ExitCode> {
+    let mut rows = Vec::new();
+    let mut sound = true;
+    for folder in &args.folders {
+        let findings = findings(folder);
+        sound &= findings.is_empty();
+        let shown = folder.display().to_string();
+        if args.json.json {
+            rows.push(json!({"folder": shown, "valid": findings.is_empty(), "findings": findings}));
+        } else if findings.is_empty() {
+            out(&format!("{}: valid", visible(&shown)))?;
+        } else {
+            for finding in &findings {
+                let weight = if finding.fatal { "error" } else { "warning" };
+                let finding = visible(&finding.to_string());
+                out(&format!("{}: {weight}: {finding}", visible(&shown)))?;
+            }
+        }
+    }
+    if args.json.json {
+        out_json(&rows)?;
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
+}
+
+/// What is wrong with a folder of a skill, wherever it is.
+fn findings(folder: &Path) -> Vec<Finding> {
+    let unusable = |wrong: String, write: &str| vec![Finding::fatal("SKILL.md", wrong, write)];
+    let path = folder.join("SKILL.md");
+    let length = match fs::metadata(&path) {
+        Ok(meta) if meta.is_file() => meta.len(),
+        Ok(_) => return unusable("is no file".into(), "write a file of that name"),
+        Err(error) => {
+            let write = "name the folder of a skill; it holds a file SKILL.md";
+            return unusable(format!("cannot be read ({error})"), write);
+        }
+    };
+    if length > SKILL_BYTES_MAX {
+        let wrong = format!("has {length} bytes, {SKILL_BYTES_MAX} is the most");
+        return unusable(wrong, "move parts of it into files beside it");
+    }
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) => return unusable(format!("cannot be read ({error})"), "make it readable"),
+    };
+    // `.` and a name that ends with a slash have a name too.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    let name = real.file_name().map(|name| name.to_string_lossy().into_owned());
+    let parsed = skills::parse(&bytes, &name.unwrap_or_default());
+    let mut findings = parsed.findings;
+    if let Some(head) = &parsed.head {
+        if let Some(why) = skills::trigger_problem(&head.trigger) {
+            findings.push(Finding::advice("trigger", why, "mend it; until then it never matches"));
+        }
+        if has_trigger_at_top(&bytes) {
+            findings.push(Finding::advice(
+                "trigger",
+                "is no field of the format: other programs may refuse the skill",
+                "write it below `metadata`",
+            ));
+        }
+    }
+    findings
+}
+
+/// Whether the trigger stands where only Weir looks for it.
+fn has_trigger_at_top(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let head = weir_core::skill::split(&text).map(|(head, _)| head.to_owned());
+    head.is_ok_and(|head| head.lines().any(|line| line.starts_with("trigger:")))
+}

@@ -4,11 +4,23 @@
 //! Sections of stability *run* are notes: told with the person's message when they differ from
 //! what the model was last told. So the time is always current and the prefix never moves.
 
+use std::collections::BTreeMap;
+
 use crate::event::Note;
+use crate::memory::MemoryFact;
 use crate::profile::Profile;
+use crate::skill::{SkillLine, SkillNote};
 use crate::tool::{Group, ToolSpec};
 
+mod budget;
 mod section;
+#[cfg(test)]
+mod tests;
+
+pub use budget::{BYTES_PER_TOKEN, cut, fit};
+
+/// Name of the section of instructions, rules and instruction files.
+pub const INSTRUCTIONS: &str = "instructions";
 
 /// How long a section stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +36,10 @@ pub enum Stability {
 pub struct Scene {
     /// The profile.
     pub profile: Option<Profile>,
+    /// It is a sub-agent: sections that only concern the agent itself are left out.
+    pub child: bool,
+    /// Tokens of the model's window; 0: nobody knows, and nothing is cut (P4).
+    pub window: u64,
     /// Tools that the model is told of.
     pub tools: Vec<ToolSpec>,
     /// Identity, values and style of the person's own (`SOUL.md`).
@@ -34,8 +50,28 @@ pub struct Scene {
     pub allowed_hosts: Vec<String>,
     /// The word that must never leave (gate `canary`), where that guard is on.
     pub canary: Option<String>,
+    /// Tools that are named only, until `find_tool` loads them (T4).
+    pub deferred: Vec<ToolSpec>,
+    /// Profiles that the agent may propose to go on with: name and description.
+    pub profiles: Vec<(String, String)>,
+    /// Skills that can be read, by name: one line each.
+    pub skills: Vec<SkillLine>,
+    /// Skills that are active, in the order in which they became so.
+    pub active: Vec<SkillNote>,
+    /// Who the person is, in their own words (`USER.md`).
+    pub user: Option<String>,
+    /// What is remembered and fits what was said, best first.
+    pub memory: Vec<MemoryFact>,
+    /// The person's custom instructions, whatever the profile.
+    pub custom: Option<String>,
+    /// Rules: where each stands, and its text.
+    pub rules: Vec<(String, String)>,
     /// Texts of the `AGENTS.md` chain, from the outermost to the nearest: path and text.
     pub instructions: Vec<(String, String)>,
+    /// There are no instructions any more, and the model was told of some.
+    pub instructions_gone: bool,
+    /// Instruction files of folders below, of which the model was told: path and text as it is now.
+    pub deeper: Vec<(String, String)>,
     /// Structure and state of the workspace.
     pub workspace: Option<String>,
     /// Date and time with zone, as a sentence.
@@ -50,6 +86,10 @@ impl Scene {
     /// Whether any tool of this group is there.
     pub fn has_group(&self, group: Group) -> bool {
         self.tools.iter().any(|tool| tool.group == group)
+    }
+    /// The same, or one that is not loaded.
+    pub fn offers_group(&self, group: Group) -> bool {
+        self.has_group(group) || self.deferred.iter().any(|tool| tool.group == group)
     }
 }
 
@@ -66,8 +106,8 @@ pub struct Section {
     pub render: fn(&Scene) -> Option<String>,
 }
 
-/// The sections, most stable first. Plugin skills, active skills, memory, recipes and self-written
-/// skills stand between `security` and `instructions` once they exist.
+/// The sixteen sections of P1, most stable first; the guard `canary` and the catalogue of `skills`
+/// have lines of their own.
 pub const SECTIONS: &[Section] = &[
     Section {
         name: "profile",
@@ -124,6 +164,42 @@ pub const SECTIONS: &[Section] = &[
         render: section::canary,
     },
     Section {
+        name: "plugin_skills",
+        stability: Stability::Run,
+        skipped_for_children: false,
+        render: section::plugin_skills,
+    },
+    Section {
+        name: "skills",
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::skills,
+    },
+    Section {
+        name: "active_skills",
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::active_skills,
+    },
+    Section {
+        name: "memory",
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::memory,
+    },
+    Section {
+        name: "recipes",
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::recipes,
+    },
+    Section {
+        name: "own_skills",
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::own_skills,
+    },
+    Section {
         name: "instructions",
         stability: Stability::Run,
         skipped_for_children: false,
@@ -154,17 +230,32 @@ pub struct Rendered {
     pub text: String,
 }
 
-/// All sections that have anything to say.
+/// All sections that have anything to say, whole. A sub-agent has not all of them.
 pub fn render(scene: &Scene) -> Vec<Rendered> {
     let text = |s: &Section| (s.render)(scene).filter(|text| !text.trim().is_empty());
     let rendered =
         |s: &Section| text(s).map(|text| Rendered { name: s.name, stability: s.stability, text });
-    SECTIONS.iter().filter_map(rendered).collect()
+    let wanted = SECTIONS.iter().filter(|s| !(scene.child && s.skipped_for_children));
+    wanted.filter_map(rendered).collect()
+}
+
+/// All sections as they are sent: cut to their share of the model's window (P4).
+pub fn sections(scene: &Scene) -> Vec<Rendered> {
+    let tools = if scene.window == 0 { 0 } else { tool_bytes(&scene.tools) };
+    fit(render(scene), scene.window, tools)
+}
+
+/// Bytes that the schemas of these tools have in a request.
+pub fn tool_bytes(tools: &[ToolSpec]) -> usize {
+    let one = |tool: &ToolSpec| {
+        tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
+    };
+    tools.iter().map(one).sum()
 }
 
 /// The system prompt: the session-stable sections, an empty line between.
 pub fn system(scene: &Scene) -> String {
-    let texts: Vec<String> = render(scene)
+    let texts: Vec<String> = sections(scene)
         .into_iter()
         .filter(|section| section.stability == Stability::Session)
         .map(|section| section.text)
@@ -177,11 +268,46 @@ pub fn confidential(scene: &Scene) -> Option<String> {
     section::canary(scene)
 }
 
-/// The notes: the run-stable sections.
+/// What is told of these skills while they are active.
+pub(crate) fn in_force<'a>(skills: impl Iterator<Item = &'a SkillNote>) -> String {
+    section::in_force(skills).unwrap_or_default()
+}
+
+/// The notes: the run-stable sections, and what is told of folders below.
 pub fn notes(scene: &Scene) -> Vec<Note> {
-    render(scene)
+    let mut notes: Vec<Note> = sections(scene)
         .into_iter()
         .filter(|section| section.stability == Stability::Run)
         .map(|section| Note { section: section.name.into(), text: section.text })
-        .collect()
+        .collect();
+    notes.extend(scene.deeper.iter().map(|(path, text)| deeper(path, text)));
+    notes
+}
+
+/// What the model is told of the instruction file `path` of a folder below, when a call touches
+/// that folder (M2).
+pub fn deeper(path: &str, text: &str) -> Note {
+    Note { section: format!("{INSTRUCTIONS}:{path}"), text: section::deeper(path, text) }
+}
+
+/// Text of others on one line, at most `chars` characters.
+pub(crate) fn one_line(text: &str, chars: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let flat = words.join(" ");
+    match flat.char_indices().nth(chars) {
+        Some((at, _)) => format!("{}…", flat[..at].trim_end()),
+        None => flat,
+    }
+}
+
+/// Texts that the model was told, by section, in the order of the sections. Those of folders
+/// (`instructions:src/AGENTS.md`) follow their section; what is in no list comes last.
+pub fn in_order(told: &BTreeMap<String, String>) -> Vec<String> {
+    let place = |name: &str| {
+        let name = name.split(':').next().unwrap_or(name);
+        SECTIONS.iter().position(|section| section.name == name).unwrap_or(SECTIONS.len())
+    };
+    let mut found: Vec<(&String, &String)> = told.iter().filter(|(_, t)| !t.is_empty()).collect();
+    found.sort_by_key(|(name, _)| (place(name), *name));
+    found.into_iter().map(|(_, text)| text.clone()).collect()
 }

@@ -1,0 +1,23 @@
+//! Section 7: the form of answers. A child answers its parent and has none of it.
+
+use crate::prompt::Scene;
+use crate::tool::Group;
+
+pub(in crate::prompt) fn response(scene: &Scene) -> Option<String> {
+    let end = match scene.has_tool("attempt_completion") {
+        true => "When the task is done, call attempt_completion with the result, or simply answer.",
+        false => "When the task is done, answer.",
+    };
+    let changes = match scene.has_group(Group::Edit) || scene.has_tool("run_shell") {
+        true => {
+            " Name the files that you changed and how you checked them; if you did not check, say \
+             so. Do not paste what you wrote into files."
+        }
+        false => " Name the files that it rests on.",
+    };
+    Some(format!(
+        "{end} Begin with the outcome, in the person's language and as short as it allows: often a \
+         sentence or two.{changes} Say what failed, what was denied and what is left undone. No \
+         preamble, no praise, no repetition, no offers."
+    ))
+}

@@ -1,0 +1,75 @@
+//! Section 4: what the schemas of the tools do not say, and what is there beside them: tools that
+//! are not loaded, other profiles. Not here: names and arguments of loaded tools.
+
+use crate::prompt::{Scene, one_line};
+use crate::tool::{Group, ToolSpec};
+
+/// Bytes of the lines about tools that are not loaded (T4).
+const DEFERRED_BYTES_MAX: usize = 2_400;
+/// Characters of the line about one such tool.
+const REASON_CHARS_MAX: usize = 90;
+/// Profiles that are named, and characters about each.
+const PROFILES_MAX: usize = 20;
+const PROFILE_CHARS_MAX: usize = 90;
+
+const USE: &str = include_str!("tools.md");
+const TASK_LIST: &str = " For work of three or more steps keep a task list with update_todo_list: \
+                         one step in progress at a time, each marked done as soon as it is.";
+
+pub(in crate::prompt) fn tools(scene: &Scene) -> Option<String> {
+    if scene.tools.is_empty() {
+        return None;
+    }
+    let mut text = USE.trim().to_string();
+    if scene.has_tool("update_todo_list") {
+        text.push_str(TASK_LIST);
+    }
+    if scene.has_tool("find_tool") && !scene.deferred.is_empty() {
+        text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
+        text.push_str(&deferred(&scene.deferred).join("\n"));
+    }
+    if scene.has_tool("switch_agent") {
+        text.push_str(&profiles(scene));
+    }
+    Some(text)
+}
+
+fn deferred(tools: &[ToolSpec]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut left = DEFERRED_BYTES_MAX;
+    for (at, tool) in tools.iter().enumerate() {
+        let line = line(tool);
+        if line.len() > left {
+            let more = tools.len() - at;
+            lines.push(format!("- {more} more: tell find_tool what you need"));
+            break;
+        }
+        left -= line.len();
+        lines.push(line);
+    }
+    lines
+}
+
+/// The words of a foreign server stand in no system prompt: of its tools only the name does.
+fn line(tool: &ToolSpec) -> String {
+    let reason = tool.description.split(['.', ':', ';', '\n']).next().unwrap_or_default();
+    match tool.group {
+        Group::Mcp => format!("- {}", tool.name),
+        Group::Read | Group::Vault | Group::Edit | Group::Web | Group::Agent | Group::Skill => {
+            format!("- {}: {}", tool.name, one_line(reason, REASON_CHARS_MAX))
+        }
+    }
+}
+
+fn profiles(scene: &Scene) -> String {
+    let current = scene.profile.as_ref().map(|profile| profile.name.as_str());
+    let others = scene.profiles.iter().filter(|(name, _)| Some(name.as_str()) != current);
+    let line = |(name, about): &(String, String)| {
+        format!("- {}: {}", one_line(name, 40), one_line(about, PROFILE_CHARS_MAX))
+    };
+    let lines: Vec<String> = others.take(PROFILES_MAX).map(line).collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("\n\nOther profiles, for switch_agent:\n{}", lines.join("\n")),
+    }
+}

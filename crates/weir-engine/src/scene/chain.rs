@@ -1,0 +1,197 @@
+//! All that instructs (M2): the person's rules and those of the workspace, and the chain of
+//! `AGENTS.md` files: the person's own, then from the root of the repository down to the workspace.
+//! Not here: how one is read, and those of folders below.
+
+use std::path::{Path, PathBuf};
+
+use weir_core::tool::{Access, Place};
+
+use crate::workspace::{EntryKind, WalkOptions, Workspace};
+
+use super::reading::{Instruction, Reader, Spot};
+
+/// Characters of all of them together (M2: a total cap with a visible notice).
+pub(super) const INSTRUCTIONS_MAX: usize = 40_000;
+/// Names of instruction files; the first that is there counts for its folder.
+pub(super) const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Where the rules of a workspace stand.
+const RULES: &str = ".weir/rules";
+/// Rules that are read from one folder.
+const RULES_MAX: usize = 100;
+/// Entries of a folder of rules that are looked at.
+const ENTRIES_MAX: usize = 1_000;
+
+/// What instructs here, in the order in which it is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// Rules: the person's, then the workspace's, each sorted by name.
+    pub rules: Vec<Instruction>,
+    /// The chain; the nearest comes last and wins.
+    pub chain: Vec<Instruction>,
+}
+
+impl Instructions {
+    /// Looks for it. `person` is the person's own folder. Blocks.
+    pub fn of(workspace: &Workspace, person: Option<&Path>) -> Instructions {
+        let mut reader = Reader::new(workspace, person);
+        let mut rules = person.map(own_rules).unwrap_or_default();
+        let mut unseen = Vec::new();
+        rules.extend(workspace_rules(workspace, &mut unseen));
+        let chain = files(workspace, person, &mut unseen);
+        // An import of what is told anyway would tell it in the wrong place.
+        rules.iter().chain(&chain).for_each(|(spot, _)| reader.expect(spot));
+        let mut groups = |roots: Vec<(Spot, String)>| -> Vec<Vec<Instruction>> {
+            roots.iter().map(|(spot, name)| reader.take(spot, name)).collect()
+        };
+        let (mut rules, mut chain) = (groups(rules), groups(chain));
+        // Rules first, then the nearest files: the outermost give way.
+        let order = rules.iter_mut().chain(chain.iter_mut().rev());
+        cap(order.flat_map(|group| group.iter_mut()), INSTRUCTIONS_MAX);
+        let mut chain: Vec<Instruction> = chain.into_iter().flatten().collect();
+        chain.splice(0..0, unseen);
+        Instructions { rules: rules.into_iter().flatten().collect(), chain }
+    }
+}
+
+/// As the scene has them: what the model is not told is not among them.
+pub(super) fn told(found: Vec<Instruction>) -> Vec<(String, String)> {
+    found.into_iter().filter(|one| !one.text.is_empty()).map(|one| (one.name, one.text)).collect()
+}
+
+/// Cuts what comes after the first `max` characters, visibly.
+pub(super) fn cap<'a>(order: impl Iterator<Item = &'a mut Instruction>, max: usize) {
+    let mut left = max;
+    for one in order {
+        let length = one.text.chars().count();
+        if length <= left {
+            left -= length;
+            continue;
+        }
+        let why = format!("all instructions together have at most {max} characters");
+        let kept: String = one.text.chars().take(left).collect();
+        one.text = match kept.trim().is_empty() {
+            true => format!("[left out: {why}; read it with read_file where it matters]"),
+            false => {
+                format!("{}\n[cut after {left} of {length} characters: {why}]", kept.trim_end())
+            }
+        };
+        one.left_out = Some(why);
+        left = 0;
+    }
+}
+
+fn is_rule(name: &str) -> bool {
+    name.ends_with(".md") && !name.starts_with('.')
+}
+
+/// `rules/*.md` of the person's own folder.
+fn own_rules(folder: &Path) -> Vec<(Spot, String)> {
+    let Ok(entries) = std::fs::read_dir(folder.join("rules")) else { return Vec::new() };
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+    let names = entries.take(ENTRIES_MAX).filter_map(Result::ok).filter_map(name);
+    let mut names: Vec<String> = names.filter(|name| is_rule(name)).collect();
+    names.sort();
+    names.truncate(RULES_MAX);
+    // Without links, as the reader has the folder: what it imports is held against that.
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()).join("rules");
+    let spot =
+        |name: String| (Spot::Person(folder.join(&name)), format!("rules/{name} of the person"));
+    names.into_iter().map(spot).collect()
+}
+
+/// `.weir/rules/*.md` of the workspace. What a list hides goes to `unseen`.
+fn workspace_rules(workspace: &Workspace, unseen: &mut Vec<Instruction>) -> Vec<(Spot, String)> {
+    // Most workspaces have none: one look says so.
+    if !workspace.root().join(RULES).is_dir() {
+        return Vec::new();
+    }
+    let at = workspace.resolve(RULES, Access::List);
+    let why = match (&at.place, &at.ignored) {
+        (Place::Inside, None) => None,
+        (Place::Inside, Some(list)) => Some(format!("it is ignored ({list})")),
+        (Place::Outside | Place::Escapes, _) => Some("it leads out of the workspace".to_string()),
+    };
+    if let Some(why) = why {
+        unseen.push(Instruction { text: String::new(), ..Instruction::without(RULES, why) });
+        return Vec::new();
+    }
+    let options = WalkOptions {
+        recursive: false,
+        // Rules of one's own are often kept out of the repository.
+        respect_gitignore: false,
+        hidden: false,
+        max_entries: ENTRIES_MAX,
+    };
+    let entries = workspace.walk(&at, options).map(|walk| walk.entries).unwrap_or_default();
+    let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Link);
+    let names = entries.iter().filter(|entry| is_file(entry.kind)).map(|entry| &entry.path);
+    let mut names: Vec<&String> =
+        names.filter(|path| path.rsplit('/').next().is_some_and(is_rule)).collect();
+    names.sort();
+    names.truncate(RULES_MAX);
+    unseen.extend(hidden_rules(workspace, &names));
+    let spot =
+        |path: &String| (Spot::Workspace(workspace.resolve(path, Access::Read)), path.clone());
+    names.into_iter().map(spot).collect()
+}
+
+/// Rules that a list hides: for the person to see, not for the model.
+fn hidden_rules(workspace: &Workspace, shown: &[&String]) -> Vec<Instruction> {
+    let Ok(entries) = std::fs::read_dir(workspace.root().join(RULES)) else { return Vec::new() };
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+    let names = entries.take(ENTRIES_MAX).filter_map(Result::ok).filter_map(name);
+    let paths = names.filter(|name| is_rule(name)).map(|name| format!("{RULES}/{name}"));
+    let mut paths: Vec<String> = paths.filter(|path| !shown.contains(&path)).collect();
+    paths.sort();
+    let hidden = |path: String| {
+        let list = workspace.resolve(&path, Access::Read).ignored?;
+        let why = format!("it is ignored ({list})");
+        Some(Instruction { text: String::new(), ..Instruction::without(&path, why) })
+    };
+    paths.into_iter().filter_map(hidden).collect()
+}
+
+/// The files of the chain, the outermost first.
+fn files(
+    workspace: &Workspace,
+    person: Option<&Path>,
+    unseen: &mut Vec<Instruction>,
+) -> Vec<(Spot, String)> {
+    let mut found = Vec::new();
+    if let Some(path) = person.map(|folder| folder.join("AGENTS.md")).filter(|path| path.is_file())
+    {
+        found.push((Spot::Person(path), "AGENTS.md of the person".to_string()));
+    }
+    let root = workspace.root();
+    for folder in above(root) {
+        let paths = INSTRUCTION_FILES.iter().map(|name| folder.join(name));
+        if let Some(path) = paths.into_iter().find(|path| path.is_file()) {
+            let name = path.display().to_string();
+            found.push((Spot::Above(path), name));
+        }
+    }
+    for name in INSTRUCTION_FILES {
+        if !root.join(name).is_file() {
+            continue;
+        }
+        let at = workspace.resolve(name, Access::Read);
+        match &at.ignored {
+            Some(list) => {
+                let why = format!("it is ignored ({list})");
+                unseen.push(Instruction { text: String::new(), ..Instruction::without(name, why) });
+            }
+            None => {
+                found.push((Spot::Workspace(at), name.to_string()));
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Folders of the repository above `folder`, the outermost first; none where it is no repository.
+fn above(folder: &Path) -> Vec<PathBuf> {
+    let all: Vec<&Path> = folder.ancestors().collect();
+    let root = all.iter().position(|path| path.join(".git").exists()).unwrap_or(0);
+    all[..=root].iter().skip(1).rev().map(|path| path.to_path_buf()).collect()
+}

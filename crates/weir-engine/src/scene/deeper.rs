@@ -1,0 +1,199 @@
+//! Instruction files of folders below the workspace's root (M2): told when a call touches their
+//! folder, and again at a later run when they changed. Not here: those from the root upwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use weir_core::event::Note;
+use weir_core::prompt;
+use weir_core::tool::{Access, Place};
+
+use crate::workspace::{WalkOptions, Workspace};
+
+use super::chain::{INSTRUCTION_FILES, INSTRUCTIONS_MAX, cap};
+use super::reading::{Reader, Spot, Stamp};
+
+/// Characters that are told for one folder, in a large window.
+const FOLDER_CHARS_MAX: usize = 10_000;
+/// Part of a window's tokens that is told for one folder: one in so many. A token has more
+/// characters than one, so this is less than a tenth.
+const WINDOW_SHARE: u64 = 4;
+/// Folders that are looked at for one call.
+const FOLDERS_MAX: usize = 200;
+/// Deepest folder that is looked at.
+const DEPTH_MAX: usize = 32;
+/// Entries of a folder that are looked at to see whether git ignores one.
+const ENTRIES_MAX: usize = 20_000;
+/// Folders of other people's code: what stands in them instructs nobody.
+const FOREIGN_FOLDERS: [&str; 8] =
+    ["node_modules", "vendor", "third_party", "site-packages", ".venv", "venv", ".git", ".weir"];
+
+/// What was found below, and what of it was told. One per session and process.
+#[derive(Debug, Default)]
+pub struct Deeper {
+    known: Mutex<BTreeMap<String, Known>>,
+}
+
+/// An instruction file as it was read last.
+#[derive(Debug, Clone)]
+struct Known {
+    /// It, what it imports, and what decides whether it counts.
+    stamps: Vec<Stamp>,
+    /// Whether somebody has marked it since.
+    marked: Option<String>,
+    /// What is told of it; `None`: nothing.
+    text: Option<String>,
+}
+
+impl Deeper {
+    /// The notes of the folders that hold `paths` of the workspace. The same note comes again as
+    /// long as its file is the same: the session knows what it was told. `window` is the model's in
+    /// tokens, 0 where nobody knows. Blocks.
+    pub fn beneath(&self, workspace: &Workspace, paths: &[String], window: u64) -> Vec<Note> {
+        let files = folders(paths).into_iter().filter_map(|folder| file_in(workspace, &folder));
+        let found = files.filter_map(|path| Some((self.text(workspace, &path, window)?, path)));
+        found.map(|(text, path)| prompt::deeper(&path, &text)).collect()
+    }
+
+    /// Those that the model was `told` of, as they are now: path and text. Blocks.
+    pub fn again(
+        &self,
+        workspace: &Workspace,
+        told: &[String],
+        window: u64,
+    ) -> Vec<(String, String)> {
+        let gone = "[It is no longer there: what it said does not hold any more.]";
+        let now = |path: &String| {
+            let text = self.text(workspace, path, window).unwrap_or_else(|| gone.into());
+            (path.clone(), text)
+        };
+        told.iter().map(now).collect()
+    }
+
+    fn text(&self, workspace: &Workspace, path: &str, window: u64) -> Option<String> {
+        let at = workspace.resolve(path, Access::Read);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(path)
+            && known.marked == at.marked
+            && known.stamps.iter().all(Stamp::still_holds)
+        {
+            return known.text.clone();
+        }
+        let others = known.iter().filter(|(other, _)| *other != path);
+        let used: usize = others.filter_map(|(_, known)| Some(known.text.as_ref()?.len())).sum();
+        let room = room(window).min(INSTRUCTIONS_MAX.saturating_sub(used));
+        let marked = at.marked.clone();
+        let counts = at.place == Place::Inside && !is_foreign(workspace, path);
+        let mut reader = Reader::new(workspace, None);
+        let text = counts.then(|| read(&mut reader, &Spot::Workspace(at), path, room)).flatten();
+        let mut stamps = reader.stamps;
+        stamps.push(Stamp::of(workspace.root().join(path)));
+        known.insert(path.to_string(), Known { stamps, marked, text: text.clone() });
+        text
+    }
+}
+
+/// Characters for one folder in a window of so many tokens.
+fn room(window: u64) -> usize {
+    match window {
+        0 => FOLDER_CHARS_MAX,
+        window => usize::try_from(window / WINDOW_SHARE)
+            .map_or(FOLDER_CHARS_MAX, |chars| chars.min(FOLDER_CHARS_MAX)),
+    }
+}
+
+/// The file with its imports as one text; `None`: there is nothing to tell.
+fn read(reader: &mut Reader<'_>, spot: &Spot, path: &str, room: usize) -> Option<String> {
+    let mut found = reader.take(spot, path);
+    cap(found.iter_mut(), room);
+    let mut found = found.into_iter().filter(|one| !one.text.trim().is_empty());
+    let first = found.next()?.text;
+    let imports = found.map(|one| format!("\n\n### {}\n{}", one.name, one.text.trim()));
+    Some(format!("{}{}", first.trim(), imports.collect::<String>()))
+}
+
+/// The folders strictly below the root that hold these paths, the outermost first, each once.
+fn folders(paths: &[String]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        let path = path.trim_end_matches('/');
+        if path.is_empty() || path == "." || path.starts_with('/') {
+            continue;
+        }
+        // The last name may be a folder itself: it is looked into like the others.
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for end in ends.take(DEPTH_MAX) {
+            found.insert(path[..end].to_string());
+            if found.len() >= FOLDERS_MAX {
+                return found.into_iter().collect();
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The instruction file of a folder. One or two looks at the disk: nothing is opened.
+fn file_in(workspace: &Workspace, folder: &str) -> Option<String> {
+    let there = |name: &str| workspace.root().join(folder).join(name).is_file();
+    let name = INSTRUCTION_FILES.into_iter().find(|name| there(name))?;
+    Some(format!("{folder}/{name}"))
+}
+
+/// Whether a file stands in somebody else's code: by the name of a folder, or because git ignores
+/// it. Its folders are listed for that, so this is asked once for each state of a file.
+fn is_foreign(workspace: &Workspace, path: &str) -> bool {
+    let named = |folder: &str| FOREIGN_FOLDERS.contains(&folder);
+    if path.split('/').any(named) {
+        return true;
+    }
+    if !in_repository(workspace.root()) {
+        return false;
+    }
+    let options = WalkOptions {
+        recursive: false,
+        respect_gitignore: true,
+        hidden: true,
+        max_entries: ENTRIES_MAX,
+    };
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    let mut folder = ".";
+    for end in ends {
+        let at = workspace.resolve(folder, Access::List);
+        let listed = workspace.walk(&at, options).is_ok_and(|walk| {
+            walk.truncated || walk.entries.iter().any(|entry| entry.path == path[..end])
+        });
+        if !listed {
+            return true;
+        }
+        folder = &path[..end];
+    }
+    false
+}
+
+fn in_repository(root: &Path) -> bool {
+    root.ancestors().any(|folder| folder.join(".git").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m2_the_folders_of_a_path_are_those_below_the_root() {
+        let of =
+            |paths: &[&str]| folders(&paths.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(of(&["a/b/c.rs", "a/d.rs", "e.rs"]), ["a", "a/b", "a/b/c.rs", "a/d.rs", "e.rs"]);
+        assert_eq!(of(&[".", "", "/etc/passwd"]), Vec::<String>::new());
+        assert_eq!(of(&["src/"]), ["src"]);
+        let deep = vec!["x"; 100].join("/");
+        assert_eq!(of(&[&deep]).len(), DEPTH_MAX);
+        let many: Vec<String> = (0..1_000).map(|n| format!("f{n}/a.rs")).collect();
+        assert_eq!(folders(&many).len(), FOLDERS_MAX);
+    }
+
+    #[test]
+    fn p4_a_small_window_has_less_room() {
+        assert_eq!((room(0), room(8_000), room(u64::MAX)), (10_000, 2_000, 10_000));
+    }
+}

@@ -1,0 +1,52 @@
+//! Everything that a run is told, gathered: from the disk, from the store, from the settings of the
+//! session. Used by the run itself and by whoever wants to see it first. Not here: hooks, which act.
+
+use std::sync::Arc;
+
+use weir_core::prompt::Scene;
+use weir_core::session::SessionConfig;
+
+use crate::engine::Parts;
+use crate::memory;
+use crate::workspace::Workspace;
+
+use super::{Deeper, Glance, SceneOptions, look};
+
+/// What is looked with.
+pub(crate) struct Lookout {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) options: Arc<SceneOptions>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) deeper: Arc<Deeper>,
+}
+
+impl Lookout {
+    /// The scene of a run of a session with these settings.
+    pub(crate) async fn look(&self, config: &SessionConfig, glance: Glance) -> Scene {
+        match self.parts.store.marks(&config.workspace).await {
+            Ok(marks) => {
+                self.workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+            }
+            // Without the list nothing can be vouched for: everything counts as foreign.
+            Err(error) => self.workspace.mark(&[String::new()], &format!("unknown ({error})")),
+        }
+        let memory = memory::told(&self.parts, config, &glance.said).await;
+        let now = self.parts.clock.now();
+        let (options, workspace) = (self.options.clone(), self.workspace.clone());
+        let (deeper, window) = (self.deeper.clone(), config.model.window);
+        let look = move || Scene {
+            deeper: deeper.again(&workspace, &glance.told, window),
+            ..look(&options, &workspace, now, &glance)
+        };
+        let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        // Profile, tools and model may be others than those that the session began with.
+        Scene {
+            memory,
+            profile: Some(config.profile.clone()),
+            tools: config.tools.clone(),
+            deferred: config.deferred.clone(),
+            window,
+            ..scene
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! One instruction file and what it imports (M2): read through the guard, bounded, with a reason for
+//! whatever is left out. Not here: which files are looked for.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use weir_core::tool::{Access, PathEffect, Place};
+
+use crate::workspace::{FileError, Workspace};
+
+use super::imports::{self, Import};
+use super::person;
+
+/// Characters of one file: one of a megabyte must not take the place of all others.
+const FILE_CHARS_MAX: usize = 20_000;
+/// How deep a file that is imported may import.
+const DEPTH_MAX: usize = 5;
+/// Files that are imported in one look.
+const IMPORTS_MAX: usize = 50;
+
+/// An instruction file as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its path in the workspace, or what else it is called.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// What the model is told of it, with a line about what is missing; empty: nothing at all.
+    pub text: String,
+    /// Why not all of it is told.
+    pub left_out: Option<String>,
+}
+
+impl Instruction {
+    /// Left out, in words that the model reads too.
+    pub(super) fn without(name: &str, why: String) -> Instruction {
+        let text = format!("[left out: {why}]");
+        Instruction { name: name.into(), bytes: 0, text, left_out: Some(why) }
+    }
+}
+
+/// Where a file lies: that decides how it is read and what it may import.
+#[derive(Debug, Clone)]
+pub(super) enum Spot {
+    /// In the workspace.
+    Workspace(PathEffect),
+    /// In the person's own folder.
+    Person(PathBuf),
+    /// In a folder of the repository above the workspace.
+    Above(PathBuf),
+}
+
+impl Spot {
+    fn key(&self) -> String {
+        match self {
+            Spot::Workspace(at) => at.path.clone(),
+            // An absolute path is never one of the workspace.
+            Spot::Person(path) | Spot::Above(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What a file looked like when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    path: PathBuf,
+    state: Option<(SystemTime, u64)>,
+}
+
+impl Stamp {
+    pub(super) fn of(path: PathBuf) -> Stamp {
+        let found = std::fs::metadata(&path).ok();
+        let state = found.and_then(|found| Some((found.modified().ok()?, found.len())));
+        Stamp { path, state }
+    }
+    pub(super) fn still_holds(&self) -> bool {
+        Stamp::of(self.path.clone()) == *self
+    }
+}
+
+/// Reads instruction files; each is told once.
+pub(super) struct Reader<'a> {
+    workspace: &'a Workspace,
+    /// The person's own folder, without links.
+    person: Option<PathBuf>,
+    seen: BTreeSet<String>,
+    imported: usize,
+    /// The files that were looked at.
+    pub(super) stamps: Vec<Stamp>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(workspace: &'a Workspace, person: Option<&Path>) -> Reader<'a> {
+        let person = person.and_then(|folder| folder.canonicalize().ok());
+        Reader { workspace, person, seen: BTreeSet::new(), imported: 0, stamps: Vec::new() }
+    }
+
+    /// Says that `spot` is read for its own sake: no import brings it a second time.
+    pub(super) fn expect(&mut self, spot: &Spot) {
+        self.seen.insert(spot.key());
+    }
+
+    /// The file and what it imports; empty: there is none.
+    pub(super) fn take(&mut self, spot: &Spot, name: &str) -> Vec<Instruction> {
+        self.expect(spot);
+        let mut all = Vec::new();
+        if let Some(found) = self.read(spot, name) {
+            let text = found.text.clone();
+            let may_import = found.bytes > 0;
+            all.push(found);
+            if may_import {
+                self.imports(&From { spot, name, depth: 0 }, &text, &mut all);
+            }
+        }
+        all
+    }
+
+    fn imports(&mut self, from: &From<'_>, text: &str, all: &mut Vec<Instruction>) {
+        for import in imports::named(text) {
+            let spot = match self.target(from.spot, &import) {
+                Ok(spot) => spot,
+                Err(why) => {
+                    if import.is_sure {
+                        all.push(Instruction::without(&from.naming(&import.path), why));
+                    }
+                    continue;
+                }
+            };
+            let name = from.naming(&self.shown(&spot));
+            if self.seen.contains(&spot.key()) {
+                continue;
+            }
+            let too_deep = from.depth >= DEPTH_MAX;
+            if import.is_sure && (too_deep || self.imported >= IMPORTS_MAX) {
+                let why = match too_deep {
+                    true => format!("imports go {DEPTH_MAX} files deep"),
+                    false => format!("at most {IMPORTS_MAX} files are imported"),
+                };
+                self.seen.insert(spot.key());
+                all.push(Instruction::without(&name, why));
+                continue;
+            }
+            match self.read(&spot, &name) {
+                Some(found) => {
+                    self.seen.insert(spot.key());
+                    self.imported += 1;
+                    let (inner, may_import) = (found.text.clone(), found.bytes > 0);
+                    all.push(found);
+                    if may_import {
+                        let from = From { spot: &spot, name: &name, depth: from.depth + 1 };
+                        self.imports(&from, &inner, all);
+                    }
+                }
+                None if import.is_sure => {
+                    all.push(Instruction::without(&name, "there is no such file".into()));
+                }
+                None => (),
+            }
+        }
+    }
+
+    /// Where an import leads. Relative to the file that imports; from the workspace and above it
+    /// only into the workspace, from the person's folder only into that.
+    fn target(&self, from: &Spot, import: &Import) -> Result<Spot, String> {
+        let beside = |path: &Path| path.parent().unwrap_or(Path::new("")).join(&import.path);
+        if let Spot::Person(path) = from {
+            let own = self.person.as_deref().ok_or("the folder of settings is not there")?;
+            let real = beside(path).canonicalize().map_err(|_| "there is no such file")?;
+            return match real.starts_with(own) {
+                true => Ok(Spot::Person(real)),
+                false => Err("it lies outside the person's folder of settings".into()),
+            };
+        }
+        let written = match from {
+            Spot::Workspace(_) if import.path.starts_with("~/") => import.path.clone(),
+            Spot::Workspace(at) => beside(Path::new(&at.path)).display().to_string(),
+            Spot::Person(path) | Spot::Above(path) => beside(path).display().to_string(),
+        };
+        let at = self.workspace.resolve(&written, Access::Read);
+        match at.place {
+            Place::Inside => Ok(Spot::Workspace(at)),
+            Place::Outside | Place::Escapes => Err("it lies outside the workspace".into()),
+        }
+    }
+
+    fn shown(&self, spot: &Spot) -> String {
+        match spot {
+            Spot::Workspace(at) => at.path.clone(),
+            Spot::Above(path) => path.display().to_string(),
+            Spot::Person(path) => {
+                let below = self.person.as_deref().and_then(|own| path.strip_prefix(own).ok());
+                format!("{} of the person", below.unwrap_or(path).display())
+            }
+        }
+    }
+
+    /// One file; `None`: there is none.
+    fn read(&mut self, spot: &Spot, name: &str) -> Option<Instruction> {
+        let file = match spot {
+            Spot::Workspace(at) => {
+                self.stamps.push(Stamp::of(self.workspace.root().join(&at.path)));
+                match self.open(at) {
+                    Ok(file) => file?,
+                    Err(Closed::Unseen(why)) => {
+                        let text = String::new();
+                        let name = name.into();
+                        return Some(Instruction { name, bytes: 0, text, left_out: Some(why) });
+                    }
+                    Err(Closed::Said(why)) => return Some(Instruction::without(name, why)),
+                }
+            }
+            Spot::Person(path) | Spot::Above(path) => match person::open(path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+                Err(error) => return Some(Instruction::without(name, error.to_string())),
+            },
+        };
+        Some(match person::bounded(file, name, FILE_CHARS_MAX) {
+            Ok(read) if read.text.contains('\0') => {
+                Instruction::without(name, "it is not text".into())
+            }
+            Ok(read) => Instruction {
+                name: name.into(),
+                bytes: read.bytes,
+                text: read.text,
+                left_out: read.is_cut.then(|| {
+                    format!("more than {FILE_CHARS_MAX} characters of one file are not told")
+                }),
+            },
+            Err(error) => Instruction::without(name, error.to_string()),
+        })
+    }
+
+    /// Opens a file of the workspace, unless a list, a rule or a mark closes it.
+    fn open(&self, at: &PathEffect) -> Result<Option<File>, Closed> {
+        if at.place != Place::Inside {
+            return Err(Closed::Said("it leads out of the workspace".into()));
+        }
+        // What is invisible stays so: the model is not told that it is there.
+        if let Some(list) = &at.ignored {
+            return Err(Closed::Unseen(format!("it is ignored ({list})")));
+        }
+        let entry = match self.workspace.entry(at) {
+            Ok(entry) => entry,
+            Err(FileError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(Closed::Said(error.to_string())),
+        };
+        let closed = self.workspace.found(&entry).sensitive.or_else(|| at.sensitive.clone());
+        if let Some(why) = closed {
+            return Err(Closed::Said(format!("it may not be read without asking ({why})")));
+        }
+        // A command may have written it while foreign words stood in the context: what is marked
+        // instructs nobody, whoever left it (Z1).
+        if let Some(origin) = &at.marked {
+            return Err(Closed::Said(marked(&at.path, origin)));
+        }
+        self.workspace.open_file(at).map(Some).map_err(|error| Closed::Said(error.to_string()))
+    }
+}
+
+/// Why a file of the workspace is not read.
+enum Closed {
+    /// The model is told why.
+    Said(String),
+    /// It is not told that there is anything.
+    Unseen(String),
+}
+
+/// The file that imports.
+struct From<'a> {
+    spot: &'a Spot,
+    name: &'a str,
+    depth: usize,
+}
+
+impl From<'_> {
+    fn naming(&self, path: &str) -> String {
+        let importer = self.name.split(", imported by ").next().unwrap_or_default();
+        format!("{path}, imported by {importer}")
+    }
+}
+
+fn marked(name: &str, origin: &str) -> String {
+    let origin: String = origin.chars().filter(|c| !c.is_control()).take(100).collect();
+    format!(
+        "{name} was written while words from {origin} stood in the context; a person vouches for it \
+         with `weir permissions unmark {name}`"
+    )
+}

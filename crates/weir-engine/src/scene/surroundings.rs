@@ -1,0 +1,72 @@
+//! The workspace as section 15 tells it, and what kind it is (section 3). Looks at the root alone.
+//! Not here: what instructs.
+
+use std::path::Path;
+
+use weir_core::tool::Access;
+
+use crate::workspace::{Entry, EntryKind, WalkOptions, Workspace};
+
+/// Entries of the workspace's root that are named.
+const ENTRIES_MAX: usize = 60;
+/// Characters of the name of a git branch that are told.
+const BRANCH_CHARS_MAX: usize = 100;
+/// What a vault of notes has at its root.
+const NOTES_SIGN: &str = ".obsidian";
+/// What a code repository has at its root, one of them.
+const CODE_SIGNS: [&str; 12] = [
+    ".git",
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "Makefile",
+    "CMakeLists.txt",
+    "composer.json",
+    "Gemfile",
+];
+
+/// The kind of workspace whose conventions stand in the prompt: `notes`, `code`, or none that is
+/// known. Blocks.
+pub fn kind_of(root: &Path) -> Option<&'static str> {
+    if root.join(NOTES_SIGN).is_dir() {
+        return Some("notes");
+    }
+    CODE_SIGNS.iter().any(|sign| root.join(sign).exists()).then_some("code")
+}
+
+/// Name of the folder, its top entries, and the git branch, where there is one.
+pub(super) fn structure(workspace: &Workspace) -> String {
+    let root = workspace.root();
+    let mut text = format!("Workspace: {}", root.display());
+    if let Some(branch) = git_branch(root) {
+        text.push_str(&format!(" (git branch {branch})"));
+    }
+    let options = WalkOptions {
+        recursive: false,
+        respect_gitignore: true,
+        hidden: false,
+        max_entries: ENTRIES_MAX,
+    };
+    let at = workspace.resolve(".", Access::List);
+    if let Ok(walk) = workspace.walk(&at, options) {
+        let name = |entry: &Entry| match entry.kind {
+            EntryKind::Folder => format!("{}/", entry.path),
+            EntryKind::File | EntryKind::Link | EntryKind::Other => entry.path.clone(),
+        };
+        let names: Vec<String> = walk.entries.iter().map(name).collect();
+        let more = if walk.truncated { ", …" } else { "" };
+        let listed = if names.is_empty() { "nothing".into() } else { names.join(", ") };
+        text.push_str(&format!("\nTop level: {listed}{more}"));
+    }
+    text
+}
+
+fn git_branch(root: &Path) -> Option<String> {
+    let head = std::fs::read_to_string(root.join(".git/HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    Some(branch.chars().filter(|c| !c.is_control()).take(BRANCH_CHARS_MAX).collect())
+}

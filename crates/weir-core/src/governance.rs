@@ -132,6 +132,8 @@ pub struct CallFacts<'a> {
 pub struct GateContext<'a> {
     /// Names of the tools that this run may use.
     pub visible: &'a [String],
+    /// Deferred tools that were loaded in this run: these too.
+    pub found: &'a BTreeSet<String>,
     /// Permission mode.
     pub mode: PermissionMode,
     /// All rules, from every source.
@@ -174,6 +176,8 @@ static CLEAN: label::Label = label::Label {
     sources: BTreeSet::new(),
 };
 static NOTHING_APPROVED: BTreeSet<String> = BTreeSet::new();
+/// No deferred tool was loaded.
+pub static NOTHING_FOUND: BTreeSet<String> = BTreeSet::new();
 
 impl Provenance<'static> {
     /// A session in which nothing was read or said yet.

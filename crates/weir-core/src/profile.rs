@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::session::SessionConfig;
 use crate::tool::Group;
 
 /// How much passes without asking (C3).
@@ -64,6 +65,9 @@ pub struct Limits {
     pub consecutive_mistake_limit: u32,
     /// Least milliseconds between two iterations; 0: off.
     pub rate_limit_ms: u64,
+    /// After so many model calls the agent is reminded of its role; 0: off (L10).
+    #[serde(default)]
+    pub power_steering_frequency: u32,
     /// Deepest sub-agent.
     pub max_subtask_depth: u32,
     /// Reads in flight at once.
@@ -88,6 +92,7 @@ impl Default for Limits {
             max_tool_calls: None,
             consecutive_mistake_limit: 0,
             rate_limit_ms: 0,
+            power_steering_frequency: 0,
             max_subtask_depth: 2,
             parallel_calls: 8,
             budget_usd: None,
@@ -131,6 +136,9 @@ pub struct Profile {
     /// Kind of workspace whose conventions stand in the prompt: `notes` or `code`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conventions: Option<String>,
+    /// Skills that are active from the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
 }
 
 impl Profile {
@@ -141,10 +149,49 @@ impl Profile {
     }
 }
 
-/// The profiles that every installation has.
-pub fn built_in_profiles() -> Vec<Profile> {
-    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
-    let profile = |name: &str, description: &str, role: &str, groups: &[Group]| Profile {
+/// What a session with settings `new` may do that one with `old` may not, in words; empty: nothing
+/// (P7).
+pub fn widens(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
+    let mut words = Vec::new();
+    let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
+    if rank(new.permission) > rank(old.permission) {
+        words.push(format!("permission {} instead of {}", new.permission, old.permission));
+    }
+    let has = |tool: &str| old.tools.iter().chain(&old.deferred).any(|known| known.name == tool);
+    let more: Vec<&str> = new
+        .tools
+        .iter()
+        .chain(&new.deferred)
+        .map(|tool| tool.name.as_str())
+        .filter(|tool| !has(tool))
+        .collect();
+    if !more.is_empty() {
+        words.push(format!("the tools {}", more.join(", ")));
+    }
+    let (ours, theirs) = (&old.limits, &new.limits);
+    if theirs.max_iterations > ours.max_iterations {
+        words.push(format!("{} model calls per run", theirs.max_iterations));
+    }
+    let more = [
+        (is_more(ours.max_tool_calls, theirs.max_tool_calls), "more calls of tools"),
+        (is_more(ours.budget_usd, theirs.budget_usd), "more money"),
+        (is_more(ours.budget_tokens, theirs.budget_tokens), "more tokens"),
+        (is_more(ours.run_timeout_ms, theirs.run_timeout_ms), "more time"),
+    ];
+    words.extend(more.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_string()));
+    if new.model.model != old.model.model {
+        words.push(format!("the model {}", new.model.model));
+    }
+    words
+}
+
+/// Whether a bound is wider than the one before; `None`: there is none.
+fn is_more<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
+    old.is_some_and(|old| new.is_none_or(|new| new > old))
+}
+
+fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profile {
+    Profile {
         name: name.into(),
         description: description.into(),
         role: role.into(),
@@ -156,9 +203,28 @@ pub fn built_in_profiles() -> Vec<Profile> {
         model: None,
         max_iterations: None,
         conventions: None,
-    };
-    let safe_agent_tools = ["attempt_completion", "ask_followup_question", "update_todo_list"];
-    let talking = || safe_agent_tools.iter().map(ToString::to_string).collect::<Vec<_>>();
+        skills: Vec::new(),
+    }
+}
+
+/// What controls the agent and cannot change or spend: a switch that widens asks a person.
+const SAFE_AGENT_TOOLS: [&str; 8] = [
+    "attempt_completion",
+    "ask_followup_question",
+    "update_todo_list",
+    "find_tool",
+    "call_tool",
+    "switch_agent",
+    "read_skill",
+    "invoke_skill",
+];
+/// What a session needs to find its own past, whatever its groups (X4, M4).
+const PAST: [&str; 2] = ["recall", "recall_memory"];
+
+/// The profiles that every installation has.
+pub fn built_in_profiles() -> Vec<Profile> {
+    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
+    let words = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     vec![
         profile(
             "agent",
@@ -169,7 +235,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
             &[Read, Vault, Edit, Web, Agent, Mcp, Skill],
         ),
         Profile {
-            extra_tools: talking(),
+            extra_tools: words(&SAFE_AGENT_TOOLS),
             permission: Some(PermissionMode::Plan),
             ..profile(
                 "ask",
@@ -181,7 +247,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
             )
         },
         Profile {
-            extra_tools: talking(),
+            extra_tools: words(&SAFE_AGENT_TOOLS),
             permission: Some(PermissionMode::Plan),
             ..profile(
                 "plan",
@@ -194,6 +260,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
         },
         Profile {
             max_iterations: Some(200),
+            extra_tools: words(&PAST),
             conventions: Some("code".into()),
             ..profile(
                 "code",

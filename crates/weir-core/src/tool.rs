@@ -10,8 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::governance::label::Label;
-use crate::ids::BlobId;
+use crate::ids::{BlobId, Seq};
+use crate::memory::MemoryNote;
 use crate::message::Block;
+use crate::skill::SkillNote;
+
+pub mod defer;
 
 /// The seven permission categories of which a profile picks some.
 #[derive(
@@ -303,6 +307,43 @@ pub enum Control {
         /// The new list.
         items: Vec<PlanItem>,
     },
+    /// Goes on with another profile (`switch_agent`).
+    Switch {
+        /// Its name.
+        profile: String,
+        /// Why.
+        reason: String,
+        /// What it may do that the present one may not; empty: the switch widens nothing.
+        widens: Vec<String>,
+    },
+}
+
+/// What a finished call means for its session beside its text. Journaled with the call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "news", rename_all = "snake_case")]
+pub enum News {
+    /// Passages of the session were found again (`recall`).
+    Recalled {
+        /// What was looked for.
+        words: String,
+        /// The facts that they are from.
+        passages: Vec<Seq>,
+    },
+    /// A fact was put into memory, or proposed (`mark_for_memory`).
+    Remembered {
+        /// The fact.
+        note: MemoryNote,
+    },
+    /// A skill was read and is active from now on.
+    Skill {
+        /// The skill.
+        skill: SkillNote,
+    },
+    /// Tools may be called for the rest of the run (`find_tool`).
+    Found {
+        /// Their names.
+        tools: Vec<String>,
+    },
 }
 
 /// One line of the task list.
@@ -350,6 +391,14 @@ pub struct Effects {
     /// were started, so these need no rule of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
+    /// Texts that it would put into memory or propose as a skill: kept beyond the session, and
+    /// read by later ones (M4).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remembers: Vec<String>,
+    /// Whose words it gives back, where that is known before it runs: a skill or a fact of the
+    /// memory that came from outside.
+    #[serde(skip_serializing_if = "Label::is_clean")]
+    pub gives: Label,
     /// What it sends, and to whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<SendEffect>,
@@ -371,6 +420,7 @@ impl Effects {
             || !self.commands.is_empty()
             || !self.sends.is_empty()
             || !self.changes.is_empty()
+            || !self.remembers.is_empty()
             || self.paths.iter().any(|p| p.access.is_write())
             || self.hosts.iter().any(|h| h.method != "GET" && h.method != "HEAD")
     }
@@ -468,6 +518,10 @@ pub struct Raw {
     pub full_bytes: Option<u64>,
     /// Paths that it changed, as in [`PathEffect::path`].
     pub changed: Vec<String>,
+    /// What it means for the session beside its text.
+    pub news: Vec<News>,
+    /// Whose words it gives back, beyond what its effects say.
+    pub label: Label,
 }
 
 impl Raw {
@@ -479,6 +533,8 @@ impl Raw {
             summary: None,
             full_bytes: None,
             changed: Vec::new(),
+            news: Vec::new(),
+            label: Label::default(),
         }
     }
     /// A failure with this text: what failed, why, what to try.
@@ -510,9 +566,15 @@ pub struct Clean {
     pub(crate) label: Label,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) news: Vec<News>,
 }
 
 impl Clean {
+    /// What it means for the session beside its text.
+    pub fn news(&self) -> &[News] {
+        &self.news
+    }
     /// Where it came from and how private it is (Z1).
     pub fn label(&self) -> &Label {
         &self.label

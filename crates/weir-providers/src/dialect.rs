@@ -14,7 +14,7 @@ mod stream;
 
 use weir_core::message::Seal;
 use weir_core::model::{ModelRequest, Reply, Signal};
-use weir_engine::ports::{MediaMap, Prepared};
+use weir_engine::ports::{MediaMap, Prepared, Takes};
 
 pub use stream::REPLY_BYTES_MAX;
 
@@ -103,6 +103,8 @@ pub trait Encoder: Send {
     /// Encodes `request`. Total (V3). The history stands last in the body, so that each body
     /// extends the one before but for the closing brackets, cache markers and tail.
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared;
+    /// Which attachments it encodes as they are; in place of others stand words.
+    fn takes(&self) -> Takes;
     /// The body that was encoded last.
     fn body(&self) -> bytes::Bytes;
 }

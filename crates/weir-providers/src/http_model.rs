@@ -7,7 +7,7 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use weir_core::model::{FailureClass, ModelInfo, ModelRequest, Reply, Signal};
 use weir_core::secret::Secret;
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
 
 use crate::catalogue::Vendor;
 use crate::dialect::names::WireNames;
@@ -213,6 +213,10 @@ impl Conversation for HttpConversation {
             self.tools = Some(request.tools.clone());
         }
         self.encoder.encode(request, media)
+    }
+
+    fn takes(&self) -> Takes {
+        self.encoder.takes()
     }
 
     async fn send(&mut self, signals: &SignalSink) -> Reply {

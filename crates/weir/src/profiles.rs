@@ -110,13 +110,21 @@ impl Default for ToolChoice {
     }
 }
 
-/// All profiles of this workspace. Later sources take the place of earlier ones of the same name,
+/// All profiles of this workspace, read once.
+///
+/// # Errors
+/// As [`read_all`].
+pub(crate) fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+    Ok(cx.profiles()?.to_vec())
+}
+
+/// Reads all profiles of this workspace. Later sources take the place of earlier ones of the same name,
 /// except that a workspace which is not trusted replaces none.
 ///
 /// # Errors
 /// A file of the person's own that cannot be understood. A broken file of the workspace is left
 /// out with a note on standard error.
-pub(crate) fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
     let mut profiles: Vec<LoadedProfile> = built_in_profiles().into_iter().map(built_in).collect();
     for path in files(&cx.dirs.config.join("profiles")) {
         let loaded = read(&path).map_err(usage)?;
@@ -141,9 +149,9 @@ pub(crate) fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
 /// # Errors
 /// There is none: those that exist are named.
 pub(crate) fn find(cx: &Cx, name: &str) -> anyhow::Result<LoadedProfile> {
-    let mut profiles = all(cx)?;
-    match profiles.iter().position(|loaded| loaded.profile.name == name) {
-        Some(at) => Ok(profiles.swap_remove(at)),
+    let profiles = cx.profiles()?;
+    match profiles.iter().find(|loaded| loaded.profile.name == name) {
+        Some(found) => Ok(found.clone()),
         None => {
             let names: Vec<&str> = profiles.iter().map(|p| p.profile.name.as_str()).collect();
             let names = names.join(", ");
@@ -286,10 +294,8 @@ fn finish(
     }
     let role = file.role.filter(|role| !role.trim().is_empty());
     let role = role.ok_or("it has no role: say in `role` who the agent is and what it does")?;
-    for (list, word) in [(&file.skills, "skills"), (&file.mcp_servers, "mcp_servers")] {
-        if !list.is_empty() {
-            notes.push(format!("{word} has no effect yet"));
-        }
+    if !file.mcp_servers.is_empty() {
+        notes.push("mcp_servers has no effect yet".into());
     }
     let (extra_tools, denied_tools) = match file.tools {
         ToolChoice::Names(names) => (names, Vec::new()),
@@ -307,6 +313,7 @@ fn finish(
         model: file.model,
         max_iterations: file.limits.max_iterations,
         conventions: file.conventions,
+        skills: file.skills,
     };
     Ok(LoadedProfile { profile, source: Source::BuiltIn, limits: file.limits, notes })
 }

@@ -3,18 +3,20 @@
 //! Which value wins is decided here and nowhere else: a flag, then what the session was opened
 //! with, then profile and settings.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
-use weir_core::profile::{Limits, PermissionMode};
+use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, Scene};
-use weir_core::session::SessionConfig;
-use weir_core::tool::ToolSpec;
+use weir_core::session::{Condensing, MemoryPolicy, SessionConfig};
+use weir_core::tool::defer::{self, Loading};
 use weir_engine::engine::{Engine, Parts, SessionOptions};
-use weir_engine::ports::Model;
-use weir_engine::scene::SceneOptions;
+use weir_engine::ports::{Model, Profiles as _};
+use weir_engine::scene::{self, SceneOptions};
+use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
@@ -22,26 +24,31 @@ use weir_store::{GitCheckpoints, SqliteStore, this_process};
 
 use crate::config::{Config, SandboxTier};
 use crate::cx::Cx;
+use crate::documents::ChildDocuments;
 use crate::failure::usage;
+use crate::models;
 use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
-use crate::{files, models};
 
 mod clock;
 mod guards;
 mod network;
+mod switching;
 #[cfg(test)]
 mod tests;
 mod wishes;
 
 pub(crate) use clock::SystemClock;
 pub(crate) use network::web;
+use switching::SessionProfiles;
 pub(crate) use wishes::{PromptWish, Wishes};
 
 /// The hidden subcommand under which this program supervises a command.
 pub(crate) const SUPERVISE: &str = "__supervise";
 /// Origin of rules that `weir permissions add --session` gave a session.
 pub(crate) const SESSION_RULE: &str = "session";
+/// Characters of `prompt.instructions` that are told.
+const CUSTOM_CHARS_MAX: usize = 10_000;
 /// Origin of rules of flags. They stay with the session they were given to.
 const FLAG_RULE: &str = "flag";
 
@@ -82,8 +89,10 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
         toolbox: toolbox()?,
         processes: Arc::new(processes(cx)?),
         web: Arc::new(network::web_with(cx, &declared)?),
+        documents: documents()?,
         hooks: Arc::new(guards::hooks(cx, secrets.clone())?),
         judge: guards::judge(cx)?,
+        condenser: guards::condenser(cx)?,
         owner: this_process(label),
         principal: principal(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -96,6 +105,11 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
 pub(crate) fn tidy(cx: &Cx) {
     let swept = weir_sandbox::sweep(&cx.dirs.state);
     tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
+}
+
+/// Readers of images and PDFs, each a child that is this program.
+pub(crate) fn documents() -> anyhow::Result<Arc<ChildDocuments>> {
+    Ok(Arc::new(ChildDocuments::new()?))
 }
 
 /// Files as they were.
@@ -170,16 +184,23 @@ pub(crate) fn session_options_with(
         crate::terminal::err(&format!("warning: {}: {note}", profile.source));
     }
     let permission = permission(config, wishes, kept, &profile);
-    let tools = toolbox.visible(&profile.profile, permission != PermissionMode::Plan);
+    let info = model.info();
+    let Loading { loaded: tools, deferred } =
+        loading(&toolbox, &profile.profile, permission, info.window);
     let rules = rules(cx, &workspace, wishes, kept)?;
     check_names(&rules, &profile, &toolbox)?;
     let guards = guards::guards(config, kept);
+    let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;
     let base = Scene {
         canary: guards.canary.clone(),
         profile: Some(profile.profile.clone()),
         tools: tools.clone(),
-        soul: soul(cx)?,
-        conventions: profile.profile.conventions.clone(),
+        deferred: deferred.clone(),
+        profiles: profiles.list(),
+        window: info.window,
+        soul: soul(cx),
+        custom: custom(config),
+        conventions: conventions(&profile.profile, workspace.root()),
         allowed_hosts: config.settings.web.allow_hosts.clone(),
         ..Scene::default()
     };
@@ -187,24 +208,52 @@ pub(crate) fn session_options_with(
         workspace: workspace.root().display().to_string(),
         limits: limits(config, wishes, &profile),
         profile: profile.profile,
-        model: model.info().as_ref().clone(),
+        model: info.as_ref().clone(),
         thinking: kept.map_or(Thinking::default(), |kept| kept.thinking),
         permission,
         rules,
-        system: system(&base, wishes, kept, &tools),
+        system: system(&base, wishes, kept),
         tools,
+        deferred,
+        condensing: condensing(config),
+        memory: memory(config),
         externalize_over: config.settings.context.externalize_over,
         output_schema: wishes.output_schema.clone(),
         strict: wishes.strict,
         attended: wishes.attended,
         guards,
     };
+    let profiles = profiles.over(&base);
     let scene = SceneOptions {
         base,
         config_dir: Some(cx.dirs.config.clone()),
         timezone: config.settings.prompt.timezone.clone(),
+        skills: skill_places(cx),
     };
-    Ok(SessionOptions { workspace, model, scene, config: session })
+    Ok(SessionOptions { workspace, model, scene, config: session, profiles: Arc::new(profiles) })
+}
+
+/// The tools of a session: with their schemas, and by name only (T4).
+pub(crate) fn loading(
+    toolbox: &Toolbox,
+    profile: &Profile,
+    permission: PermissionMode,
+    window: u64,
+) -> Loading {
+    defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), window)
+}
+
+/// Where skills are looked for (M1): the person's own folders, the first one first.
+pub(crate) fn skill_places(cx: &Cx) -> SkillPlaces {
+    let home = |folder: &str| cx.dirs.home.as_ref().map(|home| home.join(folder));
+    let others = [home(".agents/skills"), home(".claude/skills")];
+    let own = std::iter::once(own_skills(cx)).chain(others.into_iter().flatten()).collect();
+    SkillPlaces { own, trusted: cx.is_trusted(), bundled: true }
+}
+
+/// The folder in which the person's skills for Weir stand, and those that it wrote.
+pub(crate) fn own_skills(cx: &Cx) -> PathBuf {
+    cx.dirs.config.join("skills")
 }
 
 /// The profile: flag, session, settings.
@@ -296,6 +345,7 @@ pub(crate) fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) 
         max_tool_calls: wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls),
         consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
         rate_limit_ms: settings.rate_limit_ms,
+        power_steering_frequency: settings.power_steering_frequency,
         max_subtask_depth: settings.max_subtask_depth,
         parallel_calls: settings.parallel_calls,
         budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
@@ -347,6 +397,18 @@ pub(crate) fn rules(
     Ok(set)
 }
 
+/// How the window is kept from bursting (X2).
+fn condensing(config: &Config) -> Condensing {
+    let of = &config.settings.context;
+    Condensing { enabled: of.condensing_enabled, threshold: of.condensing_threshold }
+}
+
+/// What may be remembered beyond the session (M4).
+fn memory(config: &Config) -> MemoryPolicy {
+    let of = &config.settings.memory;
+    MemoryPolicy { off: !of.enabled, accepts: of.accept, after_run: of.after_run }
+}
+
 /// What rules are relative to.
 pub(crate) fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
     let text = |path: &std::path::Path| path.display().to_string();
@@ -375,12 +437,7 @@ fn check_names(rules: &RuleSet, profile: &LoadedProfile, toolbox: &Toolbox) -> a
 
 /// The system prompt. A session keeps its own as long as nothing that stands in it has changed, so
 /// that the provider's cache holds (P2).
-fn system(
-    scene: &Scene,
-    wishes: &Wishes,
-    kept: Option<&SessionConfig>,
-    tools: &[ToolSpec],
-) -> String {
+fn system(scene: &Scene, wishes: &Wishes, kept: Option<&SessionConfig>) -> String {
     match (&wishes.prompt, kept) {
         // The word that is watched must stand in every prompt, or there is nothing to watch.
         (PromptWish::Replaced(text), _) => match prompt::confidential(scene) {
@@ -392,7 +449,10 @@ fn system(
         }
         (PromptWish::Own, Some(kept))
             if wishes.profile.is_none()
-                && kept.tools == tools
+                && kept.tools == scene.tools
+                && kept.deferred == scene.deferred
+                // Another model's cache holds nothing of this, and its window may be another.
+                && kept.model.window == scene.window
                 && kept.guards.canary == scene.canary =>
         {
             kept.system.clone()
@@ -402,10 +462,19 @@ fn system(
 }
 
 /// The person's own identity text for the agent.
-fn soul(cx: &Cx) -> anyhow::Result<Option<String>> {
-    let path = cx.dirs.config.join("SOUL.md");
-    if !path.exists() {
-        return Ok(None);
-    }
-    files::named_text("your own", &path).map(Some)
+fn soul(cx: &Cx) -> Option<String> {
+    scene::own_text(&cx.dirs.config.join("SOUL.md"), "SOUL.md", scene::SOUL_CHARS_MAX)
+}
+
+/// The person's instructions for every profile.
+fn custom(config: &Config) -> Option<String> {
+    let text = config.settings.prompt.instructions.trim();
+    (!text.is_empty()).then(|| prompt::cut(text, CUSTOM_CHARS_MAX, "prompt.instructions"))
+}
+
+/// The kind of workspace whose conventions stand in the prompt: the profile's, or what the folder
+/// shows itself to be.
+pub(crate) fn conventions(profile: &Profile, folder: &std::path::Path) -> Option<String> {
+    let seen = || scene::kind_of(folder).map(str::to_owned);
+    profile.conventions.clone().or_else(seen)
 }

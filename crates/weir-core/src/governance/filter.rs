@@ -33,6 +33,8 @@ pub struct FilterContext<'a> {
     pub secrets: &'a [String],
     /// Results with more characters than this are externalised; 0: never (X1).
     pub externalize_over: usize,
+    /// Tokens of the model's window; 0: not known. One result takes a part of it at most.
+    pub window: u64,
     /// Folder for externalised results, relative to the workspace: `.weir/tmp/<task>`.
     pub externalize_to: &'a str,
     /// Where the result came from and how private it is (Z1).
@@ -88,7 +90,9 @@ pub const SUMMARY_CHARS_MAX: usize = 120;
 
 /// Sends `raw` through all filters.
 pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
-    let Raw { ok, blocks, summary, full_bytes, changed } = raw;
+    let Raw { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
+    news.retain(|_| ok && context.withhold.is_none());
+    redact::news(&mut news, context.secrets);
     let text_bytes = plain_text(&blocks).len() as u64;
     let summary = summary.unwrap_or_else(|| first_line(&blocks));
     let mut draft =
@@ -96,7 +100,8 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
     for filter in FILTERS {
         filter.clean(&mut draft, context);
     }
-    let Draft { blocks, summary, whole, file, label, withheld } = draft;
+    let Draft { blocks, summary, whole, file, mut label, withheld } = draft;
+    label.join(&own);
     let whole = whole.map(|blocks| Clean {
         ok,
         blocks,
@@ -107,6 +112,7 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         changed: changed.clone(),
         label: label.clone(),
         withheld: withheld.clone(),
+        news: news.clone(),
     });
     let clean = Clean {
         ok,
@@ -118,6 +124,7 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         changed,
         label,
         withheld,
+        news,
     };
     Cleaned { clean, file, whole }
 }

@@ -21,6 +21,7 @@ mod limits;
 mod paths;
 mod repetition;
 mod rules;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod unknown;
@@ -48,6 +49,7 @@ pub const GATES: &[&dyn Gate] = &[
     &repetition::Repetition,
     &limits::LimitsGate,
     &rules::Rules,
+    &switch::Switch,
     &labels::Labels,
     &unknown::Unknown,
     &hooks::Hooks,

@@ -209,6 +209,7 @@ pub fn of_result(effects: &Effects) -> Label {
         label.join(&Label::private(Integrity::Workspace, "command"));
         label.join(&Label::external(format!("job {job}")));
     }
+    label.join(&effects.gives);
     for reads in &effects.reads_from {
         label.join(&Label::external(reads.as_str()));
         label.join(&Label::private(Integrity::External, reads.as_str()));

@@ -212,6 +212,7 @@ impl Block<'_> {
         let label = label(taint);
         let context = GateContext {
             visible: &visible,
+            found: &crate::governance::NOTHING_FOUND,
             mode: self.mode,
             rules: &self.rules,
             limits: &Limits::default(),

@@ -158,6 +158,10 @@ impl Rule {
         self.origin = origin;
         self
     }
+    /// Whether it is about this agent and no other: `Agent(NAME)`.
+    pub(crate) fn names_agent(&self, agent: &str) -> bool {
+        matches!(&self.kind, Kind::Agent(name) if name == agent && name != "*")
+    }
     fn error(&self, problem: String) -> RuleError {
         let (origin, rule) = (self.origin.clone(), self.text.clone());
         RuleError { origin, action: self.action, rule, problem }

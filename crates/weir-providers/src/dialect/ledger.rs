@@ -16,8 +16,8 @@ use bytes::Bytes;
 use weir_core::ids::SessionId;
 use weir_core::message::{Block, Message, Role};
 use weir_core::model::{ModelInfo, ModelRequest, Thinking};
-use weir_core::tool::ToolSpec;
-use weir_engine::ports::{MediaMap, Prepared};
+use weir_core::tool::{ToolSpec, defer};
+use weir_engine::ports::{MediaMap, Prepared, Takes};
 
 use super::json::is_blank;
 use super::names::{IdAlphabet, keep_id, own_id, wire_name};
@@ -87,6 +87,8 @@ struct Issued {
     call: weir_core::ids::CallId,
     wire_id: String,
     name: String,
+    /// The input, where another tool carries the call.
+    carried: Option<serde_json::Value>,
     /// The vendor's own id, when this vendor made the call.
     echo: Option<String>,
 }
@@ -365,9 +367,21 @@ impl<R: Render> Ledger<R> {
             let own = self.own(call.seal.as_ref());
             let echo = own.and_then(|seal| Some(seal.get("id")?.as_str()?.to_owned()));
             self.used_ids.insert(wire_id.clone());
-            let name = wire_name(&call.tool).into_owned();
-            self.issued.push(Issued { call: call.call, wire_id, name, echo });
+            let carried = self.carries(&call.tool).then(|| defer::carry(&call.tool, &call.input));
+            let name = if carried.is_some() { defer::CARRIER } else { call.tool.as_str() };
+            let name = wire_name(name).into_owned();
+            self.issued.push(Issued { call: call.call, wire_id, name, carried, echo });
         }
+    }
+
+    /// Whether a call of `tool` goes by way of another: the request does not declare it, and some
+    /// vendors refuse a call of what is not declared (T4).
+    fn carries(&self, tool: &str) -> bool {
+        let has = |name: &str| {
+            let tools = self.head.iter().flat_map(|head| head.tools.iter());
+            tools.clone().any(|known| known.name == name)
+        };
+        !has(tool) && has(defer::CARRIER)
     }
 
     /// Whether anything of `message` reaches the wire.
@@ -460,6 +474,11 @@ impl<R: Render> Ledger<R> {
 }
 
 impl<R: Render> Encoder for Ledger<R> {
+    fn takes(&self) -> Takes {
+        let rules = self.render.media();
+        Takes { documents: rules.documents, document_bytes_max: rules.document_bytes_max }
+    }
+
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
         let scene = Scene { media, model: Some(&request.model) };
         self.model.clone_from(&request.model.model.name);

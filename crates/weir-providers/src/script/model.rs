@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use weir_core::model::{FailureClass, ModelInfo, ModelRef, ModelRequest, Reply, Signal};
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
 
 use super::ScriptError;
 use super::frames::{Ending, Frames};
@@ -120,7 +120,9 @@ fn info(script: &Script) -> ModelInfo {
         window: header.window.unwrap_or(200_000),
         max_output: header.max_output.unwrap_or(32_000),
         price: header.price,
-        abilities: ["tools", "images", "pdf", "thinking", "structured"].map(String::from).to_vec(),
+        abilities: header.abilities.clone().unwrap_or_else(|| {
+            ["tools", "images", "pdf", "thinking", "structured"].map(String::from).to_vec()
+        }),
     }
 }
 
@@ -147,6 +149,10 @@ impl Conversation for Talk {
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
         self.model.clone_from(&request.model.model.name);
         self.encoder.encode(request, media)
+    }
+
+    fn takes(&self) -> Takes {
+        self.encoder.takes()
     }
 
     async fn send(&mut self, signals: &SignalSink) -> Reply {

@@ -135,6 +135,11 @@ impl Parser<'_> {
             }
             "window" => values::count(&value).map(|count| header.window = Some(count)),
             "max-output" => values::count(&value).map(|count| header.max_output = Some(count)),
+            "abilities" => {
+                let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+                header.abilities = Some(names.map(String::from).collect());
+                Ok(())
+            }
             "price" => values::price(&value).map(|price| header.price = Some(price)),
             "order" => match value.as_str() {
                 "history" => {

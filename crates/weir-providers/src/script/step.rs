@@ -27,6 +27,8 @@ pub struct Header {
     pub window: Option<u64>,
     /// `max-output:` in tokens.
     pub max_output: Option<u64>,
+    /// `abilities:` by name, with commas: `tools, images`.
+    pub abilities: Option<Vec<String>>,
     /// `price:` per million tokens.
     pub price: Option<Price>,
     /// `order:` how the step for a request is found.

@@ -277,3 +277,59 @@ fn v3_garbage_fails_with_a_class_and_a_sentence() {
         assert!(message.contains("longer than"), "{message}");
     }
 }
+
+/// T4: what a request does not declare is called by way of what it declares, in every dialect.
+#[test]
+fn t4_a_call_of_an_undeclared_tool_goes_by_way_of_call_tool() {
+    let input = json!({ "checkpoint": "c1" });
+    let call = CallBlock {
+        call: CallId(1),
+        wire_id: "call_1".into(),
+        tool: "restore_checkpoint".into(),
+        input: input.clone(),
+        broken: None,
+        seal: None,
+    };
+    let result = Block::Result { call: CallId(1), ok: true, blocks: vec![Block::text("restored")] };
+    let history = vec![
+        Message::user(vec![Block::text("undo it")]),
+        Message::assistant(vec![Block::Call(call)]),
+        Message::user(vec![result]),
+    ];
+    for dialect in weir_providers::DIALECTS {
+        for (carrier, restored) in [(true, false), (false, false), (true, true)] {
+            let mut request = support::request(dialect.name(), history.clone());
+            let tools = std::sync::Arc::make_mut(&mut request.tools);
+            tools.extend(carrier.then(|| support::tool("call_tool")));
+            tools.extend(restored.then(|| support::tool("restore_checkpoint")));
+            let mut encoder = dialect.encoder(&quirks_of(dialect.name()));
+            encoder.encode(&request, &support::media_map());
+            let body: Value = serde_json::from_slice(&encoder.body()).expect("JSON");
+            support::lint(dialect.name(), &body);
+            let mut names = Vec::new();
+            calls_in(&body, &mut names);
+            let own = ("restore_checkpoint".to_owned(), input.clone());
+            let carried = json!({ "tool": "restore_checkpoint", "arguments": input });
+            let expected =
+                if carrier && !restored { ("call_tool".to_owned(), carried) } else { own };
+            assert_eq!(names, [expected], "{} {carrier} {restored}", dialect.name());
+        }
+    }
+}
+
+/// Calls of the history of a body, whatever its dialect.
+fn calls_in(value: &Value, out: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(map) => {
+            let input = ["input", "args", "arguments"].iter().find_map(|name| map.get(*name));
+            if let (Some(Value::String(name)), Some(input)) = (map.get("name"), input) {
+                let parsed = input.as_str().and_then(|text| serde_json::from_str(text).ok());
+                out.push((name.clone(), parsed.unwrap_or_else(|| input.clone())));
+                return;
+            }
+            map.values().for_each(|inner| calls_in(inner, out));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| calls_in(inner, out)),
+        _ => {}
+    }
+}

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::profile::PermissionMode;
 
 use crate::cx::Cx;
 use crate::options::ProfilesCommand;
@@ -44,18 +43,20 @@ pub(crate) fn profiles(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<Exit
 fn json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
     let mut value = json!(loaded.profile);
     value["source"] = json!(loaded.source.to_string());
-    value["tools"] = json!(tools(cx, loaded)?);
+    let [tools, deferred] = tools(cx, loaded)?;
+    value["tools"] = json!(tools);
+    value["deferred"] = json!(deferred);
     value["limits"] = json!(loaded.limits);
     value["notes"] = json!(loaded.notes);
     Ok(value)
 }
 
-/// Names of the tools that a session of this profile is told of.
-fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Vec<String>> {
+/// Names of the tools that a session of this profile has: with their schemas, and by name only. A
+/// model with a small window gets more of them by name (T4).
+fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
     let mode = wiring::permission(cx.config()?, &wiring::Wishes::default(), None, loaded);
-    let writes = mode != PermissionMode::Plan;
-    let visible = wiring::toolbox()?.visible(&loaded.profile, writes);
-    Ok(visible.into_iter().map(|spec| spec.name).collect())
+    let split = wiring::loading(&*wiring::toolbox()?, &loaded.profile, mode, 0);
+    Ok([split.loaded, split.deferred].map(|tools| tools.into_iter().map(|t| t.name).collect()))
 }
 
 fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
@@ -71,7 +72,10 @@ fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
     let groups = profile.groups.iter().map(|group| json!(group));
     let groups: Vec<String> = groups.filter_map(|g| g.as_str().map(String::from)).collect();
     line("Groups", &groups.join(", "));
-    line("Tools", &tools(cx, loaded)?.join(", "));
+    let [tools, deferred] = tools(cx, loaded)?;
+    line("Tools", &tools.join(", "));
+    line("Tools by name only, loaded when asked for", &deferred.join(", "));
+    line("Skills", &profile.skills.join(", "));
     line("Permission", &profile.permission.map(|mode| mode.to_string()).unwrap_or_default());
     line("Model", profile.model.as_deref().unwrap_or_default());
     line("Conventions", profile.conventions.as_deref().unwrap_or_default());

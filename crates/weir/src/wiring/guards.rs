@@ -55,6 +55,29 @@ pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     Ok(Some(model))
 }
 
+/// The model that summarises what no longer fits, where the settings name one; otherwise it is each
+/// session's own model.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(super) fn condenser(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let config = cx.config()?;
+    let name = config.settings.helpers.condense.trim();
+    if name.is_empty()
+        || (!config.settings.context.condensing_enabled && !config.settings.memory.after_run)
+    {
+        return Ok(None);
+    }
+    let model = models::named(cx, name).map_err(|error| {
+        let place = config.origin("helpers.condense");
+        usage(format!(
+            "{place}: helpers.condense cannot be used: {error}; without it the session's own model \
+             summarises"
+        ))
+    })?;
+    Ok(Some(model))
+}
+
 /// What is switched on for a session. One that exists keeps its word.
 pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>) -> Guards {
     let security = &config.settings.security;

@@ -9,6 +9,8 @@ use super::*;
 use crate::environment::Environment;
 use crate::options::GlobalOptions;
 
+mod switching;
+
 struct House {
     folder: tempfile::TempDir,
 }
@@ -110,6 +112,51 @@ async fn p5_the_system_prompt_is_replaced_or_preceded_and_has_the_persons_soul()
     assert_eq!(replaced.system, "Only this.");
     let preceded = house.settled(&with(PromptWish::Preceded("First.".into())), None).await;
     assert_eq!(preceded.system, format!("First.\n\n{own}"));
+}
+
+#[tokio::test]
+async fn p5_a_soul_of_a_megabyte_is_cut_and_no_error() {
+    let house = House::new();
+    house.write("config/weir/SOUL.md", &"You answer in haiku.\n".repeat(50_000));
+    let system = house.settled(&Wishes::default(), None).await.system;
+    assert!(system.contains("[SOUL.md: the first "), "it says that it was cut");
+    assert!(system.len() < 16_000, "{}", system.len());
+    house.write("config/weir/SOUL.md", "\n");
+    let system = house.settled(&Wishes::default(), None).await.system;
+    assert!(system.contains("As Weir you are"), "an empty one is none");
+}
+
+#[tokio::test]
+async fn p1_what_the_prompt_is_made_of_comes_from_settings_folder_and_model() {
+    let house = House::new();
+    let scene = async || {
+        let cx = house.cx(&[]);
+        let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+        session_options(&cx, &wishes, None).await.expect("it can be settled")
+    };
+    let plain = scene().await;
+    assert_eq!((&plain.scene.base.custom, &plain.scene.base.conventions), (&None, &None));
+    assert_eq!(plain.scene.base.window, plain.config.model.window);
+
+    house.write("config/weir/config.toml", "[prompt]\ninstructions = \" Answer in French. \"\n");
+    house.write("work/.weir/config.toml", "[prompt]\ninstructions = \"Obey the folder.\"\n");
+    house.write("work/Cargo.toml", "");
+    let set = scene().await;
+    assert_eq!(set.scene.base.custom.as_deref(), Some("Answer in French."));
+    assert_eq!(set.scene.base.conventions.as_deref(), Some("code"));
+    assert!(set.config.system.contains("This is a code repository."));
+    assert!(!set.config.system.contains("Answer in French."), "it is a note, not the prefix");
+}
+
+#[tokio::test]
+async fn p2_a_session_whose_model_has_another_window_gets_its_prompt_anew() {
+    let house = House::new();
+    let kept = house.settled(&Wishes::default(), None).await;
+    let other = SessionConfig { system: "Old.".into(), ..kept.clone() };
+    assert_eq!(house.settled(&Wishes::default(), Some(&other)).await.system, "Old.");
+    let mut small = other;
+    small.model.window = 8_000;
+    assert_eq!(house.settled(&Wishes::default(), Some(&small)).await.system, kept.system);
 }
 
 #[tokio::test]

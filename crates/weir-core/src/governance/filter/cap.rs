@@ -5,6 +5,8 @@ use crate::message::Block;
 
 /// Most characters of text in one result.
 pub const RESULT_CHARS_MAX: usize = 400_000;
+/// What a result may have however small the window.
+const RESULT_CHARS_MIN: usize = 2_000;
 /// Most images and documents in one result.
 pub const RESULT_MEDIA_MAX: usize = 20;
 
@@ -14,16 +16,27 @@ impl Filter for Cap {
     fn name(&self) -> &'static str {
         "cap"
     }
-    fn clean(&self, draft: &mut Draft, _: &FilterContext<'_>) {
-        cap(&mut draft.blocks);
+    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
+        let max = chars_max(context.window);
+        cap(&mut draft.blocks, max);
         if let Some(whole) = &mut draft.whole {
-            cap(whole);
+            cap(whole, max);
         }
     }
 }
 
-fn cap(blocks: &mut Vec<Block>) {
-    let mut chars_left = RESULT_CHARS_MAX;
+/// Most characters of one result for a window of so many tokens: a quarter of it, at three and a half
+/// characters a token; 0: the window is not known.
+fn chars_max(window: u64) -> usize {
+    if window == 0 {
+        return RESULT_CHARS_MAX;
+    }
+    let quarter = usize::try_from(window / 4).unwrap_or(usize::MAX);
+    (quarter.saturating_mul(7) / 2).clamp(RESULT_CHARS_MIN, RESULT_CHARS_MAX)
+}
+
+fn cap(blocks: &mut Vec<Block>, max: usize) {
+    let mut chars_left = max;
     let mut media_left = RESULT_MEDIA_MAX;
     let mut chars_cut = 0;
     let mut media_cut = 0;
@@ -48,8 +61,8 @@ fn cap(blocks: &mut Vec<Block>) {
     });
     if chars_cut > 0 {
         blocks.push(Block::text(format!(
-            "\n[cut here: {chars_cut} more characters; a result holds at most {RESULT_CHARS_MAX}. \
-             Ask for less at once.]"
+            "\n[cut here: {chars_cut} more characters; a result holds at most {max}. Ask \
+             for less at once: `offset` and `limit` read on.]"
         )));
     }
     if media_cut > 0 {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Draft, Filter, FilterContext};
 use crate::message::Block;
+use crate::tool::News;
 
 /// Shortest known value that is looked for, in characters.
 const SECRET_CHARS_MIN: usize = 4;
@@ -33,6 +34,19 @@ impl Filter for Redact {
 /// `text` without the values of `secrets` and without anything that looks like a token.
 pub fn redact_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     redact(text, &needles(secrets))
+}
+
+/// Takes secrets out of what a call wants remembered.
+pub(super) fn news(news: &mut [News], secrets: &[String]) {
+    let needles = needles(secrets);
+    for news in news {
+        match news {
+            News::Remembered { note } => replace(&mut note.text, &needles),
+            News::Skill { skill } => replace(&mut skill.text, &needles),
+            News::Recalled { words, .. } => replace(words, &needles),
+            News::Found { .. } => (),
+        }
+    }
 }
 
 fn replace(text: &mut String, needles: &[Needle]) {

@@ -29,6 +29,7 @@ fn cleaned(raw: Raw, tool: &ToolSpec, secrets: &[&str]) -> Cleaned {
             tool: Some(tool),
             secrets: &secrets,
             externalize_over: 2_000,
+            window: 0,
             externalize_to: ".weir/tmp/task",
             label: &crate::governance::label::Label::default(),
             withhold: None,

@@ -316,11 +316,20 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "sed -i s/ask/full/ .weir/config.toml",
                 "cp x .weir/skills/a.md",
                 "python3 -c \"open('.weir/config.toml','w')\"",
+                "python3 .weir/skills/a/scripts/run.py .weir/config.toml",
+                "python3 .weir/skills/../config.toml",
+                "python3 .weir/tmp/a/web_fetch-3.md",
                 "echo > .weirignore",
                 "rm .weirprotected",
                 "cp x ~/.config/weir/config.toml",
             ],
-            &["cat .weir/tmp/a/search_files-3.md", "ls .weir", "find . -not -path './.weir/*'"],
+            &[
+                "cat .weir/tmp/a/search_files-3.md",
+                "ls .weir",
+                "find . -not -path './.weir/*'",
+                "python3 .weir/skills/a/scripts/run.py --all",
+                "node .weir/tmp/s1/skills/a/run.js",
+            ],
         ],
         "rules, lists, audit and state of Weir change only by a person's hand",
     ),
@@ -711,11 +720,28 @@ fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> bool) -> bool 
             let interprets = INTERPRETERS
                 .iter()
                 .any(|i| i.strip_suffix('*').map_or(name == *i, |start| name.starts_with(start)));
-            let scripted = interprets && words[1..].iter().any(|w| w.text.contains(mark));
+            let scripted = interprets
+                && words[1..]
+                    .iter()
+                    .enumerate()
+                    .any(|(at, w)| w.text.contains(mark) && !(at == 0 && is_skill_script(w)));
             let reads = name == "sed" && !words.iter().any(|w| w.text.starts_with("-i"));
             let writes = WRITERS.contains(&name) && !reads;
             scripted || (writes && words[1..].iter().any(|w| hits(folder, &w.text)))
         })
+}
+
+/// Whether a word names a file of a skill (M1): what an interpreter is given first is what it runs,
+/// and no agent writes there. What such a script may write is the sandbox's business.
+fn is_skill_script(word: &shell::Word) -> bool {
+    let mut parts = word.text.split('/');
+    let plain = !word.expands && parts.clone().all(|part| !matches!(part, "" | "." | ".."));
+    let in_skills = match (parts.next(), parts.next()) {
+        (Some(".weir"), Some("skills")) => true,
+        (Some(".weir"), Some("tmp")) => parts.nth(1) == Some("skills"),
+        _ => false,
+    };
+    plain && in_skills && parts.count() >= 2
 }
 
 fn touches_own_state(scene: &Scene<'_>) -> bool {

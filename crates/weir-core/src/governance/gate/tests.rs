@@ -1,6 +1,6 @@
 //! Gates as tables: a call, what the session says of itself, and the verdict.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -67,6 +67,7 @@ struct World {
     recent: VecDeque<RecentCall>,
     unknown: Vec<String>,
     visible: Vec<String>,
+    found: BTreeSet<String>,
     label: Label,
     said: Vec<String>,
     history: Vec<Arc<Message>>,
@@ -83,6 +84,7 @@ impl World {
             recent: VecDeque::new(),
             unknown: Vec::new(),
             visible: vec!["tool".into(), "poll".into(), "mcp__git__push".into()],
+            found: BTreeSet::new(),
             label: Label::default(),
             said: Vec::new(),
             history: Vec::new(),
@@ -93,6 +95,7 @@ impl World {
             &CallFacts { call: CallId(1), tool, input, broken: None, inspection },
             &GateContext {
                 visible: &self.visible,
+                found: &self.found,
                 mode: self.mode,
                 rules: &self.rules,
                 limits: &self.limits,
@@ -165,6 +168,55 @@ fn g3_unknown_tools_are_refused_and_the_nearest_is_named() {
     assert_eq!(said(&judgement), (Verdict::Deny, "known"));
     assert!(judgement.reason.is_some_and(|r| r.contains("read_file")));
     assert_eq!(judgement.gates.len(), 1);
+}
+
+#[test]
+fn t4_a_tool_that_was_found_passes_and_no_other() {
+    let mut world = World::new(FULL, &[]);
+    world.found.insert("restore_checkpoint".into());
+    let none = inspection(Effects::default());
+    for (tool, verdict) in [
+        ("restore_checkpoint", Verdict::Allow),
+        ("tool", Verdict::Allow),
+        ("diff_checkpoint", Verdict::Deny),
+    ] {
+        assert_eq!(world.judge(tool, &json!({}), &none).verdict, verdict, "{tool}");
+    }
+}
+
+/// `(rules, does it widen, verdict)`: the same in every mode.
+#[test]
+fn p7_a_switch_that_widens_asks_in_every_mode() {
+    let cases: [(&[&str], bool, Verdict); 13] = [
+        (&[], false, Verdict::Allow),
+        (&[], true, Verdict::Ask),
+        (&["allow Agent(code)"], true, Verdict::Allow),
+        (&["allow Agent(other)"], true, Verdict::Ask),
+        (&["allow Agent"], true, Verdict::Ask),
+        (&["allow Agent(*)"], true, Verdict::Ask),
+        (&["allow *", "allow tool"], true, Verdict::Ask),
+        (&["ask Agent(code)"], false, Verdict::Ask),
+        (&["ask Agent(code)", "allow Agent(code)"], true, Verdict::Ask),
+        (&["deny Agent(code)"], false, Verdict::Deny),
+        (&["deny Agent", "allow Agent(code)"], true, Verdict::Deny),
+        (&["deny Agent(code)", "allow Agent(code)"], true, Verdict::Deny),
+        (&["deny Agent(other)"], false, Verdict::Allow),
+    ];
+    for mode in PermissionMode::ALL {
+        for (rules, widens, verdict) in cases {
+            let widens: Vec<String> =
+                widens.then(|| "the tools write_file".into()).into_iter().collect();
+            let (profile, reason) = ("code".to_string(), "to write".to_string());
+            let control = Some(Control::Switch { profile, reason, widens });
+            let effects = Effects { control, ..Effects::default() };
+            let judgement = World::new(mode, rules).effects(effects);
+            assert_eq!(judgement.verdict, verdict, "{mode} {rules:?}: {judgement:?}");
+            assert!(
+                judgement.gates.iter().all(|opinion| opinion.gate == "switch"),
+                "{judgement:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ impl Gate for Visible {
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         // A tool that does not exist is the concern of the gate `known`.
-        if !call.inspection.known || context.visible.iter().any(|name| name == call.tool) {
+        let visible = context.visible.iter().any(|name| name == call.tool);
+        if !call.inspection.known || visible || context.found.contains(call.tool) {
             return None;
         }
         Some(deny(
@@ -18,7 +19,8 @@ impl Gate for Visible {
             None,
             format!(
                 "The tool {} is not available in this run: its profile, its allow-list or its \
-                 mode leaves it out, or it was not loaded. Use one of the tools that are listed.",
+                 mode leaves it out, or it was not loaded in this run (find_tool loads it). Use \
+                 one of the tools that are listed.",
                 call.tool
             ),
         ))

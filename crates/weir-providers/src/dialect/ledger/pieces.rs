@@ -237,7 +237,7 @@ impl<R: Render> Ledger<R> {
                             wire_id: &known.wire_id,
                             echo: known.echo.as_deref(),
                             name: &known.name,
-                            input: &call.input,
+                            input: known.carried.as_ref().unwrap_or(&call.input),
                             seal: self.own(call.seal.as_ref()),
                         });
                     }

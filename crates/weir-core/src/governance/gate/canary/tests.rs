@@ -42,6 +42,7 @@ fn judged_after(
     let call = CallFacts { call: CallId(1), tool, input, broken: None, inspection: &inspection };
     let context = GateContext {
         visible: &[],
+        found: &crate::governance::NOTHING_FOUND,
         mode: PermissionMode::Full,
         rules: &RuleSet::new(RuleContext::default()),
         limits: &Limits::default(),

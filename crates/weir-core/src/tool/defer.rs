@@ -1,0 +1,255 @@
+//! Which tools a session sends with their schemas, and which it only names (T4).
+//!
+//! Pure: a list of tools and the size of a window come in, two lists come out, in the same order
+//! every time, so that prompts are stable. Not here: which tools a profile has, how a tool that was
+//! only named is found again.
+
+use serde_json::{Value, json};
+
+use super::{Group, ToolSpec};
+
+/// The tool that loads what is only named. Without it nothing can be left out without being lost.
+pub const FINDER: &str = "find_tool";
+/// The tool under whose name every other can be called: `{"tool": NAME, "arguments": {…}}`. Vendors
+/// let a model call what the request declares, and what was found is not declared in it. On the wire
+/// such a call has this name; everywhere else it has its own.
+pub const CARRIER: &str = "call_tool";
+/// Foreign tools are only named when together they take more than this share of the window, in per
+/// cent (T4).
+const FOREIGN_SHARE_MAX: u64 = 10;
+/// Share of the window that all schemas may take before further tools are only named, in per cent.
+const SHARE_MAX: u64 = 25;
+/// Bytes of a token, roughly: nobody has counted yet when a session begins.
+const BYTES_PER_TOKEN: u64 = 4;
+/// Bytes that a tool costs in a request beside name, description and schema.
+const TOOL_BYTES: u64 = 40;
+/// What no window is too small for: reading, changing, running, asking, ending, and finding the
+/// rest.
+const CORE: [&str; 10] = [
+    "read_file",
+    "edit_file",
+    "write_file",
+    "search_files",
+    "run_shell",
+    "attempt_completion",
+    "ask_followup_question",
+    "update_todo_list",
+    FINDER,
+    CARRIER,
+];
+/// Where room is made first: what is foreign, then what only companies or widens the rest.
+const GIVEN_UP: [Group; 7] =
+    [Group::Mcp, Group::Skill, Group::Vault, Group::Agent, Group::Web, Group::Edit, Group::Read];
+
+/// The tools of a session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Loading {
+    /// Sent with their schemas.
+    pub loaded: Vec<ToolSpec>,
+    /// Named only, until [`FINDER`] loads them.
+    pub deferred: Vec<ToolSpec>,
+}
+
+/// Splits what a session may see. `window` is the model's, in tokens; 0: nobody knows it, then only
+/// what declares itself deferred is left out.
+pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
+    if !visible.iter().any(|tool| tool.name == FINDER) {
+        return Loading { loaded: visible, deferred: Vec::new() };
+    }
+    let foreign: u64 = visible.iter().filter(|t| t.group == Group::Mcp).map(tokens).sum();
+    let no_foreign = window > 0 && foreign * 100 > window * FOREIGN_SHARE_MAX;
+    let named = |tool: &ToolSpec| {
+        (tool.deferred || (no_foreign && tool.group == Group::Mcp)) && !is_core(tool)
+    };
+    let mut left_out: Vec<bool> = visible.iter().map(named).collect();
+    if window > 0 {
+        make_room(&visible, &mut left_out, window * SHARE_MAX / 100);
+    }
+    let mut loading = Loading::default();
+    for (tool, left_out) in visible.into_iter().zip(left_out) {
+        if left_out {
+            loading.deferred.push(tool);
+        } else {
+            loading.loaded.push(tool);
+        }
+    }
+    loading
+}
+
+/// Leaves further tools out until the rest takes at most `max` tokens: group by group, within a
+/// group the last of the list first.
+fn make_room(tools: &[ToolSpec], left_out: &mut [bool], max: u64) {
+    let kept = tools.iter().zip(left_out.iter()).filter(|(_, out)| !**out);
+    let mut all: u64 = kept.map(|(tool, _)| tokens(tool)).sum();
+    for group in GIVEN_UP {
+        for (tool, out) in tools.iter().zip(left_out.iter_mut()).rev() {
+            if all <= max {
+                return;
+            }
+            if tool.group == group && !*out && !is_core(tool) {
+                *out = true;
+                all -= tokens(tool);
+            }
+        }
+    }
+}
+
+/// The input with which [`CARRIER`] calls `tool`.
+pub fn carry(tool: &str, input: &Value) -> Value {
+    json!({ "tool": tool, "arguments": input })
+}
+
+/// The tool and the arguments that an input of [`CARRIER`] means; `None`: it means none. Arguments
+/// may be text that holds them.
+pub fn carried(input: &Value) -> Option<(String, Value)> {
+    let tool = input.get("tool")?.as_str().filter(|tool| !tool.is_empty() && *tool != CARRIER)?;
+    let arguments = match input.get("arguments") {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::String(text)) => serde_json::from_str(text).ok()?,
+        Some(other) => other.clone(),
+    };
+    arguments.is_object().then(|| (tool.to_owned(), arguments))
+}
+
+fn is_core(tool: &ToolSpec) -> bool {
+    CORE.contains(&tool.name.as_str())
+}
+
+fn tokens(tool: &ToolSpec) -> u64 {
+    let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+    (bytes as u64 + TOOL_BYTES).div_ceil(BYTES_PER_TOKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A tool that takes about `tokens` tokens.
+    fn tool(name: &str, group: Group, tokens: usize) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            description: "x".repeat((tokens * 4).saturating_sub(name.len() + 42)),
+            group,
+            input_schema: json!({}),
+            deferred: false,
+            parallel_safe: false,
+            poll: false,
+            keeps_result: false,
+            timeout_ms: None,
+        }
+    }
+
+    fn rare(name: &str, group: Group) -> ToolSpec {
+        ToolSpec { deferred: true, ..tool(name, group, 100) }
+    }
+
+    fn names(tools: &[ToolSpec]) -> Vec<&str> {
+        tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    /// `(what, tools, window, the deferred ones)`
+    #[test]
+    fn t4_the_split_follows_mark_share_and_window() {
+        use Group::{Agent, Edit, Mcp, Read, Skill, Web};
+        let find = || tool("find_tool", Agent, 100);
+        let list = || {
+            vec![
+                tool("read_file", Read, 300),
+                tool("glob", Read, 300),
+                rare("list_checkpoints", Read),
+                tool("edit_file", Edit, 300),
+                tool("move_file", Edit, 300),
+                tool("web_fetch", Web, 300),
+                find(),
+                tool("run_shell", Skill, 300),
+                tool("kill_shell", Skill, 300),
+            ]
+        };
+        let with_foreign = |tokens: usize| {
+            let mut tools = list();
+            tools.push(tool("mcp__git__push", Mcp, tokens / 2));
+            tools.push(tool("mcp__git__pull", Mcp, tokens / 2));
+            tools
+        };
+        let without = |name: &str| list().into_iter().filter(|t| t.name != name).collect();
+        let foreign = ["list_checkpoints", "mcp__git__push", "mcp__git__pull"];
+        let cases: Vec<(&str, Vec<ToolSpec>, u64, Vec<&str>)> = vec![
+            ("marked ones only", list(), 200_000, vec!["list_checkpoints"]),
+            ("a window that nobody knows", list(), 0, vec!["list_checkpoints"]),
+            ("no finder: nothing is lost", without("find_tool"), 4_000, vec![]),
+            (
+                "foreign ones within their share",
+                with_foreign(9_000),
+                100_000,
+                vec!["list_checkpoints"],
+            ),
+            ("foreign ones beyond it, all of them", with_foreign(11_000), 100_000, foreign.into()),
+            ("their share of an unknown window", with_foreign(90_000), 0, vec!["list_checkpoints"]),
+            // 2,200 tokens; 25 % of 8,000 are 2,000: one tool of the group Skill makes room.
+            ("a small window", list(), 8_000, vec!["list_checkpoints", "kill_shell"]),
+            // 25 % of 6,000 are 1,500: the next group that has one is Web.
+            (
+                "a smaller one",
+                list(),
+                6_000,
+                vec!["list_checkpoints", "move_file", "web_fetch", "kill_shell"],
+            ),
+            // Nothing fits: what every session needs stays all the same.
+            (
+                "the smallest",
+                list(),
+                100,
+                vec!["glob", "list_checkpoints", "move_file", "web_fetch", "kill_shell"],
+            ),
+        ];
+        for (what, tools, window, deferred) in cases {
+            let all = tools.len();
+            let loading = split(tools, window);
+            assert_eq!(names(&loading.deferred), deferred, "{what}");
+            assert_eq!(loading.loaded.len() + loading.deferred.len(), all, "{what}");
+        }
+    }
+
+    #[test]
+    fn t4_a_carried_call_is_its_own_again() {
+        let input = json!({ "checkpoint": "c1" });
+        let expected = Some(("restore_checkpoint".to_string(), input.clone()));
+        assert_eq!(carried(&carry("restore_checkpoint", &input)), expected);
+        let text = json!({ "tool": "restore_checkpoint", "arguments": "{\"checkpoint\": \"c1\"}" });
+        assert_eq!(carried(&text), expected);
+        assert_eq!(carried(&json!({ "tool": "a" })), Some(("a".into(), json!({}))));
+        for none in [
+            json!({}),
+            json!({ "tool": 3 }),
+            json!({ "tool": "" }),
+            json!({ "tool": CARRIER, "arguments": {} }),
+            json!({ "tool": "a", "arguments": [1] }),
+            json!({ "tool": "a", "arguments": "no JSON" }),
+        ] {
+            assert_eq!(carried(&none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn t4_what_makes_room_stops_as_soon_as_it_is_enough() {
+        let tools = vec![
+            tool("find_tool", Group::Agent, 100),
+            tool("a", Group::Skill, 400),
+            tool("b", Group::Skill, 400),
+            tool("c", Group::Skill, 400),
+        ];
+        // 1,300 tokens; 1,000 may stay: the last one alone makes the room.
+        assert_eq!(names(&split(tools, 4_000).deferred), ["c"]);
+    }
+
+    #[test]
+    fn t4_the_order_of_the_list_is_kept_and_core_tools_are_never_left_out() {
+        let marked = |name: &str| ToolSpec { deferred: true, ..tool(name, Group::Read, 10_000) };
+        let tools: Vec<ToolSpec> = CORE.iter().map(|name| marked(name)).collect();
+        let loading = split(tools, 1_000);
+        assert_eq!(names(&loading.loaded), CORE);
+        assert!(loading.deferred.is_empty());
+    }
+}

@@ -1,0 +1,390 @@
+//! Slash commands and workflows where they are found (M3): Markdown files of the workspace and of
+//! the person. `/name words` at the beginning of an input stands for the text of such a file.
+//!
+//! What the person typed stays their input. The text of the file is told beside it, with the label
+//! that reading the file has: it does not count as the person's own words. Not here: the format
+//! (`weir_core::slash`), skills that are called by `/name`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use weir_core::event::Added;
+use weir_core::governance::label::{self, Label};
+use weir_core::message::Block;
+use weir_core::skill::filled;
+use weir_core::slash::{Head, Typed, file_of, name_of, split, typed};
+use weir_core::tool::{Access, Effects, Place};
+
+use crate::ports::{Content, Store};
+use crate::scene::SceneOptions;
+use crate::skills;
+use crate::workspace::{EntryKind, FileError, WalkOptions, Workspace};
+
+/// Largest file, in bytes.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// Longest text with its arguments, in characters.
+const TEXT_CHARACTERS_MAX: usize = 100_000;
+/// Files of one folder that are listed.
+const FILES_MAX: usize = 500;
+/// Folders of folders that are looked through.
+const DEPTH_MAX: usize = 5;
+/// Folders of the workspace: of two files of one name the first counts, before the person's own.
+const OF_WORKSPACE: [&str; 3] = [".weir/commands", ".weir/workflows", ".claude/commands"];
+/// Folders below the person's own configuration.
+const OF_PERSON: [&str; 2] = ["commands", "workflows"];
+
+/// A command or workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlashCommand {
+    /// What is typed after the `/`.
+    pub name: String,
+    /// Where it stands: a path of the workspace, or `your own commands/x.md`.
+    pub source: String,
+    /// What its head says.
+    pub head: Head,
+    /// The text that it stands for.
+    pub text: String,
+    /// Whose words they are.
+    pub label: Label,
+}
+
+/// One of all files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub source: String,
+    /// What it is, or why it cannot be used.
+    pub command: Result<SlashCommand, String>,
+    /// Another file of the same name comes first.
+    pub shadowed: bool,
+}
+
+/// Where a file is.
+enum File {
+    OfWorkspace(String),
+    OfPerson { path: PathBuf, name: String },
+}
+
+impl File {
+    fn source(&self) -> String {
+        match self {
+            File::OfWorkspace(path) => path.clone(),
+            File::OfPerson { name, .. } => format!("your own {name}"),
+        }
+    }
+}
+
+/// The command of this name. `None`: nothing that may be seen is called so. Blocks.
+///
+/// # Errors
+/// There is one and it cannot be used: why, and what to do.
+pub fn find(
+    options: &SceneOptions,
+    workspace: &Workspace,
+    name: &str,
+) -> Result<Option<SlashCommand>, String> {
+    let below = file_of(name);
+    for folder in OF_WORKSPACE {
+        let file = File::OfWorkspace(format!("{folder}/{below}"));
+        if let Some(found) = read(workspace, &file, name)? {
+            return Ok(Some(found));
+        }
+    }
+    for folder in OF_PERSON {
+        let Some(dir) = &options.config_dir else { continue };
+        let path = dir.join(folder).join(&below);
+        let file = File::OfPerson { path, name: format!("{folder}/{below}") };
+        if let Some(found) = read(workspace, &file, name)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// All of them, by folder and name. Blocks.
+pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
+    let mut files: Vec<(String, File)> = Vec::new();
+    for folder in OF_WORKSPACE {
+        let below = files_below(workspace, folder);
+        let file = |below: String| {
+            let name = name_of(&below)?;
+            Some((name, File::OfWorkspace(format!("{folder}/{below}"))))
+        };
+        files.extend(below.into_iter().filter_map(file));
+    }
+    for folder in OF_PERSON {
+        let Some(dir) = options.config_dir.as_deref().map(|dir| dir.join(folder)) else { continue };
+        let mut below = Vec::new();
+        own_files(&dir, "", &mut below);
+        below.sort_unstable();
+        let file = |below: String| {
+            let path = dir.join(&below);
+            Some((name_of(&below)?, File::OfPerson { path, name: format!("{folder}/{below}") }))
+        };
+        files.extend(below.into_iter().filter_map(file));
+    }
+    let mut seen = BTreeSet::new();
+    let listed = |(name, file): (String, File)| {
+        let command = read(workspace, &file, &name).transpose()?;
+        let shadowed = !seen.insert(name.clone());
+        Some(Listed { source: file.source(), name, command, shadowed })
+    };
+    files.into_iter().filter_map(listed).collect()
+}
+
+/// What an input stands for beside its words; `None`: only for itself. Asks the store which files
+/// are marked, but only where a file is called so.
+///
+/// # Errors
+/// The file cannot be used: why, and what to do.
+pub(crate) async fn expanded(
+    store: &dyn Store,
+    options: std::sync::Arc<SceneOptions>,
+    workspace: std::sync::Arc<Workspace>,
+    content: &[Block],
+) -> Result<Option<Added>, String> {
+    let first = content.iter().find_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let Some(Typed { name, arguments }) = first.and_then(typed) else { return Ok(None) };
+    match store.marks(&workspace.root().display().to_string()).await {
+        // Beside those that a run under way knows of and may not have stored yet.
+        Ok(marks) => marks.into_iter().for_each(|mark| workspace.mark(&[mark.path], &mark.origin)),
+        // Without the list nothing can be vouched for: everything counts as foreign.
+        Err(error) => workspace.mark(&[String::new()], &format!("unknown ({error})")),
+    }
+    let (name, arguments) = (name.to_owned(), arguments.to_owned());
+    let look = move || {
+        let Some(found) = find(&options, &workspace, &name)? else { return Ok(None) };
+        // A skill that is called so is the skills' business.
+        let skills = skills::catalogue(&options.skills, &workspace);
+        if skills.iter().any(|skill| skill.name == name) {
+            return Ok(None);
+        }
+        let text = filled(&found.text, &arguments);
+        let length = text.chars().count();
+        if length > TEXT_CHARACTERS_MAX {
+            return Err(format!(
+                "/{name} has {length} characters with its arguments; at most \
+                 {TEXT_CHARACTERS_MAX} are told. Attach what is long as a file"
+            ));
+        }
+        let SlashCommand { source, label, .. } = found;
+        let text = format!("/{name} stands for ({source}):\n\n{text}");
+        Ok(Some(Added { source, text, label }))
+    };
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_else(|_| Err("looking for commands failed".into()))
+}
+
+/// Reads a file. `None`: it is not there, or nobody may see it.
+fn read(workspace: &Workspace, file: &File, name: &str) -> Result<Option<SlashCommand>, String> {
+    let source = file.source();
+    let large = |bytes: u64| {
+        format!("/{name}: {source} has {bytes} bytes; at most {FILE_BYTES_MAX} are read")
+    };
+    let (bytes, label) = match file {
+        File::OfPerson { path, .. } => {
+            let Some(length) = std::fs::metadata(path).ok().filter(|m| m.is_file()) else {
+                return Ok(None);
+            };
+            if length.len() > FILE_BYTES_MAX {
+                return Err(large(length.len()));
+            }
+            let bytes = std::fs::read(path).map_err(|why| format!("/{name}: {source}: {why}"))?;
+            (bytes, Label::default())
+        }
+        File::OfWorkspace(path) => {
+            let at = workspace.resolve(path, Access::Read);
+            if at.ignored.is_some() || at.place != Place::Inside {
+                return Ok(None);
+            }
+            let bytes = match workspace.read(&at, FILE_BYTES_MAX) {
+                Ok(Content::File { bytes, .. }) => bytes.to_vec(),
+                Ok(_) | Err(FileError::NotFound { .. } | FileError::WrongKind { .. }) => {
+                    return Ok(None);
+                }
+                Err(FileError::TooLarge { bytes, .. }) => return Err(large(bytes)),
+                Err(why) => return Err(format!("/{name}: {why}")),
+            };
+            if let Some(origin) = &at.marked {
+                let origin: String = origin.chars().filter(|c| !c.is_control()).take(100).collect();
+                return Err(format!(
+                    "/{name}: {source} was written while words from {origin} stood in the \
+                     context; read it, and vouch for it with `weir permissions unmark {source}`"
+                ));
+            }
+            (bytes, label::of_result(&Effects { paths: vec![at], ..Effects::default() }))
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|_| format!("/{name}: {source} is no text"))?;
+    let (head, text) = split(&text);
+    if text.is_empty() {
+        return Err(format!("/{name}: {source} is empty; write below its head what is to be done"));
+    }
+    Ok(Some(SlashCommand { name: name.into(), source, head, text: text.into(), label }))
+}
+
+/// Files below a folder of the workspace that may be seen.
+fn files_below(workspace: &Workspace, folder: &str) -> Vec<String> {
+    let at = workspace.resolve_tree(folder, Access::List);
+    if at.ignored.is_some() || at.place != Place::Inside {
+        return Vec::new();
+    }
+    let options = WalkOptions {
+        recursive: true,
+        respect_gitignore: false,
+        hidden: false,
+        max_entries: FILES_MAX,
+    };
+    let Ok(walk) = workspace.walk(&at, options) else { return Vec::new() };
+    let files = walk.entries.iter().filter(|entry| entry.kind == EntryKind::File);
+    let below = files.filter_map(|entry| entry.path.strip_prefix(folder)?.strip_prefix('/'));
+    let mut below: Vec<String> = below.map(String::from).collect();
+    below.sort_unstable();
+    below
+}
+
+/// Files below a folder of the person's.
+fn own_files(root: &Path, below: &str, out: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(root.join(below)) else { return };
+    for entry in entries.flatten().take(FILES_MAX) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+        let at = root.join(&path);
+        if at.is_dir() && path.split('/').count() < DEPTH_MAX {
+            own_files(root, &path, out);
+        } else if at.is_file() && out.len() < FILES_MAX {
+            out.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::WorkspaceOptions;
+
+    struct World {
+        folder: tempfile::TempDir,
+        workspace: Workspace,
+        options: SceneOptions,
+    }
+
+    fn world(files: &[(&str, &str)]) -> World {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, text).expect("a file");
+        }
+        std::fs::create_dir_all(folder.path().join("work")).expect("a workspace");
+        let options = WorkspaceOptions {
+            root: folder.path().join("work"),
+            extra_roots: Vec::new(),
+            own_folders: vec![folder.path().join("config")],
+        };
+        let workspace = Workspace::open(options).expect("a workspace");
+        let config_dir = Some(folder.path().join("config"));
+        let options = SceneOptions { config_dir, ..SceneOptions::default() };
+        World { folder, workspace, options }
+    }
+
+    impl World {
+        fn find(&self, name: &str) -> Result<Option<SlashCommand>, String> {
+            find(&self.options, &self.workspace, name)
+        }
+        fn source(&self, name: &str) -> Option<String> {
+            self.find(name).expect("it can be used").map(|command| command.source)
+        }
+    }
+
+    #[test]
+    fn m3_the_workspace_comes_before_the_person_and_commands_before_workflows() {
+        let world = world(&[
+            ("config/commands/a.md", "mine"),
+            ("config/commands/b.md", "mine"),
+            ("config/workflows/deep/c.md", "mine"),
+            ("work/.claude/commands/a.md", "theirs"),
+            ("work/.claude/commands/d.md", "theirs"),
+            ("work/.weir/workflows/d.md", "theirs"),
+            ("work/.weir/workflows/notes.txt", "no command"),
+        ]);
+        for (name, source) in [
+            ("a", Some(".claude/commands/a.md")),
+            ("b", Some("your own commands/b.md")),
+            ("deep:c", Some("your own workflows/deep/c.md")),
+            ("c", None),
+            ("d", Some(".weir/workflows/d.md")),
+            ("notes", None),
+        ] {
+            assert_eq!(world.source(name).as_deref(), source, "{name}");
+        }
+        let listed = list(&world.options, &world.workspace);
+        let lines: Vec<(&str, &str, bool)> =
+            listed.iter().map(|l| (l.name.as_str(), l.source.as_str(), l.shadowed)).collect();
+        assert_eq!(
+            lines,
+            [
+                ("d", ".weir/workflows/d.md", false),
+                ("a", ".claude/commands/a.md", false),
+                ("d", ".claude/commands/d.md", true),
+                ("a", "your own commands/a.md", true),
+                ("b", "your own commands/b.md", false),
+                ("deep:c", "your own workflows/deep/c.md", false),
+            ]
+        );
+    }
+
+    #[test]
+    fn m3_a_file_of_the_workspace_is_labelled_and_ones_own_is_not() {
+        let world = world(&[("work/.weir/commands/a.md", "x"), ("config/commands/b.md", "x")]);
+        let label = |name| world.find(name).expect("usable").expect("there").label;
+        assert!(label("a").is_private() && !label("a").is_external());
+        assert!(label("b").is_clean());
+    }
+
+    #[test]
+    fn m3_what_cannot_be_used_says_why_and_what_to_do() {
+        let large = "x".repeat(usize::try_from(FILE_BYTES_MAX).expect("small") + 1);
+        let world = world(&[
+            ("work/.weirignore", "secret.md"),
+            ("work/.claude/commands/secret.md", "x"),
+            ("work/.claude/commands/marked.md", "x"),
+            ("work/.claude/commands/large.md", &large),
+            ("work/.claude/commands/empty.md", "---\ndescription: x\n---\n"),
+            ("work/.claude/commands/folder.md/x.md", "x"),
+            ("config/commands/large2.md", &large),
+        ]);
+        std::fs::write(world.folder.path().join("work/.claude/commands/bytes.md"), [0xff, 0xfe])
+            .expect("a file");
+        world.workspace.mark(&[".claude/commands/marked.md".into()], "docs.example");
+        assert_eq!(world.find("secret"), Ok(None), "ignored is not there");
+        assert_eq!(world.find("folder"), Ok(None));
+        for (name, part) in [
+            ("marked", "weir permissions unmark .claude/commands/marked.md"),
+            ("large", "at most 262144"),
+            ("large2", "at most 262144"),
+            ("empty", "is empty"),
+            ("bytes", "is no text"),
+        ] {
+            let why = world.find(name).expect_err(name);
+            assert!(why.contains(part) && why.starts_with(&format!("/{name}: ")), "{why}");
+        }
+        let listed = list(&world.options, &world.workspace);
+        assert!(listed.iter().all(|one| one.name != "secret"));
+        assert_eq!(listed.iter().filter(|one| one.command.is_err()).count(), 5);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn m3_a_link_that_leads_out_is_no_command() {
+        let world = world(&[("outside.md", "x"), ("work/.claude/commands/a.md", "x")]);
+        let link = world.folder.path().join("work/.claude/commands/b.md");
+        std::os::unix::fs::symlink(world.folder.path().join("outside.md"), link).expect("a link");
+        assert_eq!(world.find("b"), Ok(None));
+    }
+}

@@ -1,0 +1,83 @@
+//! The profiles of a scenario: the built-in ones, over the settings that the session has. Not here:
+//! what a switch means (the session), whether it passes (the gate).
+
+use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
+use weir_core::prompt::Scene;
+use weir_core::session::SessionConfig;
+use weir_core::tool::ToolSpec;
+use weir_core::tool::defer::{self, Loading};
+use weir_engine::ports::{Profiles, Switched};
+use weir_engine::toolbox::Toolbox;
+
+/// The tools of a profile: with their schemas, and by name only.
+///
+/// # Errors
+/// Two tools have one name.
+pub fn loading(
+    profile: &Profile,
+    permission: PermissionMode,
+    window: u64,
+) -> anyhow::Result<Loading> {
+    let toolbox = Toolbox::new(weir_tools::tools())?;
+    Ok(defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), window))
+}
+
+/// Names and descriptions of the profiles that a scenario has.
+pub fn listed() -> Vec<(String, String)> {
+    built_in_profiles().into_iter().map(|p| (p.name, p.description)).collect()
+}
+
+/// What the system prompt of a session is made of.
+pub fn scene(
+    profile: &Profile,
+    tools: &[ToolSpec],
+    deferred: &[ToolSpec],
+    canary: Option<&str>,
+) -> Scene {
+    Scene {
+        profile: Some(profile.clone()),
+        tools: tools.to_vec(),
+        deferred: deferred.to_vec(),
+        profiles: listed(),
+        canary: canary.map(String::from),
+        ..Scene::default()
+    }
+}
+
+/// The built-in profiles.
+#[derive(Debug, Clone, Copy)]
+pub struct FakeProfiles {
+    /// The mode of a profile that names none.
+    pub permission: PermissionMode,
+    /// The bounds, where a profile names none.
+    pub limits: Limits,
+}
+
+impl Profiles for FakeProfiles {
+    fn list(&self) -> Vec<(String, String)> {
+        listed()
+    }
+
+    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
+        let profile = profile.ok_or_else(|| format!("there is no profile {name}"))?;
+        let permission = profile.permission.unwrap_or(self.permission);
+        let Loading { loaded: tools, deferred } =
+            loading(&profile, permission, current.model.window).map_err(|why| why.to_string())?;
+        let mut scene = scene(&profile, &tools, &deferred, current.guards.canary.as_deref());
+        scene.window = current.model.window;
+        let max_iterations = profile.max_iterations.unwrap_or(self.limits.max_iterations);
+        let limits = Limits { max_iterations, ..self.limits };
+        let system = weir_core::prompt::system(&scene);
+        let config = SessionConfig {
+            profile,
+            permission,
+            tools,
+            deferred,
+            system,
+            limits,
+            ..current.clone()
+        };
+        Ok(Switched { config, model: None, notes: Vec::new() })
+    }
+}

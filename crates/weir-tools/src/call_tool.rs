@@ -1,0 +1,49 @@
+//! `call_tool`: calls a tool that `find_tool` loaded.
+//!
+//! Such a call becomes a call of that tool before anything is judged or journaled
+//! (`weir_core::tool::defer`), so what is here is reached only by arguments that name none.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use weir_core::tool::{Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+
+/// What is said where no tool is named.
+const UNUSABLE: &str = "name a tool that find_tool loaded, and its arguments as an object: \
+                        {\"tool\": \"NAME\", \"arguments\": {…}}";
+
+pub(crate) struct CallTool;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read from the reply, before there is a call; here is its schema")]
+pub(crate) struct Input {
+    /// Its name.
+    tool: String,
+    /// As its schema says.
+    arguments: Map<String, Value>,
+}
+
+#[async_trait]
+impl Act for CallTool {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>("call_tool", Group::Agent, "Calls a tool that find_tool loaded.")
+        }
+    }
+
+    async fn plan(_: Input, _: &ToolContext) -> Plan {
+        nothing("Call a tool that is not named").failing(UNUSABLE)
+    }
+
+    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
+        Raw::error(UNUSABLE)
+    }
+}

@@ -1,0 +1,277 @@
+//! `find_tool`: loads tools that the model knows by name only (T4).
+//!
+//! Their schemas come back as text, at the end of the conversation: the list of tools that begins
+//! every request stays as it is, and with it the vendor's cache. Not here: which tools are only
+//! named (`weir_core::tool::defer`).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use weir_core::governance::label::Label;
+use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::synonyms;
+
+/// Tools that one call loads at most (T4).
+const FOUND_MAX: usize = 5;
+/// Longest query, in characters.
+const QUERY_CHARACTERS_MAX: usize = 500;
+/// What a word is worth that stands in the name, the synonyms, the fields, the description.
+const SCORES: [u32; 4] = [6, 5, 2, 1];
+/// What a name in full is worth: more than any number of words.
+const EXACT: u32 = 1_000;
+/// Fewer letters in common do not make two words one.
+const STEM_CHARACTERS_MIN: usize = 4;
+/// What scores less than this part of the best is chance.
+const FLOOR: u32 = 4;
+
+pub(crate) struct FindTool;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// What the tool should do, in a few words; or its name.
+    query: String,
+}
+
+#[async_trait]
+impl Act for FindTool {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            keeps_result: true,
+            ..spec::<Input>(
+                "find_tool",
+                Group::Agent,
+                "Loads tools that are listed by name only: returns the descriptions and schemas of \
+                 the best matches, which call_tool can call for the rest of the run.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, _: &ToolContext) -> Plan {
+        let query = input.query.trim();
+        let shown: String = query.chars().take(80).collect();
+        let summary = format!("Find a tool for {shown:?}");
+        if words(query).is_empty() || query.chars().count() > QUERY_CHARACTERS_MAX {
+            return nothing(summary).failing(format!(
+                "query must have words, at most {QUERY_CHARACTERS_MAX} characters: say what the \
+                 tool should do, or its name"
+            ));
+        }
+        let effects = Effects { searches: vec![query.to_owned()], ..Effects::default() };
+        Plan::new(EffectClass::Read, effects, summary)
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        answer(&input.query, &cx.knows.deferred(), &cx.knows.loaded())
+    }
+}
+
+/// What the model is told, and which tools it may call from now on.
+fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
+    let found = best(query, deferred);
+    let callable = best(query, loaded);
+    // What is loaded is told only where it fits as well as what is found.
+    let least = found.first().map_or(1, |(score, _)| *score);
+    let callable: Vec<&str> = callable
+        .iter()
+        .filter(|(score, _)| *score >= least)
+        .map(|(_, tool)| tool.name.as_str())
+        .collect();
+    let mut text = String::new();
+    match found.len() {
+        0 if deferred.is_empty() => text.push_str("All tools of this session are loaded already."),
+        0 => {
+            let names: Vec<&str> = deferred.iter().map(|tool| tool.name.as_str()).collect();
+            let _ = write!(
+                text,
+                "Nothing to load fits {query:?}. These tools can be loaded: {}.",
+                names.join(", ")
+            );
+        }
+        count => {
+            let tools = if count == 1 { "1 tool" } else { &format!("{count} tools") };
+            let _ =
+                write!(text, "{tools} loaded for the rest of this run; call each with call_tool:");
+        }
+    }
+    let mut label = Label::default();
+    for (score, tool) in &found {
+        let _ = write!(
+            text,
+            "\n\n## {} (score {score})\n{}\nInput schema: {}",
+            tool.name, tool.description, tool.input_schema
+        );
+        // Whoever wrote a foreign tool wrote its description too.
+        if tool.group == Group::Mcp {
+            label.join(&Label::external(tool.name.as_str()));
+        }
+    }
+    if !callable.is_empty() {
+        let _ = write!(text, "\n\nLoaded already and fitting: {}.", callable.join(", "));
+    }
+    let names: Vec<String> = found.iter().map(|(_, tool)| tool.name.clone()).collect();
+    let summary = match names.len() {
+        0 => "nothing found".to_owned(),
+        _ => names.join(", "),
+    };
+    let news = if names.is_empty() { Vec::new() } else { vec![News::Found { tools: names }] };
+    Raw { news, label, ..Raw::ok(text).with_summary(summary) }
+}
+
+/// The tools that fit best, with their scores, best first; of equals the first of the list.
+fn best<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
+    let wanted = words(query);
+    let named: BTreeSet<&str> =
+        query.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').collect();
+    let scored = tools.iter().map(|tool| (score(&wanted, &named, tool), tool));
+    let mut found: Vec<(u32, &ToolSpec)> = scored.filter(|(score, _)| *score > 0).collect();
+    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    let best = found.first().map_or(0, |(score, _)| *score);
+    found.retain(|(score, _)| *score * FLOOR >= best);
+    found.truncate(FOUND_MAX);
+    found
+}
+
+fn score(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> u32 {
+    let exact = if named.contains(tool.name.as_str()) { EXACT } else { 0 };
+    let mut fields = String::new();
+    field_names(&tool.input_schema, &mut fields);
+    let texts = [&tool.name, synonyms::of(&tool.name), &fields, &tool.description].map(words);
+    let worth = |word: &String| {
+        let place = texts.iter().position(|text| text.iter().any(|known| is_same(known, word)));
+        place.map_or(0, |place| SCORES[place])
+    };
+    exact + wanted.iter().map(worth).sum::<u32>()
+}
+
+/// Names of the fields of a schema.
+fn field_names(schema: &Value, out: &mut String) {
+    for name in schema["properties"].as_object().into_iter().flat_map(|fields| fields.keys()) {
+        out.push_str(name);
+        out.push(' ');
+    }
+}
+
+/// The words of a text that say something: lower case, each once.
+fn words(text: &str) -> BTreeSet<String> {
+    const EMPTY: [&str; 24] = [
+        "a", "an", "and", "are", "as", "at", "by", "for", "from", "how", "i", "in", "is", "it",
+        "of", "on", "or", "that", "the", "to", "tool", "tools", "with", "your",
+    ];
+    text.split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty() && !EMPTY.contains(&word.as_str()))
+        .collect()
+}
+
+/// Whether two words are one, their endings aside: `checkpoint` and `checkpoints`.
+fn is_same(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    short == long
+        || (short.chars().count() >= STEM_CHARACTERS_MIN
+            && long.starts_with(short)
+            && long.len() - short.len() <= 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    fn split() -> (Vec<ToolSpec>, Vec<ToolSpec>) {
+        let all = tools().into_iter().map(|tool| tool.spec().clone());
+        all.partition(|spec| spec.deferred)
+    }
+
+    fn found(query: &str) -> Vec<String> {
+        let (deferred, loaded) = split();
+        let raw = answer(query, &deferred, &loaded);
+        assert!(raw.ok, "{query}");
+        match raw.news.as_slice() {
+            [News::Found { tools }] => tools.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// `(query, the best)`
+    #[test]
+    fn t4_a_tool_is_found_by_name_synonym_field_and_description() {
+        for (query, best) in [
+            ("restore_checkpoint", "restore_checkpoint"),
+            ("please load `diff_checkpoint`", "diff_checkpoint"),
+            ("undo my last edit", "restore_checkpoint"),
+            ("rollback", "restore_checkpoint"),
+            ("revert a file to how it was", "restore_checkpoint"),
+            ("which limits do I have", "inspect_self"),
+            ("what changed since the checkpoint, compare", "diff_checkpoint"),
+            ("listing checkpoints", "list_checkpoints"),
+            ("old version of a file", "read_checkpoint"),
+        ] {
+            assert_eq!(found(query).first().map(String::as_str), Some(best), "{query}");
+        }
+    }
+
+    #[test]
+    fn t4_an_exact_name_beats_every_number_of_words() {
+        let query = "restore undo rollback revert files as before; inspect_self";
+        assert_eq!(found(query), ["inspect_self"], "the rest is below the floor");
+        assert_eq!(found("inspect_self diff_checkpoint").len(), 2);
+    }
+
+    #[test]
+    fn t4_at_most_five_are_loaded() {
+        let tool = |number: u32| ToolSpec {
+            name: format!("checkpoint_{number}"),
+            ..split().0.swap_remove(0)
+        };
+        let many: Vec<ToolSpec> = (0..9).map(tool).collect();
+        let raw = answer("checkpoint", &many, &[]);
+        let expected: Vec<String> = (0..5).map(|number| format!("checkpoint_{number}")).collect();
+        assert_eq!(raw.news, [News::Found { tools: expected }]);
+    }
+
+    #[test]
+    fn t4_nothing_found_names_what_there_is() {
+        let (deferred, loaded) = split();
+        let raw = answer("bake a cake", &deferred, &loaded);
+        let text = weir_core::message::plain_text(&raw.blocks);
+        assert!(raw.ok && raw.news.is_empty());
+        assert!(deferred.iter().all(|tool| text.contains(&tool.name)), "{text}");
+        let none = answer("bake a cake", &[], &loaded);
+        assert!(weir_core::message::plain_text(&none.blocks).contains("loaded already"));
+    }
+
+    #[test]
+    fn t4_a_loaded_tool_that_fits_is_named_and_not_loaded_again() {
+        let (deferred, loaded) = split();
+        let raw = answer("read_file", &deferred, &loaded);
+        let text = weir_core::message::plain_text(&raw.blocks);
+        assert!(text.ends_with("Loaded already and fitting: read_file."), "{text}");
+        let names: Vec<&String> = raw
+            .news
+            .iter()
+            .flat_map(|n| if let News::Found { tools } = n { tools.as_slice() } else { &[] })
+            .collect();
+        assert!(names.iter().all(|name| *name != "read_file"), "{names:?}");
+    }
+
+    #[test]
+    fn z1_the_description_of_a_foreign_tool_is_foreign() {
+        let foreign = ToolSpec {
+            name: "mcp__git__push".into(),
+            group: Group::Mcp,
+            ..split().0.swap_remove(0)
+        };
+        assert!(answer("git push", std::slice::from_ref(&foreign), &[]).label.is_external());
+        assert!(answer("rollback", &split().0, &[]).label.is_clean());
+    }
+}

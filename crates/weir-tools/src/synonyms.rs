@@ -1,0 +1,32 @@
+//! Words by which people and models look for a tool that has another name: one line for each tool
+//! that is only named until `find_tool` loads it (T4). Not here: how they are weighed.
+
+/// Tool and further words for what it does.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("diff_checkpoint", "compare difference changed changes before after"),
+    ("inspect_self", "limits budget usage cost tokens permission mode rules model profile session"),
+    ("list_checkpoints", "history snapshots versions saved states earlier"),
+    ("manage_skill", "create write save propose remove skill procedure learn recipe"),
+    ("read_checkpoint", "old version previous content snapshot earlier original"),
+    ("restore_checkpoint", "undo rollback revert back reset restore recover earlier"),
+];
+
+/// Further words for a tool; empty where none were written down.
+pub(crate) fn of(tool: &str) -> &'static str {
+    SYNONYMS.iter().find(|(name, _)| *name == tool).map_or("", |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t4_synonyms_are_sorted_and_about_tools_that_exist() {
+        let known = crate::tools();
+        for (name, words) in SYNONYMS {
+            assert!(known.iter().any(|tool| tool.spec().name == *name), "{name}");
+            assert!(!words.is_empty());
+        }
+        assert!(SYNONYMS.is_sorted());
+    }
+}

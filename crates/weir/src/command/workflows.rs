@@ -1,0 +1,102 @@
+//! `weir workflows`: slash commands and workflows that can be typed as `/name` (M3).
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weir_core::view::plain::visible;
+use weir_engine::ports::Store as _;
+use weir_engine::scene::SceneOptions;
+use weir_engine::slash::{self, Listed};
+use weir_engine::workspace::Workspace;
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::WorkflowsCommand;
+use crate::terminal::{out, out_json, table};
+
+/// Lists or shows.
+pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Result<ExitCode> {
+    let workspace = cx.workspace()?;
+    let folder = workspace.root().display().to_string();
+    let marks = cx.store()?.marks(&folder).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let options =
+        SceneOptions { config_dir: Some(cx.dirs.config.clone()), ..SceneOptions::default() };
+    match command {
+        WorkflowsCommand::List(flag) => list(&slash::list(&options, &workspace), flag.json)?,
+        WorkflowsCommand::Show { name, json } => {
+            show(&options, &workspace, name.trim_start_matches('/'), json.json)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(listed: &[Listed], as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return out_json(&listed.iter().map(row).collect::<Vec<_>>());
+    }
+    if listed.is_empty() {
+        return out(
+            "There is none. A file .weir/commands/review.md (or one in commands/ of your own \
+             configuration) can be typed as /review.\n",
+        );
+    }
+    let line = |one: &Listed| {
+        let about = match &one.command {
+            Ok(command) => command.head.description.clone(),
+            Err(why) => format!("cannot be used: {why}"),
+        };
+        let hint = one.command.as_ref().map(|c| c.head.argument_hint.clone()).unwrap_or_default();
+        let shadowed = if one.shadowed { " (another one comes first)" } else { "" };
+        let cells = [format!("/{} {hint}", one.name), one.source.clone(), about + shadowed];
+        cells.map(|cell| visible(cell.trim())).to_vec()
+    };
+    out(&table(&listed.iter().map(line).collect::<Vec<_>>()))
+}
+
+fn row(one: &Listed) -> Value {
+    let command = one.command.as_ref().ok();
+    json!({
+        "name": one.name,
+        "source": one.source,
+        "description": command.map(|command| &command.head.description),
+        "argument_hint": command.map(|command| &command.head.argument_hint),
+        "without_effect": command.map(|command| &command.head.without_effect),
+        "problem": one.command.as_ref().err(),
+        "shadowed": one.shadowed,
+    })
+}
+
+fn show(
+    options: &SceneOptions,
+    workspace: &Workspace,
+    name: &str,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let found = slash::find(options, workspace, name).map_err(usage)?;
+    let command = found.ok_or_else(|| {
+        usage(format!("there is no command or workflow /{name}; `weir workflows list` shows them"))
+    })?;
+    if as_json {
+        return out_json(&json!({
+            "name": command.name,
+            "source": command.source,
+            "description": command.head.description,
+            "argument_hint": command.head.argument_hint,
+            "without_effect": command.head.without_effect,
+            "text": command.text,
+        }));
+    }
+    let lines = |text: &str| text.lines().map(visible).collect::<Vec<_>>().join("\n");
+    let mut text =
+        format!("/{} {}", command.name, command.head.argument_hint).trim_end().to_owned();
+    text.push_str(&format!(" ({})\n", command.source));
+    if !command.head.description.is_empty() {
+        text.push_str(&format!("{}\n", command.head.description));
+    }
+    if !command.head.without_effect.is_empty() {
+        let fields = command.head.without_effect.join(", ");
+        text.push_str(&format!("without effect here: {fields}\n"));
+    }
+    out(&format!("{}\n\n{}\n", lines(&text), lines(&command.text)))
+}

@@ -1,0 +1,162 @@
+//! What another profile would give a session that is under way: the port
+//! [`weir_engine::ports::Profiles`] over this program's profiles and settings (P7).
+//!
+//! Everything is as it was when the session was taken up: a file that changes meanwhile changes
+//! nothing. Not here: whether a switch passes (gate `switch`), and making it (the session).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_core::profile::{PermissionMode, Profile};
+use weir_core::prompt::Scene;
+use weir_core::session::SessionConfig;
+use weir_core::tool::defer::Loading;
+use weir_engine::ports::{Model, Profiles, Switched};
+use weir_engine::toolbox::Toolbox;
+
+use crate::cx::Cx;
+use crate::models;
+use crate::profiles::LoadedProfile;
+
+use super::Wishes;
+
+/// A model of a profile, or why it cannot be asked.
+type Built = Result<Arc<dyn Model>, String>;
+
+/// The profiles of one session.
+pub(super) struct SessionProfiles {
+    /// The program as it was: settings, keys, folder.
+    cx: Cx,
+    wishes: Wishes,
+    toolbox: Arc<Toolbox>,
+    loaded: Vec<LoadedProfile>,
+    /// What the system prompt is made of, beside the profile.
+    base: Scene,
+    /// Models that profiles name, made when first needed: connections are not for nothing.
+    models: Mutex<HashMap<String, Built>>,
+}
+
+impl SessionProfiles {
+    /// Those of the folder that `cx` works in.
+    ///
+    /// # Errors
+    /// A file of the person's own that cannot be understood.
+    pub(super) fn new(cx: &Cx, wishes: &Wishes, toolbox: &Arc<Toolbox>) -> anyhow::Result<Self> {
+        Ok(SessionProfiles {
+            loaded: cx.profiles()?.to_vec(),
+            cx: cx.at(&cx.folder)?,
+            wishes: Wishes { profile: None, ..wishes.clone() },
+            toolbox: toolbox.clone(),
+            base: Scene::default(),
+            models: Mutex::default(),
+        })
+    }
+
+    /// The same for a session whose prompt is made of `base`.
+    pub(super) fn over(mut self, base: &Scene) -> SessionProfiles {
+        self.base = base.clone();
+        self
+    }
+
+    /// The mode in which the profile goes on. Its own where it names one, but never more than the
+    /// person's flag or, without one, than settings and present session let pass; else the mode that
+    /// is not another profile's.
+    fn permission(
+        &self,
+        current: &SessionConfig,
+        profile: &Profile,
+    ) -> Result<PermissionMode, String> {
+        let config = self.cx.config().map_err(|error| error.to_string())?;
+        let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
+        let narrower = |a: PermissionMode, b: PermissionMode| if rank(a) < rank(b) { a } else { b };
+        let ours = config.settings.permission;
+        let (rest, bound) = match self.wishes.permission {
+            Some(flag) => (flag, flag),
+            None => {
+                let by_profile = current.profile.permission.is_some();
+                let rest = if by_profile { ours } else { current.permission };
+                let is_wider = rank(current.permission) > rank(ours);
+                (rest, if is_wider { current.permission } else { ours })
+            }
+        };
+        let mode = profile.permission.map_or(rest, |own| narrower(own, bound));
+        Ok(match config.permission_ceiling {
+            Some(ceiling) if self.wishes.permission.is_none() => narrower(mode, ceiling),
+            _ => mode,
+        })
+    }
+
+    /// The model that the profile names, where it is another than the session's.
+    fn model(
+        &self,
+        current: &SessionConfig,
+        profile: &Profile,
+    ) -> Result<Option<Arc<dyn Model>>, String> {
+        let Some(text) = profile.model.as_deref().filter(|_| self.wishes.model.is_none()) else {
+            return Ok(None);
+        };
+        if *text == current.model.model.to_string() {
+            return Ok(None);
+        }
+        let mut made = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = made
+            .entry(text.to_owned())
+            .or_insert_with(|| models::named(&self.cx, text).map_err(|error| error.to_string()));
+        model.clone().map(|model| Some(model).filter(|m| *m.info().as_ref() != current.model))
+    }
+}
+
+impl Profiles for SessionProfiles {
+    fn list(&self) -> Vec<(String, String)> {
+        let line = |loaded: &LoadedProfile| {
+            (loaded.profile.name.clone(), loaded.profile.description.clone())
+        };
+        self.loaded.iter().map(line).collect()
+    }
+
+    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let loaded = self.loaded.iter().find(|loaded| loaded.profile.name == name);
+        let Some(loaded) = loaded else {
+            let names: Vec<&str> = self.loaded.iter().map(|p| p.profile.name.as_str()).collect();
+            return Err(format!("there is no profile {name}; there are {}", names.join(", ")));
+        };
+        let config = self.cx.config().map_err(|error| error.to_string())?;
+        let mut notes = loaded.notes.clone();
+        let profile = loaded.profile.clone();
+        let permission = self.permission(current, &profile)?;
+        if let Some(own) = profile.permission.filter(|own| *own != permission) {
+            notes.push(format!("its permission {own} is not taken, it is {permission} here"));
+        }
+        let model = self.model(current, &profile).unwrap_or_else(|why| {
+            let named = profile.model.as_deref().unwrap_or_default();
+            notes.push(format!(
+                "the model stays {}: {named} cannot be had ({why})",
+                current.model.model
+            ));
+            None
+        });
+        let info = model.as_ref().map_or_else(|| Arc::new(current.model.clone()), |m| m.info());
+        let Loading { loaded: tools, deferred } =
+            super::loading(&self.toolbox, &profile, permission, info.window);
+        let scene = Scene {
+            canary: current.guards.canary.clone(),
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            deferred: deferred.clone(),
+            conventions: super::conventions(&profile, &self.cx.folder),
+            window: info.window,
+            ..self.base.clone()
+        };
+        let config = SessionConfig {
+            limits: super::limits(config, &self.wishes, loaded),
+            system: super::system(&scene, &self.wishes, None),
+            model: info.as_ref().clone(),
+            profile,
+            permission,
+            tools,
+            deferred,
+            ..current.clone()
+        };
+        Ok(Switched { config, model, notes })
+    }
+}

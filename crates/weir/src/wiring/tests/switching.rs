@@ -1,0 +1,116 @@
+//! What a switch of profile gives a session, and what it never changes (P7).
+
+use weir_core::profile::widens;
+use weir_engine::ports::Switched;
+
+use super::*;
+
+/// A session of `profile` and what a switch to `to` would give it.
+async fn switched(
+    house: &House,
+    wishes: &Wishes,
+    to: &str,
+) -> (SessionConfig, Result<Switched, String>) {
+    let cx = house.cx(&[]);
+    let wishes = Wishes { model: wishes.model.clone().or(Some(house.script())), ..wishes.clone() };
+    let options = session_options(&cx, &wishes, None).await.expect("it can be settled");
+    let switched = options.profiles.switched(&options.config, to);
+    (options.config, switched)
+}
+
+fn of(profile: &str) -> Wishes {
+    Wishes { profile: Some(profile.into()), ..Wishes::default() }
+}
+
+#[tokio::test]
+async fn p7_a_switch_gives_what_a_fresh_session_of_that_profile_has() {
+    let house = House::new();
+    house.write("config/weir/config.toml", "[permissions]\ndeny = [\"Read(x)\"]\n");
+    for from in ["agent", "ask", "plan", "code", "assistant"] {
+        for to in ["agent", "ask", "plan", "code", "assistant"] {
+            let (before, after) = switched(&house, &of(from), to).await;
+            let after = after.expect("it can be used");
+            let fresh = house.settled(&of(to), None).await;
+            assert_eq!(after.config, fresh, "{from} to {to}");
+            assert_eq!(after.config.rules, before.rules);
+            assert!(after.model.is_none() && after.notes.is_empty(), "{:?}", after.notes);
+        }
+    }
+}
+
+/// `(profile, flag, settings, to, the mode after it)`
+#[tokio::test]
+async fn p7_the_mode_is_never_wider_than_flag_settings_and_session_let_it_be() {
+    use PermissionMode::{Ask, AutoEdit, Full, Plan};
+    for (from, flag, settings, to, expected) in [
+        ("agent", None, "ask", "code", Ask),
+        ("agent", None, "auto-edit", "code", AutoEdit),
+        ("plan", None, "ask", "code", Ask),
+        ("plan", None, "auto-edit", "code", AutoEdit),
+        ("agent", None, "full", "plan", Plan),
+        ("agent", Some(AutoEdit), "ask", "code", AutoEdit),
+        ("agent", Some(Plan), "ask", "code", Plan),
+        ("agent", Some(Plan), "full", "wide", Plan),
+        ("plan", Some(Plan), "full", "agent", Plan),
+        ("agent", None, "ask", "wide", Ask),
+        ("agent", None, "full", "wide", Full),
+        ("agent", Some(Full), "ask", "wide", Full),
+        ("agent", Some(Full), "ask", "ask", Plan),
+    ] {
+        let house = House::new();
+        house.write("config/weir/config.toml", &format!("permission = \"{settings}\"\n"));
+        house.write("config/weir/profiles/wide.toml", "role = \"r\"\npermission = \"full\"\n");
+        let wishes = Wishes { permission: flag, ..of(from) };
+        let (_, after) = switched(&house, &wishes, to).await;
+        let after = after.expect("it can be used");
+        assert_eq!(after.config.permission, expected, "{from} {flag:?} {settings} {to}");
+        let told = after.notes.iter().any(|note| note.contains("permission full is not taken"));
+        assert_eq!(told, to == "wide" && expected != Full, "{:?}", after.notes);
+    }
+}
+
+#[tokio::test]
+async fn p7_a_profile_brings_its_model_where_it_can_be_had() {
+    let house = House::new();
+    house.write("other.script", "says: other\n");
+    let other = house.folder.path().join("other.script").display().to_string();
+    house.write(
+        "config/weir/profiles/other.toml",
+        &format!("role = \"r\"\nmodel = \"script:{other}\"\n"),
+    );
+    house.write("config/weir/profiles/dear.toml", "role = \"r\"\nmodel = \"anthropic/x-1\"\n");
+    house.write("config/weir/config.toml", &format!("model = {:?}\n", house.script()));
+    let cx = house.cx(&[]);
+    let options = session_options(&cx, &Wishes::default(), None).await.expect("settled");
+    let after = options.profiles.switched(&options.config, "other").expect("it can be used");
+    let model = after.model.expect("another model");
+    assert_eq!(*model.info(), after.config.model);
+    let again = options.profiles.switched(&options.config, "other").expect("it can be used");
+    assert_eq!(again.config, after.config, "asked twice, the same answer");
+    let after = options.profiles.switched(&options.config, "dear").expect("it can be used");
+    assert!(after.model.is_none() && after.config.model == options.config.model);
+    assert!(after.notes[0].contains("the model stays"), "{:?}", after.notes);
+    // A flag says which model it is, whatever the profile.
+    let flagged = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let (before, after) = switched(&house, &flagged, "other").await;
+    let after = after.expect("it can be used");
+    assert_eq!(after.config.model, before.model);
+}
+
+#[tokio::test]
+async fn p7_what_is_unknown_is_named_and_what_changed_since_does_not_count() {
+    let house = House::new();
+    house.write("config/weir/profiles/mine.toml", "role = \"r\"\ngroups = [\"read\"]\n");
+    let cx = house.cx(&[]);
+    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let options = session_options(&cx, &wishes, None).await.expect("settled");
+    let why =
+        options.profiles.switched(&options.config, "nobody").err().expect("none is called so");
+    assert!(why.contains("nobody") && why.contains("mine") && why.contains("code"), "{why}");
+    let before = options.profiles.switched(&options.config, "mine").expect("it can be used").config;
+    house.write("config/weir/profiles/mine.toml", "role = \"r\"\n");
+    let after = options.profiles.switched(&options.config, "mine").expect("it can be used").config;
+    assert_eq!(after, before, "a file that is changed meanwhile changes nothing");
+    assert!(widens(&options.config, &before).is_empty());
+    assert!(!widens(&before, &options.config).is_empty());
+}

@@ -14,6 +14,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
+mod context;
 mod figures;
 mod house;
 mod model;
@@ -48,6 +49,10 @@ pub(crate) struct BenchArgs {
     /// Turns of the long run (Q4, Q10)
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(60..))]
     turns: u32,
+    /// Also measure a session of so many turns that its context is condensed again and again
+    /// (minutes; 10000 is the figure of Q16)
+    #[arg(long, value_name = "TURNS", value_parser = clap::value_parser!(u32).range(200..))]
+    context: Option<u32>,
     /// Also run the benches of the crates (minutes)
     #[arg(long)]
     all: bool,
@@ -75,6 +80,9 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let mut rows = one_answer::rows(&house, args.runs)?;
     rows.extend(turns::rows(&house, args.runs, args.turns)?);
     rows.extend(build_rows(root, &binary)?);
+    if let Some(turns) = args.context {
+        rows.extend(context::rows(cargo(), root, turns)?);
+    }
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
     let kept = keep(&target, &binary, &rows)?;
     let mut out = std::io::stdout().lock();

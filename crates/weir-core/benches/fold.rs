@@ -2,14 +2,15 @@
 
 use serde_json::json;
 use weir_core::event::Event;
+use weir_core::governance::label::Label;
 use weir_core::governance::rules::RuleSet;
 use weir_core::governance::{FilterContext, clean};
-use weir_core::ids::{CallId, SessionId, Timestamp, TurnId};
+use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::Block;
 use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Thinking, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
-use weir_core::session::{Session, SessionConfig};
+use weir_core::session::{Condensing, MemoryPolicy, Session, SessionConfig};
 use weir_core::tool::{EffectClass, Effects, Group, Inspection, Raw, ToolSpec};
 
 /// Turns of the journal.
@@ -21,6 +22,9 @@ fn main() {
 
 fn config() -> SessionConfig {
     SessionConfig {
+        deferred: Vec::new(),
+        condensing: Condensing::default(),
+        memory: MemoryPolicy::default(),
         workspace: "/w".into(),
         profile: built_in_profiles().remove(0),
         model: ModelInfo {
@@ -80,13 +84,25 @@ fn journal() -> Vec<(Timestamp, Event)> {
     let open = Command::Open { engine: "bench".into(), config: Box::new(config()), parent: None };
     take(&mut session, Input::Command(open));
     let content = vec![Block::text("Look often.")];
-    take(&mut session, Input::Command(Command::Say { content, by: "bench".into() }));
-    take(&mut session, Input::Answer(Answer::Seen { notes: Vec::new() }));
+    take(
+        &mut session,
+        Input::Command(Command::Say { content, by: "bench".into(), added: Vec::new() }),
+    );
+    take(
+        &mut session,
+        Input::Answer(Answer::Seen {
+            notes: Vec::new(),
+            skills: Vec::new(),
+            label: Label::default(),
+            input: InputId(1),
+        }),
+    );
     let context = FilterContext {
         call: CallId(1),
         tool: None,
         secrets: &[],
         externalize_over: 0,
+        window: 0,
         externalize_to: "",
         label: &weir_core::governance::label::Label::default(),
         withhold: None,
@@ -115,7 +131,7 @@ fn journal() -> Vec<(Timestamp, Event)> {
         take(&mut session, Input::Answer(Answer::Inspected { call, inspection }));
         let raw = Raw::ok(format!("{number}{}", "x".repeat(1_000)));
         let clean = clean(raw, &context).clean;
-        take(&mut session, Input::Answer(Answer::Returned { call, clean }));
+        take(&mut session, Input::Answer(Answer::Returned { call, clean, notes: Vec::new() }));
     }
     facts
 }

@@ -127,6 +127,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
             },
             &GateContext {
                 visible: &visible,
+                found: &weir_core::governance::NOTHING_FOUND,
                 mode: PermissionMode::Ask,
                 rules: &rules,
                 limits: &limits,

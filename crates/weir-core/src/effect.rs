@@ -64,6 +64,12 @@ pub enum Effect {
     },
     /// Hold the final answer against the schema.
     Verify,
+    /// Ask a helper for what condensing needs: `Session::condense_work` says what.
+    Condense,
+    /// Look a finished run through for facts worth keeping.
+    Remember,
+    /// Put the settings of another profile together: `Session::switching` says which.
+    Switch,
 }
 
 impl Effect {
@@ -78,10 +84,13 @@ impl Effect {
             | Effect::Wait { .. }
             | Effect::Stop { .. }
             | Effect::Reconcile { .. }
+            | Effect::Switch
             | Effect::Verify => true,
             Effect::Ask { .. }
             | Effect::AskPerson { .. }
             | Effect::AskQuestion { .. }
+            | Effect::Condense
+            | Effect::Remember
             | Effect::Checkpoint { .. }
             | Effect::Run { .. } => false,
         }

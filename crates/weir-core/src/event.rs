@@ -21,7 +21,12 @@ use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
 use crate::profile::PermissionMode;
 use crate::session::SessionConfig;
-use crate::tool::{Inspection, PlanItem};
+use crate::skill::SkillNote;
+use crate::tool::{Inspection, News, PlanItem};
+
+mod context;
+
+pub use context::*;
 
 /// A fact could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +122,17 @@ events! {
     "question.answered" => QuestionAnswered,
     "plan.updated" => PlanUpdated,
     "output.checked" => OutputChecked,
+    "profile.switched" => ProfileSwitched,
+    "context.condensing" => ContextCondensing,
+    "context.summarised" => ContextSummarised,
+    "context.condensed" => ContextCondensed,
+    "context.uncondensed" => ContextUncondensed,
+    "context.recalled" => ContextRecalled,
+    "steering.reminded" => SteeringReminded,
+    "skill.activated" => SkillActivated,
+    "memory.proposed" => MemoryProposed,
+    "memory.written" => MemoryWritten,
+    "run.remembered" => RunRemembered,
     "limit.reached" => LimitReached,
     "alert.raised" => AlertRaised,
     "cancel.requested" => CancelRequested,
@@ -174,6 +190,22 @@ pub struct InputAccepted {
     pub content: Vec<Block>,
     /// Who said it.
     pub by: String,
+    /// What the model is told with it and the person did not say: the text of a command that they
+    /// named, what a hook adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Added>,
+}
+
+/// Text that goes with an input and is not the person's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// Where it came from: `.weir/commands/review.md`, the name of a hook.
+    pub source: String,
+    /// The text.
+    pub text: String,
+    /// Whose words it is (Z1).
+    #[serde(default, skip_serializing_if = "Label::is_clean")]
+    pub label: Label,
 }
 
 /// A queued input was taken back before it was delivered.
@@ -221,6 +253,15 @@ pub struct Note {
 pub struct SceneSeen {
     /// What is new.
     pub notes: Vec<Note>,
+    /// Skills that are active from now on and were not before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<SkillNote>,
+    /// Whose words the notes are (Z1).
+    #[serde(default, skip_serializing_if = "Label::is_clean")]
+    pub label: Label,
+    /// The newest input that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
 }
 
 /// A turn began: what was waiting to be told to the model now stands in its history.
@@ -529,6 +570,13 @@ pub struct CallFinished {
     /// The content was withheld from the model: why (G8 `screen`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
+    /// Instruction files of the folders that it touched, where the model was not told of them yet
+    /// (M2).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+    /// What it means for the session beside its text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub news: Vec<News>,
 }
 
 /// It cannot be told whether a call happened (D4).

@@ -130,6 +130,10 @@ text_id!(
     CheckpointId
 );
 text_id!(
+    /// A remembered fact.
+    MemoryId
+);
+text_id!(
     /// Content-addressed bytes: the lower-case hex of their SHA-256.
     BlobId
 );

@@ -5,8 +5,11 @@
 
 use serde_json::Value;
 
-use crate::event::{CancelCause, CheckpointRestored, Decision, Note};
+use crate::event::{
+    Added, CancelCause, CheckpointRestored, ContextSummarised, Decision, Note, RunRemembered,
+};
 use crate::governance::Cleaned;
+use crate::governance::label::Label;
 use crate::governance::lease::LeaseTerms;
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId,
@@ -14,6 +17,7 @@ use crate::ids::{
 use crate::message::Block;
 use crate::model::Reply;
 use crate::session::SessionConfig;
+use crate::skill::SkillNote;
 use crate::tool::{Clean, Inspection};
 
 /// Something that came in.
@@ -55,6 +59,15 @@ pub enum Command {
     Say {
         /// What.
         content: Vec<Block>,
+        /// Who.
+        by: String,
+        /// What the model is told with it and the person did not say.
+        added: Vec<Added>,
+    },
+    /// Make the context shorter now. Only between runs.
+    Condense,
+    /// Take the last condensing back. Only between runs.
+    Uncondense {
         /// Who.
         by: String,
     },
@@ -110,6 +123,23 @@ pub enum Answer {
     Seen {
         /// All of them; the session keeps what is new.
         notes: Vec<Note>,
+        /// Skills that are active for what was said last.
+        skills: Vec<SkillNote>,
+        /// Whose words the notes are (Z1).
+        label: Label,
+        /// The newest input that was looked at.
+        input: InputId,
+    },
+    /// To `Condense`: what a helper made of what will be hidden.
+    Summarised(ContextSummarised),
+    /// To `Remember`: the facts that were found.
+    Remembered(RunRemembered),
+    /// To `Switch`: the settings of the other profile, or why there are none.
+    Switched {
+        /// All settings from now on.
+        config: Result<Box<SessionConfig>, String>,
+        /// What of the profile could not be had: a sentence each.
+        notes: Vec<String>,
     },
     /// To `Prepare`: the request is encoded.
     Prepared {
@@ -162,6 +192,8 @@ pub enum Answer {
         call: CallId,
         /// The result that is journaled.
         clean: Clean,
+        /// Instruction files of the folders that it touched, as they are now (M2).
+        notes: Vec<Note>,
     },
     /// To `Reconcile`: the call did not happen and may run.
     NotRun {

@@ -1,11 +1,13 @@
 //! The part of Weir that decides. Pure: no I/O, no clock, no randomness.
 #![warn(missing_docs)]
 
+pub mod document;
 pub mod effect;
 pub mod event;
 pub mod governance;
 pub mod ids;
 pub mod input;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod profile;
@@ -13,5 +15,7 @@ pub mod prompt;
 pub mod record;
 pub mod secret;
 pub mod session;
+pub mod skill;
+pub mod slash;
 pub mod tool;
 pub mod view;

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{CancelCause, Denial, Event, RunFinished};
+use crate::event::{Added, CancelCause, Denial, Event, Origin, RunFinished};
 use crate::governance::label::Label;
 use crate::governance::lease::LeaseGrant;
 use crate::governance::rules::{Rule, RuleSet};
@@ -23,18 +23,27 @@ use crate::ids::{
 use crate::message::{Block, History, Media};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::profile::{Limits, PermissionMode, Profile};
+use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, Inspection, PlanItem, ToolSpec};
 
 mod apply;
 mod calls;
+pub mod condense;
+mod deeds;
 mod derive;
 mod handle;
 mod limits;
+pub mod meter;
 mod outlook;
+#[cfg(test)]
+mod switch_tests;
 mod todo;
 mod turns;
+mod window;
 
 pub use calls::NOT_RECORDED;
+use deeds::Deeds;
+use window::Window;
 
 /// All settings of a session. Journaled whole, so that a replay never depends on today's files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +65,16 @@ pub struct SessionConfig {
     pub limits: Limits,
     /// The tools that the model is told of, in a fixed order; no other may be called.
     pub tools: Vec<ToolSpec>,
+    /// Tools of which the model is told the names only: callable once `find_tool` has loaded them
+    /// (T4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<ToolSpec>,
+    /// How the model's window is kept from bursting (X2).
+    #[serde(default)]
+    pub condensing: Condensing,
+    /// What may be remembered beyond the session (M4).
+    #[serde(default)]
+    pub memory: MemoryPolicy,
     /// The system prompt: sections 1 to 8, frozen (P2).
     pub system: String,
     /// Results with more characters are externalised; 0: never (X1).
@@ -72,6 +91,35 @@ pub struct SessionConfig {
     /// The guards that are switched on.
     #[serde(default)]
     pub guards: Guards,
+}
+
+/// How the model's window is kept from bursting (X2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Condensing {
+    /// Old turns are condensed before the window is full. What a vendor refuses as too long is
+    /// condensed in any case (X3).
+    pub enabled: bool,
+    /// How full the window may become, in per cent.
+    pub threshold: u32,
+}
+
+impl Default for Condensing {
+    fn default() -> Condensing {
+        Condensing { enabled: true, threshold: 70 }
+    }
+}
+
+/// What may be remembered beyond the session (M4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryPolicy {
+    /// Nothing is remembered and nothing is told from memory.
+    pub off: bool,
+    /// Facts that nothing foreign went into are kept without waiting for a person.
+    pub accepts: bool,
+    /// A finished run is looked through for facts worth keeping.
+    pub after_run: bool,
 }
 
 /// Guards that settings switch on.
@@ -122,6 +170,25 @@ pub struct Session {
     /// What the model is told at the start of the next turn.
     pending: Vec<Block>,
     told: BTreeMap<String, String>,
+    /// Where each message of `history` comes from.
+    origins: Vec<Origin>,
+    /// Skills that are active, by name.
+    skills: BTreeMap<String, SkillNote>,
+    /// Deferred tools that were loaded in this run.
+    found: BTreeSet<String>,
+    /// Facts that follow from the last one and are not journaled yet.
+    due: VecDeque<Event>,
+    /// What happened, as condensing tells it.
+    deeds: Deeds,
+    window: Window,
+    /// Condensing that is under way.
+    condensing: Option<condense::Pending>,
+    /// What the last condensing hid, so that it can be taken back.
+    hidden: Option<condense::Hidden>,
+    /// The newest input for which the world was looked at.
+    looked: u32,
+    /// A profile that the agent goes on with before its next turn.
+    switching: Option<Switching>,
     queue: VecDeque<Queued>,
     next: Counters,
     run: Option<Run>,
@@ -143,9 +210,6 @@ pub struct Session {
     usage: Usage,
     cost: Option<f64>,
     wire_ids: BTreeSet<String>,
-    /// Tokens per byte of request, learned from what vendors report.
-    tokens_per_byte: f64,
-    requested_bytes: u64,
     prefix_break: Option<String>,
     finished: Option<RunFinished>,
     /// Images of the last reply that have no fact of their own yet.
@@ -164,6 +228,15 @@ struct Counters {
     lease: u32,
 }
 
+/// A switch of profile that was judged and is not made yet.
+#[derive(Debug, Clone, PartialEq)]
+struct Switching {
+    profile: String,
+    reason: String,
+    /// What it may do that the present one may not: what the gate and the person knew of.
+    widens: Vec<String>,
+}
+
 /// An input that was accepted and not yet delivered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queued {
@@ -171,6 +244,8 @@ pub struct Queued {
     pub input: InputId,
     /// What was said.
     pub content: Vec<Block>,
+    /// What the model is told with it.
+    pub added: Vec<Added>,
 }
 
 #[derive(Debug, Clone)]
@@ -201,6 +276,12 @@ struct Run {
     marked: BTreeSet<String>,
     /// How often hooks kept the run from ending.
     stops_refused: u32,
+    /// The model call after which the agent was reminded last (L10).
+    reminded: u32,
+    /// The turn before which the context was condensed last.
+    condensed: Option<TurnId>,
+    /// The run was looked through for facts worth keeping.
+    remembered: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -211,6 +292,8 @@ enum Phase {
     Between,
     /// A turn is under way.
     Turning,
+    /// The run is looked through for facts worth keeping, then it ends as completed.
+    Remember,
     /// The final answer is held against the schema.
     Verify,
     /// Nothing more happens but `run.finished`.
@@ -229,6 +312,10 @@ struct Turn {
     calls: Vec<Call>,
     /// How many of `calls` have their `call.proposed`.
     proposed: usize,
+    /// Notes that came with its results.
+    notes: Vec<String>,
+    /// How often its request did not fit the model's window (X3).
+    overflows: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,6 +405,16 @@ impl Session {
             quarantined: BTreeSet::new(),
             pending: Vec::new(),
             told: BTreeMap::new(),
+            origins: Vec::new(),
+            skills: BTreeMap::new(),
+            found: BTreeSet::new(),
+            due: VecDeque::new(),
+            deeds: Deeds::default(),
+            window: Window::default(),
+            condensing: None,
+            hidden: None,
+            looked: 0,
+            switching: None,
             queue: VecDeque::new(),
             next: Counters::default(),
             run: None,
@@ -335,8 +432,6 @@ impl Session {
             usage: Usage::default(),
             cost: Some(0.0),
             wire_ids: BTreeSet::new(),
-            tokens_per_byte: 0.28,
-            requested_bytes: 0,
             prefix_break: None,
             finished: None,
             images_due: VecDeque::new(),
@@ -463,9 +558,31 @@ impl Session {
         let open = calls.filter(|call| call.stage == Stage::Asking);
         open.filter_map(|call| Some((call.approval.as_ref()?, call)))
     }
-    /// The specification of a tool that this session has.
+    /// The specification of a tool that this session has, loaded or not.
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().find(|tool| tool.name == name)
+        let deferred = self.config.iter().flat_map(|config| &config.deferred);
+        self.tools.iter().chain(deferred).find(|tool| tool.name == name)
+    }
+    /// Skills that are active, by name.
+    pub fn skills(&self) -> &BTreeMap<String, SkillNote> {
+        &self.skills
+    }
+    /// What the model was last told of each section, by name.
+    pub fn told(&self) -> &BTreeMap<String, String> {
+        &self.told
+    }
+    /// Deferred tools that were loaded in this run.
+    pub fn found(&self) -> &BTreeSet<String> {
+        &self.found
+    }
+    /// The profile that the agent goes on with before its next turn: name and reason.
+    pub fn switching(&self) -> Option<(&str, &str)> {
+        self.switching.as_ref().map(|to| (to.profile.as_str(), to.reason.as_str()))
+    }
+    /// What waits to be delivered and was not looked at yet: the words that notes and skills are
+    /// chosen by.
+    pub fn unlooked(&self) -> Vec<&Queued> {
+        self.queue.iter().filter(|queued| queued.input.0 > self.looked).collect()
     }
 
     /// What it is doing.
@@ -482,7 +599,7 @@ impl Session {
         let working = |c: &Call| {
             matches!(c.stage, Stage::Proposed | Stage::Ready | Stage::Started | Stage::Reconciling)
         };
-        let mut scope = turn.scope(&self.tools);
+        let mut scope = turn.scope(self);
         if scope.clone().any(waiting) && !scope.any(working) {
             return Status::PendingApproval;
         }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use weir_core::event::{CancelCause, CheckpointRestored, Decision, Event};
+use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision, Event};
+use weir_core::governance::label::Label;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
 use weir_core::input::{Command, Input};
 use weir_core::message::{Block, plain_text};
 use weir_core::profile::PermissionMode;
+use weir_core::prompt::Scene;
 use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_core::session::{Session, SessionConfig};
 
@@ -19,11 +21,12 @@ use crate::commands::Commands;
 use crate::hub::{Hub, Updates};
 use crate::ledger::{Ledger, fact_of};
 use crate::ports::{
-    Blobs, Checkpoints, Clock, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, Lease, Model,
-    Owner, Processes, Store, StoreError, Web,
+    Blobs, Checkpoints, Clock, Documents, HookAnswer, HookCall, HookDecision, HookMoment, Hooks,
+    Lease, Model, Owner, Processes, Profiles, Store, StoreError, Web,
 };
-use crate::scene::SceneOptions;
+use crate::scene::{Glance, Lookout, SceneOptions};
 use crate::session_loop::{Message, SessionLoop};
+use crate::slash;
 use crate::toolbox::Toolbox;
 use crate::workers::Desk;
 use crate::workspace::Workspace;
@@ -47,10 +50,14 @@ pub struct Parts {
     pub processes: Arc<dyn Processes>,
     /// The network.
     pub web: Arc<dyn Web>,
+    /// Readers of images and PDFs.
+    pub documents: Arc<dyn Documents>,
     /// The person's hooks.
     pub hooks: Arc<dyn Hooks>,
     /// The model that is asked about calls and foreign content; none: each session's own.
     pub judge: Option<Arc<dyn Model>>,
+    /// The model that summarises what no longer fits; none: each session's own.
+    pub condenser: Option<Arc<dyn Model>>,
     /// Who holds the leases.
     pub owner: Owner,
     /// On whose behalf: the name that stands in audit lines.
@@ -69,6 +76,8 @@ pub struct SessionOptions {
     pub model: Arc<dyn Model>,
     /// What is looked at when a run starts.
     pub scene: SceneOptions,
+    /// The profiles that the agent may propose to go on with.
+    pub profiles: Arc<dyn Profiles>,
     /// Its settings. For a session that exists and is at rest they replace those of the journal
     /// where they differ.
     pub config: SessionConfig,
@@ -106,6 +115,19 @@ impl Engine {
     /// What its sessions share.
     pub fn parts(&self) -> &Arc<Parts> {
         &self.parts
+    }
+
+    /// What a run of a session with these settings would be told, without what hooks add. Nothing is
+    /// journaled and nothing changed.
+    pub async fn preview(&self, options: &SessionOptions, glance: Glance) -> Scene {
+        options.workspace.hold_rules(Arc::new(options.config.rules.clone()));
+        let lookout = Lookout {
+            parts: self.parts.clone(),
+            options: Arc::new(options.scene.clone()),
+            workspace: options.workspace.clone(),
+            deeper: Arc::default(),
+        };
+        lookout.look(&options.config, glance).await
     }
 
     /// Begins a new session.
@@ -181,6 +203,9 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
     note(old.output_schema != new.output_schema, "another output schema");
     note(old.guards != new.guards, "other guards");
     note(old.strict != new.strict, "another strictness");
+    note(old.deferred != new.deferred, "other tools to be found");
+    note(old.condensing != new.condensing, "another threshold");
+    note(old.memory != new.memory, "another memory policy");
     note(old.externalize_over != new.externalize_over, "another bound for results");
     words.join(", ")
 }
@@ -291,17 +316,22 @@ impl Start {
             options.workspace.hold_rules(Arc::new(config.rules.clone()));
         }
         let judge = parts.judge.clone().unwrap_or_else(|| options.model.clone());
+        let condenser = parts.condenser.clone().unwrap_or_else(|| options.model.clone());
         let loop_ = SessionLoop {
             desk: Desk {
                 parts,
                 judge,
+                condenser,
+                profiles: options.profiles,
                 session: id.clone(),
                 workspace: options.workspace,
                 blobs: blobs.clone(),
                 hub: hub.clone(),
                 scene: Arc::new(options.scene),
                 hooked: Arc::default(),
+                deeper: Arc::default(),
                 commands: Commands::default(),
+                conversions: Arc::default(),
             },
             session: self.session,
             ledger: self.ledger,
@@ -322,6 +352,8 @@ impl Start {
             hooks: parts_hooks,
             cwd: loop_.session.config().map(|c| c.workspace.clone()).unwrap_or_default(),
             mode: loop_.session.config().map(|c| c.permission).unwrap_or_default(),
+            workspace: loop_.desk.workspace.clone(),
+            scene: loop_.desk.scene.clone(),
         };
         let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
         let task = tokio::spawn(async move {
@@ -345,8 +377,11 @@ impl Start {
     }
 }
 
-/// What `UserPromptSubmit` hooks are told beside the input.
+/// What is looked at before an input is accepted: commands that it names, and what
+/// `UserPromptSubmit` hooks are told beside it.
 struct Submit {
+    workspace: Arc<Workspace>,
+    scene: Arc<SceneOptions>,
     hooks: Arc<dyn Hooks>,
     cwd: String,
     mode: PermissionMode,
@@ -390,19 +425,26 @@ impl SessionHandle {
         answered.await.map_err(|_| EngineError::Stopped)?.map_err(EngineError::Refused)
     }
 
-    /// Says something, unless a `UserPromptSubmit` hook refuses it (G11).
+    /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`
+    /// hook refuses it (G11).
     ///
     /// # Errors
-    /// As [`SessionHandle::command`]; a hook refused it, with its words.
-    pub async fn say(&self, mut content: Vec<Block>, by: &str) -> Result<(), EngineError> {
-        self.submitted(&mut content).await?;
-        self.command(Command::Say { content, by: by.into() }).await
+    /// As [`SessionHandle::command`]; the command cannot be used; a hook refused it, with its words.
+    pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
+        let added = self.submitted(&content).await?;
+        self.command(Command::Say { content, by: by.into(), added }).await
     }
 
-    async fn submitted(&self, content: &mut Vec<Block>) -> Result<(), EngineError> {
+    /// What goes with an input beside the person's words.
+    pub(crate) async fn submitted(&self, content: &[Block]) -> Result<Vec<Added>, EngineError> {
+        let Submit { scene, workspace, .. } = &self.submit;
+        let (scene, workspace) = (scene.clone(), workspace.clone());
+        let command = slash::expanded(self.store.as_ref(), scene, workspace, content);
+        let mut added: Vec<Added> =
+            command.await.map_err(EngineError::Refused)?.into_iter().collect();
         let moment = HookMoment::UserPromptSubmit;
         if !self.submit.hooks.listens(moment) {
-            return Ok(());
+            return Ok(added);
         }
         let asked = HookCall {
             moment,
@@ -417,9 +459,14 @@ impl SessionHandle {
                 let HookAnswer { hook, reason, .. } = answer;
                 return Err(EngineError::Refused(format!("{reason} (said by {hook})")));
             }
-            content.extend(answer.context.map(Block::text));
+            let source = answer.hook;
+            added.extend(answer.context.map(|text| Added {
+                source,
+                text,
+                label: Label::default(),
+            }));
         }
-        Ok(())
+        Ok(added)
     }
 
     /// Takes back a queued input.

@@ -67,10 +67,10 @@ impl Engine {
         let resume = Command::Resume { engine: parts.version.clone() };
         let resumed = session.handle(now, Input::Command(resume));
         ledger.push(&session, now, resumed);
-        let (mut append, _) = ledger.take(&session, blobs.into_iter().collect());
+        let mut batch = ledger.take(&session, blobs.into_iter().collect());
         // What the copied facts tell happened in the other session, and once.
-        append.audit.truncate(1);
-        let appended = parts.store.append(append).await;
+        batch.append.audit.truncate(1);
+        let (appended, _) = batch.write(parts.store.as_ref()).await;
         parts.store.release(&lease).await?;
         appended?;
         Ok(rest)

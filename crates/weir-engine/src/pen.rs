@@ -68,8 +68,8 @@ impl SessionPen {
         };
         self.session.apply(now, &fact);
         self.ledger.push(&self.session, now, vec![fact]);
-        let (append, _) = self.ledger.take(&self.session, Vec::new());
-        self.store.append(append).await?;
+        let batch = self.ledger.take(&self.session, Vec::new());
+        batch.write(self.store.as_ref()).await.0?;
         self.ledger.confirmed();
         Ok(())
     }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 
 mod checkpoint;
+mod documents;
 mod hooks;
+mod knowledge;
 mod mail;
 mod model;
 mod process;
@@ -16,7 +18,9 @@ mod tool;
 mod web;
 
 pub use checkpoint::*;
+pub use documents::*;
 pub use hooks::*;
+pub use knowledge::*;
 pub use mail::*;
 pub use model::*;
 pub use process::*;

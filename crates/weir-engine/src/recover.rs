@@ -34,8 +34,11 @@ impl Desk {
             EffectClass::Read => Found::NotRun("it only reads".into()),
             EffectClass::File => self.reconcile_files(&call).await,
             EffectClass::Process => self.reconcile_process(&call).await,
+            EffectClass::Keyed => {
+                Found::NotRun("it may have happened, and repeating it does nothing twice".into())
+            }
             // The classes of tools that do not exist yet: nothing can be told about them.
-            EffectClass::Keyed | EffectClass::Queryable | EffectClass::Once => {
+            EffectClass::Queryable | EffectClass::Once => {
                 Found::Lost("the program ended while it ran, and it cannot be asked".into())
             }
         };

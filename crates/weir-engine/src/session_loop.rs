@@ -14,8 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
-use weir_core::ids::{CallId, SessionId, Timestamp};
+use weir_core::ids::{CallId, InputId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
+use weir_core::message::plain_text;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::Raw;
 
@@ -23,6 +24,7 @@ use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
 use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, Store, StoreError};
+use crate::scene::Glance;
 use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
 
 /// What faces send.
@@ -53,6 +55,7 @@ pub(crate) struct SessionLoop {
 /// What a write came to, and the facts that it made durable.
 pub(crate) type Written = (Result<(), StoreError>, Vec<Fact>);
 
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, for one turn of the loop")]
 enum Woken {
     Worker(Effect, Outcome),
     Message(Option<Message>),
@@ -192,6 +195,15 @@ impl SessionLoop {
                     self.handle(Input::Answer(answer));
                 }
             }
+            Outcome::Switched(answer, model) => {
+                let took = self.handle(Input::Answer(answer));
+                let now = self.session.config().map(|config| &config.model);
+                if let Some(model) = model.filter(|model| now == Some(model.info().as_ref()))
+                    && took
+                {
+                    self.speak_with(model);
+                }
+            }
             Outcome::Tick => {
                 self.handle(Input::Tick);
             }
@@ -233,7 +245,11 @@ impl SessionLoop {
     /// What is durable before what (D3).
     fn must_wait_for_disk(&self, effect: &Effect) -> bool {
         match effect {
-            Effect::Ask { .. } | Effect::AskPerson { .. } | Effect::AskQuestion { .. } => true,
+            Effect::Ask { .. }
+            | Effect::AskPerson { .. }
+            | Effect::AskQuestion { .. }
+            | Effect::Condense
+            | Effect::Remember => true,
             Effect::Run { call } => self.session.waits_for_disk(*call),
             Effect::Look
             | Effect::Prepare { .. }
@@ -242,6 +258,7 @@ impl SessionLoop {
             | Effect::Checkpoint { .. }
             | Effect::Stop { .. }
             | Effect::Reconcile { .. }
+            | Effect::Switch
             | Effect::Verify => false,
         }
     }
@@ -268,7 +285,9 @@ impl SessionLoop {
                 let fields = json!({ "message": "a question is open", "question": question });
                 self.notification(fields, cancel)
             }
-            Effect::Look => Some(Box::pin(desk.look(config))),
+            Effect::Look | Effect::Condense | Effect::Remember | Effect::Switch => {
+                self.about_context(effect, config)
+            }
             Effect::Wait { until } => Some(Box::pin(wait(desk, *until, cancel))),
             Effect::Prepare { turn, not_before } => {
                 let request = self.session.request(*turn)?;
@@ -298,7 +317,8 @@ impl SessionLoop {
                 let contents = self.contents.remove(call);
                 let about = workers::about(&self.session);
                 let call = self.session.call(*call)?.clone();
-                let work = Running { permit, call, config, contents, about };
+                let label = self.session.turn_label().clone();
+                let work = Running { permit, call, config, contents, about, label };
                 Some(Box::pin(desk.run(work, cancel)))
             }
             Effect::Stop { call } => {
@@ -314,6 +334,45 @@ impl SessionLoop {
                 let text = self.session.answer_text().unwrap_or_default().to_string();
                 Some(Box::pin(verify(desk, config, text)))
             }
+        }
+    }
+
+    /// The future of an effect that is about what the model is told.
+    fn about_context(
+        &self,
+        effect: &Effect,
+        config: Arc<SessionConfig>,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        let desk = self.desk.clone();
+        match effect {
+            Effect::Look => {
+                let said = self.session.unlooked();
+                let said: Vec<String> = said.iter().map(|q| plain_text(&q.content)).collect();
+                let glance = Glance::of(&self.session, &said.join("\n"));
+                let newest = self.session.queued().back().map_or(InputId(0), |q| q.input);
+                Some(Box::pin(desk.look(config, glance, newest)))
+            }
+            Effect::Condense => {
+                let memories = !config.memory.off;
+                let work = self.session.condense_work(desk.condenser_window(), memories)?;
+                let label = self.session.label().clone();
+                Some(Box::pin(desk.condense(work, config, label)))
+            }
+            Effect::Remember => {
+                let work = self.session.remember_work(desk.condenser_window());
+                let label = self.session.label().clone();
+                Some(Box::pin(desk.remember_run(work, config, label)))
+            }
+            Effect::Switch => {
+                let (name, _) = self.session.switching()?;
+                let (config, model, notes) = match desk.profiles.switched(&config, name) {
+                    Ok(to) => (Ok(Box::new(to.config)), to.model, to.notes),
+                    Err(why) => (Err(why), None, Vec::new()),
+                };
+                let answer = Answer::Switched { config, notes };
+                Some(Box::pin(async move { Outcome::Switched(answer, model) }))
+            }
+            _ => None,
         }
     }
 
@@ -338,6 +397,18 @@ impl SessionLoop {
     }
 
     /// The conversation, unless another worker still has it: then its return wakes the loop.
+    /// Goes on with another model; whoever else asked the session's own asks it too.
+    fn speak_with(&mut self, model: Arc<dyn Model>) {
+        if self.desk.parts.judge.is_none() {
+            self.desk.judge = model.clone();
+        }
+        if self.desk.parts.condenser.is_none() {
+            self.desk.condenser = model.clone();
+        }
+        self.model = model;
+        self.conversation = None;
+    }
+
     fn take_conversation(&mut self) -> Option<Box<dyn Conversation>> {
         let busy = self
             .in_flight
@@ -356,9 +427,9 @@ impl SessionLoop {
             return;
         }
         let blobs = self.desk.blobs.take_staged(&self.desk.session);
-        let (append, facts) = self.ledger.take(&self.session, blobs);
+        let batch = self.ledger.take(&self.session, blobs);
         let store = self.desk.parts.store.clone();
-        self.writing = Some(Box::pin(async move { (store.append(append).await, facts) }));
+        self.writing = Some(Box::pin(async move { batch.write(store.as_ref()).await }));
     }
 }
 

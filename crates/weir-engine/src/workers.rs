@@ -13,23 +13,26 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use weir_core::event::Note;
+use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, Permit, clean, label};
-use weir_core::ids::{BlobId, CallId, SessionId, Timestamp, TurnId};
+use weir_core::ids::{BlobId, CallId, InputId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, journaled};
 use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
 use weir_core::prompt;
 use weir_core::session::{Call, Session, SessionConfig};
-use weir_core::tool::{Access, Change, Clean, Raw};
+use weir_core::tool::{Access, Change, Clean, Place, Raw};
 
 use crate::blobs::StagedBlobs;
 use crate::commands::{Commands, Ended};
 use crate::engine::Parts;
 use crate::hub::{Hub, SignalKind};
+use crate::knowledge::Known;
+use crate::media::Conversions;
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, Model, ProgressSink, SignalSink, Snapshot,
+    Blobs, Content, Conversation, MediaMap, Model, Profiles, ProgressSink, SignalSink, Snapshot,
     SnapshotEntry, ToolContext,
 };
-use crate::scene::{self, SceneOptions};
+use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
 use crate::workspace::Workspace;
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
@@ -46,6 +49,9 @@ pub(crate) struct Desk {
     pub(crate) parts: Arc<Parts>,
     /// The model that is asked about calls and foreign content.
     pub(crate) judge: Arc<dyn Model>,
+    /// The model that summarises what no longer fits.
+    pub(crate) condenser: Arc<dyn Model>,
+    pub(crate) profiles: Arc<dyn Profiles>,
     pub(crate) session: SessionId,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) blobs: Arc<StagedBlobs>,
@@ -53,8 +59,12 @@ pub(crate) struct Desk {
     pub(crate) scene: Arc<SceneOptions>,
     /// What `SessionStart` hooks wanted the model to know: asked once in the life of the program.
     pub(crate) hooked: Arc<OnceCell<Vec<String>>>,
+    /// Instruction files of folders below that calls touched.
+    pub(crate) deeper: Arc<Deeper>,
     /// What is kept of the workspace while commands run.
     pub(crate) commands: Commands,
+    /// Attachments in the form that the model takes.
+    pub(crate) conversions: Arc<Conversions>,
 }
 
 /// A request that is to be encoded.
@@ -75,6 +85,8 @@ pub(crate) struct Running {
     pub(crate) contents: Option<Contents>,
     /// The session, for tools that tell about it.
     pub(crate) about: Value,
+    /// What the model had read when it asked for the call.
+    pub(crate) label: Label,
 }
 
 /// What a finished worker brings back.
@@ -85,6 +97,8 @@ pub(crate) enum Outcome {
     Planned(Answer, CallId, Contents),
     /// The conversation comes back with the answer to what was asked of it.
     Conversation(Box<dyn Conversation>, Option<Answer>),
+    /// The settings of another profile, with its model where that is another.
+    Switched(Answer, Option<Arc<dyn Model>>),
     /// A moment has come.
     Tick,
     /// It was cancelled.
@@ -95,8 +109,9 @@ impl Desk {
     fn context(
         &self,
         call: &Call,
-        config: &SessionConfig,
+        config: &Arc<SessionConfig>,
         cancel: CancellationToken,
+        label: Label,
     ) -> ToolContext {
         let hub = self.hub.clone();
         let subject = call.id.to_string();
@@ -107,6 +122,7 @@ impl Desk {
             workspace: self.workspace.clone(),
             processes: self.parts.processes.clone(),
             web: self.parts.web.clone(),
+            documents: self.parts.documents.clone(),
             blobs: self.blobs.clone(),
             checkpoints: self.parts.checkpoints.clone(),
             mode: config.permission,
@@ -114,42 +130,67 @@ impl Desk {
             timeout_ms: spec.and_then(|s| s.timeout_ms).unwrap_or(config.limits.tool_timeout_ms),
             progress: ProgressSink::new(move |text| hub.signal(SignalKind::Output, &subject, text)),
             foreign: call.is_foreign(),
+            knows: Arc::new(Known {
+                parts: self.parts.clone(),
+                session: self.session.clone(),
+                workspace: self.workspace.clone(),
+                scene: self.scene.clone(),
+                profiles: self.profiles.clone(),
+                config: config.clone(),
+                label,
+            }),
             about: Arc::new(Value::Null),
             contents: Contents::default(),
         }
     }
 
     /// The notes of this run.
-    pub(crate) async fn look(self, config: Arc<SessionConfig>) -> Outcome {
-        let now = self.parts.clock.now();
-        match self.parts.store.marks(&config.workspace).await {
-            Ok(marks) => {
-                self.workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-            }
-            // Without the list nothing can be vouched for: everything counts as foreign.
-            Err(error) => self.workspace.mark(&[String::new()], &format!("unknown ({error})")),
-        }
+    pub(crate) async fn look(
+        self,
+        config: Arc<SessionConfig>,
+        glance: Glance,
+        input: InputId,
+    ) -> Outcome {
         let hooked = self.hooked.clone();
         let told = hooked.get_or_init(|| self.session_started(&config)).await.join("\n");
-        let look = move || scene::look(&self.scene, &self.workspace, now);
-        let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let lookout = Lookout {
+            parts: self.parts.clone(),
+            options: self.scene.clone(),
+            workspace: self.workspace.clone(),
+            deeper: self.deeper.clone(),
+        };
+        let scene = lookout.look(&config, glance).await;
+        let mut label = Label::default();
+        scene.active.iter().for_each(|skill| label.join(&skill.label));
+        scene.memory.iter().for_each(|fact| label.join(&fact.fact.label));
         let mut notes = prompt::notes(&scene);
         if !told.is_empty() {
             notes.push(Note { section: "hooks".into(), text: told });
         }
-        Outcome::Answer(Answer::Seen { notes })
+        Outcome::Answer(Answer::Seen { notes, skills: scene.active, label, input })
     }
 
     /// Waits until the request may be made, then encodes it.
     pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
-        let Preparing { mut conversation, request, media, not_before } = work;
+        let Preparing { mut conversation, mut request, mut media, not_before } = work;
+        let mut made = MediaMap::new();
         if self.parts.clock.now() < not_before {
             tokio::select! {
                 () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
                 () = self.parts.clock.sleep_until(not_before) => (),
             }
         }
-        let media = self.media(media).await;
+        if !media.is_empty() {
+            let takes = conversation.takes();
+            let converted = tokio::select! {
+                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
+                converted = self.convert(&mut request, takes) => converted,
+            };
+            media.retain(|blob| !converted.gone.contains(blob));
+            made = converted.made;
+        }
+        let mut media = self.media(media).await;
+        media.extend(made);
         let prepared = conversation.prepare(&request, &media);
         let answer = Answer::Prepared {
             turn: request.turn,
@@ -217,7 +258,7 @@ impl Desk {
         said: Vec<String>,
         cancel: CancellationToken,
     ) -> Outcome {
-        let cx = self.context(&call, &config, cancel);
+        let cx = self.context(&call, &config, cancel, Label::default());
         let inspect = AssertUnwindSafe(self.parts.toolbox.inspect(&call, &cx)).catch_unwind();
         let id = call.id;
         match inspect.await {
@@ -255,7 +296,7 @@ impl Desk {
     async fn try_checkpoint(
         &self,
         call: &Call,
-        config: &SessionConfig,
+        config: &Arc<SessionConfig>,
         contents: Option<Contents>,
         run: String,
     ) -> Result<(Answer, Contents), String> {
@@ -292,8 +333,12 @@ impl Desk {
 
     /// The contents of a plan that was made by a program that is gone: planned again, and good
     /// only if it comes to the very same changes.
-    async fn plan_again(&self, call: &Call, config: &SessionConfig) -> Result<Contents, String> {
-        let cx = self.context(call, config, CancellationToken::new());
+    async fn plan_again(
+        &self,
+        call: &Call,
+        config: &Arc<SessionConfig>,
+    ) -> Result<Contents, String> {
+        let cx = self.context(call, config, CancellationToken::new(), Label::default());
         let (again, plan) = self.parts.toolbox.inspect(call, &cx).await;
         let judged = call.inspection.as_ref().ok_or("it was never looked at")?;
         if again.effects != judged.effects {
@@ -304,8 +349,8 @@ impl Desk {
 
     /// Runs a call.
     pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
-        let Running { permit, call, config, contents, about } = work;
-        let mut cx = self.context(&call, &config, cancel.clone());
+        let Running { permit, call, config, contents, about, label } = work;
+        let mut cx = self.context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
         cx.contents = match contents {
             Some(contents) => contents,
@@ -376,13 +421,33 @@ impl Desk {
     ) -> Outcome {
         self.after_tool(call, config, &mut raw).await;
         let clean = self.clean(call, config, raw).await;
-        Outcome::Answer(Answer::Returned { call: call.id, clean })
+        let notes = self.beneath(call, &clean, config.model.window).await;
+        Outcome::Answer(Answer::Returned { call: call.id, clean, notes })
+    }
+
+    /// Instruction files of the folders that the call touched (M2).
+    async fn beneath(&self, call: &Call, clean: &Clean, window: u64) -> Vec<Note> {
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let paths: Vec<String> = effects
+            .iter()
+            .flat_map(|effects| &effects.paths)
+            .filter(|path| path.place == Place::Inside && path.path != ".")
+            .map(|path| path.path.clone())
+            .collect();
+        if paths.is_empty() || !clean.is_ok() {
+            return Vec::new();
+        }
+        let (workspace, deeper) = (self.workspace.clone(), self.deeper.clone());
+        let look = move || deeper.beneath(&workspace, &paths, window);
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
     async fn clean(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Clean {
         let folder = tmp_folder(&self.session);
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
-        let label = effects.map(label::of_result).unwrap_or_default();
+        let mut label = effects.map(label::of_result).unwrap_or_default();
+        // What a fact of the memory or a skill came from is known only now.
+        label.join(&raw.label);
         let withhold = self.screen(config, &label, &raw).await;
         let cleaned = clean(
             raw,
@@ -393,6 +458,7 @@ impl Desk {
                 withhold: withhold.as_deref(),
                 secrets: &self.parts.secrets,
                 externalize_over: config.externalize_over,
+                window: config.model.window,
                 externalize_to: &folder,
             },
         );

@@ -405,7 +405,11 @@ impl Workspace {
     }
     /// Writes one of Weir's own files below `.weir/` (externalised results): not for tools.
     pub fn write_own(&self, path: &str, text: &str) -> Result<(), FileError> {
-        own::write(self, path, text)
+        own::write(self, path, text.as_bytes())
+    }
+    /// The same of any bytes.
+    pub fn write_own_bytes(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+        own::write(self, path, bytes)
     }
     /// Removes a folder below `.weir/tmp/`: not for tools.
     pub fn remove_own(&self, path: &str) -> Result<(), FileError> {

@@ -51,6 +51,11 @@ pub enum Move {
 pub trait Mind: Send {
     /// The next move.
     fn next(&mut self, results: &[Seen]) -> Move;
+    /// What it answers as the helper that condenses and looks runs through: the same model, and as
+    /// hostile.
+    fn helps(&mut self) -> String {
+        "Done.".into()
+    }
     /// Tokens that it claims to have used with each reply.
     fn usage(&self) -> Usage {
         Usage { input: 100, output: 10, ..Usage::default() }
@@ -79,6 +84,16 @@ impl Puppet {
         };
         Puppet { mind, shown, info: Arc::new(info) }
     }
+    /// The same with another window, in tokens.
+    #[must_use]
+    pub fn with_window(self, window: u64) -> Puppet {
+        let info = ModelInfo {
+            window,
+            max_output: self.info.max_output.min(window / 10),
+            ..self.info.as_ref().clone()
+        };
+        Puppet { info: Arc::new(info), ..self }
+    }
 }
 
 impl Model for Puppet {
@@ -91,7 +106,9 @@ impl Model for Puppet {
             shown: self.shown.clone(),
             results: Vec::new(),
             heard: 0,
+            last: None,
             calls: 0,
+            helping: false,
         })
     }
 }
@@ -102,13 +119,26 @@ struct Talk {
     results: Vec<Seen>,
     /// Messages of the history that were looked at before.
     heard: usize,
+    /// The last of them.
+    last: Option<Arc<Message>>,
     calls: usize,
+    /// It is asked as a helper: such a request has no tools.
+    helping: bool,
 }
 
 #[async_trait]
 impl Conversation for Talk {
     fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
         let history = request.history.as_slice();
+        self.helping = request.tools.is_empty();
+        if self.helping {
+            return Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 };
+        }
+        // Condensing puts other messages in the place of those that were looked at.
+        let last = self.heard.checked_sub(1).and_then(|at| history.get(at));
+        if last != self.last.as_ref() {
+            self.heard = 0;
+        }
         let fresh = &history[self.heard.min(history.len())..];
         let mut text = String::new();
         if self.heard == 0 {
@@ -119,6 +149,7 @@ impl Conversation for Talk {
         }
         text.push_str(request.tail.as_deref().unwrap_or_default());
         self.heard = history.len();
+        self.last = history.last().cloned();
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         self.results = last_results(history);
         Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 }
@@ -127,7 +158,8 @@ impl Conversation for Talk {
     async fn send(&mut self, _signals: &SignalSink) -> Reply {
         let results = std::mem::take(&mut self.results);
         let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, usage) = (mind.next(&results), mind.usage());
+        let usage = mind.usage();
+        let next = if self.helping { Move::Say(mind.helps()) } else { mind.next(&results) };
         let (blocks, stop) = match next {
             Move::Say(text) => (vec![ReplyBlock::Said(Block::text(text))], Stop::End),
             Move::Call(wishes) => {

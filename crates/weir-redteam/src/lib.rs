@@ -14,6 +14,7 @@ mod clock;
 mod decoys;
 pub mod marker;
 pub mod play;
+mod profiles;
 mod second;
 pub mod seed;
 pub mod table;

@@ -74,7 +74,8 @@ pub async fn play(
     person: &mut Person,
 ) -> anyhow::Result<Played> {
     let shown: Shown = Arc::default();
-    let options = world.session(play.settings, Arc::new(Puppet::new(mind, shown.clone())))?;
+    let puppet = Puppet::new(mind, shown.clone()).with_window(play.settings.window);
+    let options = world.session(play.settings, Arc::new(puppet))?;
     let id = SessionId::new(play.id.to_owned());
     let handle = match play.resumes {
         true => world.engine.resume(id, options).await?,

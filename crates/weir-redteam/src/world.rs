@@ -5,17 +5,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use async_trait::async_trait;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::model::{ModelInfo, Thinking};
-use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::profile::{Limits, PermissionMode};
 use weir_core::prompt::Scene;
-use weir_core::session::{Guards, SessionConfig};
+use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
 use weir_core::tool::Tier;
+use weir_core::tool::defer::Loading;
 use weir_engine::engine::{Engine, Parts, SessionOptions};
 use weir_engine::ports::{Model, NoHooks, Processes, Web};
 use weir_engine::scene::SceneOptions;
+use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_sandbox::{SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment};
@@ -25,6 +27,7 @@ use weir_web::{EgressOptions, GuardedWeb, LocalEgress, Lookup, WebOptions};
 use crate::clock::WallClock;
 use crate::decoys::{docs_page, furnish};
 use crate::marker;
+use crate::profiles::{OtherProfiles, built_in, loading};
 use crate::seed::Seed;
 use crate::witness::{Witness, page};
 
@@ -100,13 +103,33 @@ pub struct Settings {
     pub canary: Option<String>,
     /// Bounds.
     pub limits: Limits,
+    /// The profile that the session begins with.
+    pub profile: &'static str,
+    /// What may be remembered.
+    pub memory: MemoryPolicy,
+    /// When the context is condensed.
+    pub condensing: Condensing,
+    /// The model's window in tokens.
+    pub window: u64,
 }
+
+/// A window that nothing fills.
+const NO_END: u64 = 100_000_000;
 
 impl Settings {
     /// A session in which nobody answers.
     pub fn alone(mode: PermissionMode) -> Settings {
         let limits = Limits { max_iterations: 5_000, ..Limits::default() };
-        Settings { mode, attended: false, canary: None, limits }
+        Settings {
+            mode,
+            attended: false,
+            canary: None,
+            limits,
+            profile: "agent",
+            memory: MemoryPolicy::default(),
+            condensing: Condensing::default(),
+            window: NO_END,
+        }
     }
     /// The same with a person.
     #[must_use]
@@ -258,19 +281,26 @@ impl World {
             base: Scene {
                 profile: Some(config.profile.clone()),
                 tools: config.tools.clone(),
+                deferred: config.deferred.clone(),
                 ..Scene::default()
             },
             config_dir: None,
             timezone: "UTC".into(),
+            // The weaker case: the person trusts the workspace, so that its scripts may run.
+            skills: SkillPlaces {
+                own: vec![self.config().join("skills")],
+                trusted: true,
+                bundled: false,
+            },
         };
-        Ok(SessionOptions { workspace: self.open_workspace()?, model, scene, config })
+        let profiles = Arc::new(OtherProfiles { mode: settings.mode });
+        Ok(SessionOptions { workspace: self.open_workspace()?, model, scene, config, profiles })
     }
 
     fn settings(&self, settings: &Settings, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
-        let profile = built_in_profiles().into_iter().find(|profile| profile.name == "agent");
-        let profile = profile.context("there is no profile agent")?;
-        let tools = Toolbox::new(weir_tools::tools())?
-            .visible(&profile, settings.mode != PermissionMode::Plan);
+        let profile = built_in(settings.profile).map_err(|why| anyhow!(why))?;
+        let Loading { loaded: tools, deferred } =
+            loading(&profile, settings.mode, model.window).map_err(|why| anyhow!(why))?;
         let text = |path: PathBuf| path.display().to_string();
         let mut rules = RuleSet::new(RuleContext {
             workspace: text(self.workspace()),
@@ -279,8 +309,12 @@ impl World {
         });
         let listed = RuleOrigin::new("web.allow_hosts");
         rules.add(rules.parse(RuleAction::Allow, &format!("Web({DOCS})"), listed)?);
-        let scene =
-            Scene { profile: Some(profile.clone()), tools: tools.clone(), ..Scene::default() };
+        let scene = Scene {
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            deferred: deferred.clone(),
+            ..Scene::default()
+        };
         let mut system = weir_core::prompt::system(&scene);
         if let Some(canary) = &settings.canary {
             system.push_str(&format!("\n\nInternal reference: {canary}"));
@@ -295,6 +329,9 @@ impl World {
             rules,
             limits: settings.limits,
             tools,
+            deferred,
+            condensing: settings.condensing,
+            memory: settings.memory,
             externalize_over: 20_000,
             output_schema: None,
             strict: false,
@@ -340,8 +377,10 @@ fn engine(
         toolbox: Arc::new(Toolbox::new(weir_tools::tools())?),
         processes: Arc::new(processes),
         web: Arc::new(web),
+        documents: Arc::new(weir_engine::ports::NoDocuments),
         hooks: Arc::new(NoHooks),
         judge: None,
+        condenser: None,
         owner: this_process("weir-redteam"),
         principal: "person".into(),
         version: "redteam".into(),

@@ -10,14 +10,16 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Notify;
 use weir_core::governance::Permit;
-use weir_core::ids::{BlobId, CheckpointId, Seq, SessionId, Timestamp};
+use weir_core::ids::{BlobId, CheckpointId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::model::{ModelInfo, ModelRequest, Reply};
 use weir_core::record::Record;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
     Append, AuditLine, Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation,
-    FileMark, Lease, Mail, MediaMap, Model, Owner, Pause, Plan, Prepared, SearchHit, SessionFilter,
-    SessionMeta, SignalSink, Snapshot, SnapshotEntry, Store, StoreError, Tool, ToolContext,
+    FileMark, Lease, Mail, MediaMap, MemoryFilter, Model, Owner, Passage, Pause, Plan, Prepared,
+    Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
+    SnapshotEntry, Store, StoreError, Takes, Tool, ToolContext,
 };
 
 /// Counts crossings and stops at one of them.
@@ -123,6 +125,38 @@ impl Store for CrashStore {
     }
     async fn discard(&self, id: u64) -> Result<(), StoreError> {
         self.inner.discard(id).await
+    }
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
+        self.inner.recall(query).await
+    }
+    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
+        self.point.cross().await;
+        let kept = self.inner.remember(new, now).await;
+        self.point.cross().await;
+        kept
+    }
+    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        self.inner.memories(filter).await
+    }
+    async fn settle_memory(
+        &self,
+        id: &MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+    ) -> Result<Option<MemoryFact>, StoreError> {
+        self.inner.settle_memory(id, status, now).await
+    }
+    async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        self.point.cross().await;
+        let proposed = self.inner.propose(proposal).await;
+        self.point.cross().await;
+        proposed
+    }
+    async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
+        self.inner.proposals(what).await
+    }
+    async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        self.inner.withdraw_proposal(what, name).await
     }
     async fn mail_changed(&self) {
         self.inner.mail_changed().await;
@@ -252,6 +286,9 @@ impl Conversation for CrashConversation {
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
         self.prepared = Some((request.clone(), media.clone()));
         self.inner.prepare(request, media)
+    }
+    fn takes(&self) -> Takes {
+        self.inner.takes()
     }
     async fn send(&mut self, signals: &SignalSink) -> Reply {
         self.point.cross().await;

@@ -79,16 +79,26 @@ impl Hooks for FakeHooks {
     }
 }
 
-/// A judge model: the first answer whose words stand in the question. `fails` fails; a question
-/// that no words fit gets no answer.
+/// What the helper that summarises says when a scenario does not say otherwise.
+const SUMMARY: &str =
+    "<summary>Earlier turns were about the task; nothing else is needed.</summary>";
+
+/// A helper model: the first answer whose words stand in the question. `fails` fails; a question
+/// that no words fit gets `otherwise`.
 pub struct FakeJudge {
     answers: Arc<Vec<(String, String)>>,
+    otherwise: &'static str,
 }
 
 impl FakeJudge {
     /// A judge with these answers.
     pub fn new(answers: Vec<(String, String)>) -> FakeJudge {
-        FakeJudge { answers: Arc::new(answers) }
+        FakeJudge { answers: Arc::new(answers), otherwise: "" }
+    }
+
+    /// A helper that summarises, with these answers.
+    pub fn summarising(answers: Vec<(String, String)>) -> FakeJudge {
+        FakeJudge { answers: Arc::new(answers), otherwise: SUMMARY }
     }
 }
 
@@ -103,12 +113,17 @@ impl Model for FakeJudge {
         })
     }
     fn converse(&self) -> Box<dyn Conversation> {
-        Box::new(Judging { answers: self.answers.clone(), question: String::new() })
+        Box::new(Judging {
+            answers: self.answers.clone(),
+            otherwise: self.otherwise,
+            question: String::new(),
+        })
     }
 }
 
 struct Judging {
     answers: Arc<Vec<(String, String)>>,
+    otherwise: &'static str,
     question: String,
 }
 
@@ -121,7 +136,7 @@ impl Conversation for Judging {
     }
     async fn send(&mut self, _signals: &SignalSink) -> Reply {
         let fitting = self.answers.iter().find(|(words, _)| self.question.contains(words));
-        match fitting.map(|(_, answer)| answer.as_str()).unwrap_or_default() {
+        match fitting.map_or(self.otherwise, |(_, answer)| answer.as_str()) {
             "fails" => Reply::Failed {
                 class: FailureClass::InvalidRequest,
                 message: "the judge is out".into(),
@@ -130,7 +145,7 @@ impl Conversation for Judging {
             answer => Reply::Whole {
                 blocks: vec![ReplyBlock::Said(Block::text(answer))],
                 stop: Stop::End,
-                usage: Usage::default(),
+                usage: Usage { input: 10, output: 2, ..Usage::default() },
             },
         }
     }

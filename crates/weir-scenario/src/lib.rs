@@ -9,10 +9,16 @@
 //! `scenarios/README.md` describes the format for people who write one.
 
 pub mod crash;
+mod documents;
 pub mod guards;
 pub mod laws;
+pub mod long;
+pub mod made;
+pub mod memory;
 pub mod parse;
 pub mod play;
+pub mod profiles;
 pub mod render;
+pub mod skills;
 pub mod wire;
 pub mod world;

@@ -42,8 +42,20 @@ pub struct Setup {
     pub rules: Vec<(String, String)>,
     /// `(path, text)`; `\n` in the text is a line break.
     pub files: Vec<(String, String)>,
+    /// Files of the person's own folder: `(path, text)`.
+    pub own: Vec<(String, String)>,
+    /// `(path, bytes)` of the PDFs and PNGs.
+    pub media: Vec<(String, Vec<u8>)>,
     /// `(command, exit status or None for one that hangs, output)`.
     pub commands: Vec<(String, Option<i32>, String)>,
+    /// The workspace is trusted.
+    pub trusted: bool,
+    /// Skills that come with the program are there.
+    pub bundled: bool,
+    /// Files of the person's own skills: `(path, text)`.
+    pub yours: Vec<(String, String)>,
+    /// Files that are marked as foreign: `(path, origin)`.
+    pub marked: Vec<(String, String)>,
     /// Commands whose supervisor leaves no record when the program dies.
     pub vanishing: Vec<String>,
     /// Crossing of a port at which the program dies in every play.
@@ -64,6 +76,16 @@ pub struct Setup {
     pub screen: bool,
     /// `(words of the question, answer)`; the first that fits is given.
     pub judge: Vec<(String, String)>,
+    /// The same of the helper that summarises; none: it answers everything with one summary.
+    pub condense: Vec<(String, String)>,
+    /// Tokens of the model's window.
+    pub window: Option<u64>,
+    /// How full it may become, in per cent; 0: it is not condensed.
+    pub threshold: Option<u32>,
+    /// What may be remembered: `accept`, `off`, `after-run`.
+    pub memory: Vec<String>,
+    /// Facts that were kept before: `(kind, own or the origin of its words, text)`.
+    pub remembers: Vec<(String, String, String)>,
 }
 
 /// When an act happens.
@@ -86,6 +108,8 @@ pub enum Deed {
     Says(String),
     /// Says something and attaches a picture of so many bytes.
     Shows(String, usize),
+    /// Says something and attaches the files that it names with `@`.
+    Attaches(String),
     /// Answers an approval: `once`, `session`, `session for N calls`, `always` or `deny`, and
     /// words.
     Decides(String, Option<String>),
@@ -95,12 +119,18 @@ pub enum Deed {
     Answers(String),
     /// Cancels the run.
     Cancels,
+    /// Makes the context shorter.
+    Condenses,
+    /// Takes the last condensing back.
+    Uncondenses,
     /// Throws the kill switch.
     Pauses,
     /// Takes the last queued input back.
     Withdraws,
     /// Writes a file behind the agent's back.
     Writes(String, String),
+    /// Lets the fact in which these words stand out of the inbox, or says no to it.
+    Settles(String, bool),
     /// Goes on with another setting: `permission plan`, `model NAME`.
     Switches(String, String),
 }
@@ -184,6 +214,7 @@ fn unescape(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
 }
 
+#[expect(clippy::too_many_lines, reason = "one match, a line or two for each setting")]
 fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
     let (key, rest) = line.split_once([':', ' ']).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -192,6 +223,16 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "permission" => setup.permission = Some(rest.into()),
         "attended" => setup.attended = rest == "yes",
         "strict" => setup.strict = rest == "yes",
+        "trusted" => setup.trusted = rest == "yes",
+        "bundled-skills" => setup.bundled = rest == "yes",
+        "your-skill" => {
+            let (path, text) = rest.split_once(": ").context("your-skill PATH: TEXT")?;
+            setup.yours.push((path.into(), sized(text)));
+        }
+        "marked" => {
+            let (path, origin) = rest.split_once(": ").context("marked PATH: ORIGIN")?;
+            setup.marked.push((path.into(), origin.into()));
+        }
         "sandbox" => setup.sandbox = Some(rest.into()),
         "canary" => setup.canary = Some(rest.into()),
         "hook" => {
@@ -205,6 +246,18 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let (words, answer) = rest.split_once("=> ").context("judge WORDS => ANSWER")?;
             setup.judge.push((words.trim().into(), unescape(answer)));
         }
+        "condense" => {
+            let (words, answer) = rest.split_once("=> ").context("condense WORDS => ANSWER")?;
+            setup.condense.push((words.trim().into(), unescape(answer)));
+        }
+        "memory" => setup.memory.push(rest.into()),
+        "remembers" => {
+            let mut words = rest.splitn(3, ' ');
+            let mut word = || words.next().context("remembers KIND own|ORIGIN TEXT");
+            setup.remembers.push((word()?.into(), word()?.into(), sized(word()?)));
+        }
+        "window" => setup.window = Some(rest.parse()?),
+        "threshold" => setup.threshold = Some(rest.parse()?),
         "output-schema" => setup.output_schema = Some(rest.into()),
         "externalize-over" => setup.externalize_over = Some(rest.parse()?),
         "secret" => setup.secrets.push(rest.into()),
@@ -222,6 +275,24 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "file" => {
             let (path, text) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
             setup.files.push((path.into(), sized(text)));
+        }
+        "own" => {
+            let (path, text) = rest.split_once(": ").context("own PATH: TEXT")?;
+            setup.own.push((path.into(), sized(text)));
+        }
+        "pdf" => {
+            let (path, pages) = rest.split_once(':').context("pdf PATH: LINE | LINE")?;
+            let pages = match pages.trim().split_once(" times ") {
+                Some((count, page)) => vec![page; count.parse()?],
+                None => pages.split('|').map(str::trim).collect(),
+            };
+            setup.media.push((path.into(), crate::made::pdf(&pages)));
+        }
+        "png" => {
+            let (path, size) = rest.split_once(": ").context("png PATH: WIDTH HEIGHT")?;
+            let (width, height) = size.split_once(' ').context("png PATH: WIDTH HEIGHT")?;
+            let bytes = crate::made::png(width.parse()?, height.trim().parse()?);
+            setup.media.push((path.into(), bytes));
         }
         "command" => {
             let (command, rest) =
@@ -267,11 +338,12 @@ fn act(line: &str) -> anyhow::Result<Act> {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     let rest = rest.trim();
     let (when, deed) = match word {
-        "says" => (When::AtRest, Deed::Says(unescape(rest))),
+        "says" => (When::AtRest, Deed::Says(sized(rest))),
         "shows" => {
             let (bytes, text) = rest.split_once(' ').context("shows BYTES TEXT")?;
             (When::AtRest, Deed::Shows(text.into(), bytes.parse()?))
         }
+        "attaches" => (When::AtRest, Deed::Attaches(unescape(rest))),
         "approves" => {
             let how = if rest.is_empty() { "once" } else { rest };
             (When::AtApproval, Deed::Decides(how.into(), None))
@@ -282,6 +354,10 @@ fn act(line: &str) -> anyhow::Result<Act> {
         }
         "revokes" => (When::AtRest, Deed::Revokes(rest.parse()?)),
         "answers" => (When::AtQuestion, Deed::Answers(rest.into())),
+        "accepts" => (When::AtRest, Deed::Settles(rest.into(), true)),
+        "rejects" => (When::AtRest, Deed::Settles(rest.into(), false)),
+        "condenses" => (When::AtRest, Deed::Condenses),
+        "uncondenses" => (When::AtRest, Deed::Uncondenses),
         "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
         "pauses" => (When::After("model.requested".into(), 1), Deed::Pauses),
         "withdraws" => (When::After("input.accepted".into(), 2), Deed::Withdraws),

@@ -6,28 +6,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use weir_core::event::{CancelCause, Decision, Event, NOBODY};
+use weir_core::event::{CancelCause, CondenseReason, Decision, Event, NOBODY};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::Command;
+use weir_core::memory::MemoryStatus;
 use weir_core::message::{Block, Media, Message};
 use weir_core::model::{ModelInfo, Price, Thinking};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
-use weir_core::prompt::Scene;
-use weir_core::session::{Guards, SessionConfig};
+use weir_core::session::{Condensing, Guards, SessionConfig};
 use weir_core::tool::Tier;
+use weir_core::tool::defer::Loading;
+use weir_engine::attach::{self, Saying};
 use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
-use weir_engine::scene::SceneOptions;
+use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_providers::script::{ModelOptions, Script, ScriptedModel};
 
-use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool};
+use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool, Listener};
+use crate::documents::OwnDocuments;
 use crate::guards::{FakeHooks, FakeJudge};
 use crate::parse::{Act, Deed, Scenario, Setup, When};
+use crate::profiles::{self, FakeProfiles};
 use crate::wire::Wire;
 use crate::world::{FakeCommand, FakeProcesses, FakeWeb, WorldClock};
 
@@ -64,15 +68,18 @@ pub struct Played {
 }
 
 /// What outlives a crash.
-struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
-    store: Arc<dyn Store>,
+    pub(crate) depth: Depth,
+    pub(crate) store: Arc<dyn Store>,
     checkpoints: Arc<dyn Checkpoints>,
     processes: Arc<FakeProcesses>,
     web: Arc<FakeWeb>,
     wire: Arc<Wire>,
     requests: Arc<Mutex<Vec<Vec<Arc<Message>>>>>,
-    script: Script,
+    /// Hears every request.
+    pub(crate) listener: Listener,
+    pub(crate) script: Script,
     elapsed: Duration,
     switches: Vec<(String, String)>,
     skipped: usize,
@@ -119,7 +126,7 @@ pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Resul
 }
 
 impl World {
-    fn new(scenario: &Scenario, depth: Depth) -> anyhow::Result<World> {
+    pub(crate) fn new(scenario: &Scenario, depth: Depth) -> anyhow::Result<World> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().join("workspace");
         let state = folder.path().join("state");
@@ -127,6 +134,15 @@ impl World {
         std::fs::create_dir_all(&state)?;
         for (path, text) in &scenario.setup.files {
             write(&root, path, text)?;
+        }
+        for (path, bytes) in &scenario.setup.media {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            std::fs::write(path, bytes)?;
+        }
+        crate::skills::write(&scenario.setup, folder.path())?;
+        for (path, text) in &scenario.setup.own {
+            write(&folder.path().join("config"), path, text)?;
         }
         let (store, checkpoints): (Arc<dyn Store>, Arc<dyn Checkpoints>) = match depth {
             Depth::Memory => (
@@ -144,8 +160,18 @@ impl World {
             (words.clone(), FakeCommand { code: *code, output: output.clone(), vanishes })
         };
         let script = Script::parse(&scenario.script).map_err(|error| anyhow!("script: {error}"))?;
+        let (wire, requests) = (Arc::<Wire>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let listener: Listener = {
+            let (wire, requests) = (wire.clone(), requests.clone());
+            Arc::new(move |request, media| {
+                wire.hear(request, media);
+                let mut heard = requests.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.push(request.history.to_vec());
+            })
+        };
         Ok(World {
             folder,
+            depth,
             store,
             checkpoints,
             processes: Arc::new(FakeProcesses::new(
@@ -153,8 +179,9 @@ impl World {
                 tier(setup.sandbox.as_deref())?,
             )),
             web: Arc::new(FakeWeb::new(setup.pages.iter().cloned().collect())),
-            wire: Arc::default(),
-            requests: Arc::default(),
+            wire,
+            requests,
+            listener,
             script,
             elapsed: Duration::ZERO,
             switches: Vec::new(),
@@ -162,11 +189,21 @@ impl World {
         })
     }
 
-    fn root(&self) -> PathBuf {
+    fn workspace(&self) -> anyhow::Result<Workspace> {
+        let state = self.folder.path().join("state");
+        let workspace = Workspace::open(WorkspaceOptions {
+            root: self.root(),
+            extra_roots: Vec::new(),
+            own_folders: vec![state.clone()],
+        });
+        Ok(workspace.map_err(|error| anyhow!(error))?.with_trash(state.join("trash")))
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
-    fn engine(
+    pub(crate) fn engine(
         &self,
         setup: &Setup,
         life: usize,
@@ -187,8 +224,10 @@ impl World {
             toolbox: Arc::new(Toolbox::new(tools)?),
             processes: self.processes.clone(),
             web: self.web.clone(),
+            documents: Arc::new(OwnDocuments),
             hooks: Arc::new(FakeHooks::new(&setup.hooks)?),
             judge: Some(Arc::new(FakeJudge::new(setup.judge.clone()))),
+            condenser: Some(Arc::new(FakeJudge::summarising(setup.condense.clone()))),
             owner: Owner {
                 // A process that does not exist: a lease of a life that is over is free.
                 pid: 4_000_000 + u32::try_from(life)?,
@@ -202,38 +241,34 @@ impl World {
         }))
     }
 
-    fn options(&self, setup: &Setup, point: &Arc<CrashPoint>) -> anyhow::Result<SessionOptions> {
-        let state = self.folder.path().join("state");
-        let workspace = Workspace::open(WorkspaceOptions {
-            root: self.root(),
-            extra_roots: Vec::new(),
-            own_folders: vec![state.clone()],
-        })
-        .map_err(|error| anyhow!(error))?
-        .with_trash(state.join("trash"));
+    pub(crate) fn options(
+        &self,
+        setup: &Setup,
+        point: &Arc<CrashPoint>,
+    ) -> anyhow::Result<SessionOptions> {
+        let workspace = self.workspace()?;
         let inner = ScriptedModel::new(self.script.clone(), ModelOptions::default())
             .map_err(|error| anyhow!("script: {error}"))?;
-        let (wire, requests) = (self.wire.clone(), self.requests.clone());
-        let model = CrashModel {
-            inner: Arc::new(inner),
-            point: point.clone(),
-            heard: Arc::new(move |request, media| {
-                wire.hear(request, media);
-                let mut heard = requests.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.push(request.history.to_vec());
-            }),
-        };
+        let (inner, point) = (Arc::new(inner), point.clone());
+        let model = CrashModel { inner, point, heard: self.listener.clone() };
         let config = self.config(setup, &model.info())?;
+        // A mode that stands in the profile says nothing about another profile.
+        let own = config.profile.permission.is_some();
+        let permission = if own { PermissionMode::Ask } else { config.permission };
+        let profiles = FakeProfiles { permission, limits: config.limits };
         let scene = SceneOptions {
-            base: Scene {
-                profile: Some(config.profile.clone()),
-                tools: config.tools.clone(),
-                ..Scene::default()
-            },
-            config_dir: None,
+            base: profiles::scene(&config.profile, &config.tools, &config.deferred, None),
+            config_dir: Some(self.folder.path().join("config")),
             timezone: "UTC".into(),
+            skills: crate::skills::places(setup, self.folder.path()),
         };
-        Ok(SessionOptions { workspace: Arc::new(workspace), model: Arc::new(model), scene, config })
+        Ok(SessionOptions {
+            workspace: Arc::new(workspace),
+            model: Arc::new(model),
+            scene,
+            config,
+            profiles: Arc::new(profiles),
+        })
     }
 
     fn config(&self, setup: &Setup, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
@@ -246,9 +281,14 @@ impl World {
             match what.as_str() {
                 "permission" => mode.clone_from(value),
                 "model" => model.model.name.clone_from(value),
+                "abilities" => {
+                    let names = value.split(',').map(|name| name.trim().to_owned());
+                    model.abilities = names.collect();
+                }
                 _ => bail!("nothing is called {what}"),
             }
         }
+        model.window = setup.window.unwrap_or(model.window);
         if let Some((input, output)) = setup.price {
             model.price = Some(Price { input, output, cache_read: 0.0, cache_write: 0.0 });
         }
@@ -266,14 +306,12 @@ impl World {
             let rule = rules.parse(action, text, RuleOrigin::new("setup"))?;
             rules.add(rule);
         }
-        let all = Toolbox::new(weir_tools::tools())?;
-        let tools = all.visible(&profile, permission != PermissionMode::Plan);
-        let scene = Scene {
-            profile: Some(profile.clone()),
-            tools: tools.clone(),
-            canary: setup.canary.clone(),
-            ..Scene::default()
-        };
+        let Loading { loaded: tools, deferred } =
+            profiles::loading(&profile, permission, model.window)?;
+        let mut scene = profiles::scene(&profile, &tools, &deferred, setup.canary.as_deref());
+        scene.window = model.window;
+        let soul = self.folder.path().join("config/SOUL.md");
+        scene.soul = own_text(&soul, "SOUL.md", SOUL_CHARS_MAX);
         Ok(SessionConfig {
             workspace,
             system: weir_core::prompt::system(&scene),
@@ -284,6 +322,12 @@ impl World {
             rules,
             limits: limits(&setup.limits)?,
             tools,
+            deferred,
+            condensing: match setup.threshold {
+                None => Condensing::default(),
+                Some(threshold) => Condensing { enabled: threshold > 0, threshold },
+            },
+            memory: crate::memory::policy(setup)?,
             externalize_over: setup.externalize_over.unwrap_or(2_000),
             output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
             strict: setup.strict,
@@ -344,7 +388,12 @@ fn collect(root: &Path, folder: &Path, out: &mut BTreeMap<String, String>) -> an
         } else {
             let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
             let bytes = std::fs::read(&path).unwrap_or_default();
-            out.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+            let count = bytes.len();
+            let text = match String::from_utf8(bytes) {
+                Ok(text) if !text.starts_with("%PDF-") => text,
+                _ => format!("({count} bytes)"),
+            };
+            out.insert(name, text);
         }
     }
     Ok(())
@@ -361,6 +410,9 @@ async fn live(
     let engine = world.engine(&scenario.setup, life, point, clock.clone())?;
     let id = SessionId::new("scenario");
     let mut known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
+    let root = world.root().to_string_lossy().into_owned();
+    crate::memory::seed(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
+    crate::skills::mark(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
     let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
     loop {
         match follow(world, scenario, &Stage { engine: &engine, handle: &handle, clock, known })
@@ -437,7 +489,16 @@ impl Seen {
                     self.queued.retain(|queued| *queued != input);
                 }
             }
-            Event::CancelRequested(_) | Event::LeaseRevoked(_) => self.consumed += 1,
+            Event::CancelRequested(_) | Event::LeaseRevoked(_) | Event::ContextUncondensed(_) => {
+                self.consumed += 1;
+            }
+            Event::ContextCondensing(f) if f.reason == CondenseReason::Asked => {
+                self.consumed += 1;
+                self.active = true;
+            }
+            Event::ContextCondensed(f) if f.reason == CondenseReason::Asked => {
+                self.active = !self.queued.is_empty();
+            }
             Event::RunFinished(_) => self.active = !self.queued.is_empty(),
             _ => (),
         }
@@ -524,6 +585,7 @@ enum Performed {
     Switch,
 }
 
+#[expect(clippy::too_many_lines, reason = "one match, a few lines for each deed")]
 async fn perform(
     world: &mut World,
     stage: &Stage<'_>,
@@ -543,6 +605,12 @@ async fn perform(
                 name: Some("picture.png".into()),
             };
             handle.say(vec![Block::text(text), Block::Image { media }], "person").await
+        }
+        Deed::Attaches(text) => {
+            let workspace = Arc::new(world.workspace()?);
+            let found = attach::gather(&OwnDocuments, &workspace, &[], text).await;
+            let saying = Saying { text: text.clone(), attachments: found? };
+            handle.say_with(saying, "person").await
         }
         Deed::Decides(how, reason) => {
             let (word, uses) = match how.split_once(" for ") {
@@ -565,6 +633,8 @@ async fn perform(
             let question = seen.question.clone().context("no question is open")?;
             handle.reply(question, text.clone(), "person").await
         }
+        Deed::Condenses => handle.command(Command::Condense).await,
+        Deed::Uncondenses => handle.command(Command::Uncondense { by: "person".into() }).await,
         Deed::Cancels => handle.cancel(CancelCause::Cancelled, "person").await,
         Deed::Withdraws => match seen.queued.last() {
             Some(input) => handle.withdraw(*input).await,
@@ -577,6 +647,11 @@ async fn perform(
         }
         Deed::Writes(path, text) => {
             write(&world.root(), path, text)?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::Settles(words, accepted) => {
+            let status = if *accepted { MemoryStatus::Kept } else { MemoryStatus::Rejected };
+            crate::memory::settle(world.store.as_ref(), words, status, clock.now()).await?;
             return Ok(Performed::Unseen);
         }
         Deed::Switches(what, value) => {

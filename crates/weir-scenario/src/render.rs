@@ -1,7 +1,7 @@
 //! A journal as people read it in a scenario: one line a fact, what varies from run to run left
 //! out.
 
-use weir_core::event::Event;
+use weir_core::event::{Event, MemoryProposed, MemoryWritten};
 use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
@@ -69,7 +69,11 @@ pub fn line(event: &Event) -> String {
         }
         Event::SessionConfigured(f) => f.reason.clone(),
         Event::SessionResumed(_) => String::new(),
-        Event::InputAccepted(f) => format!("{} · {}", f.input, short(&plain_text(&f.content))),
+        Event::InputAccepted(f) => {
+            let mut line = format!("{} · {}", f.input, short(&plain_text(&f.content)));
+            f.added.iter().for_each(|added| line.push_str(&format!(" · with {}", added.source)));
+            line
+        }
         Event::InputWithdrawn(f) => f.input.to_string(),
         Event::RunStarted(f) => format!("{} · {}", f.run, word(&f.trigger)),
         Event::SceneSeen(f) => {
@@ -163,6 +167,48 @@ pub fn line(event: &Event) -> String {
         }
         Event::AlertRaised(f) => format!("{} · {}", f.alert, short(&f.detail)),
         Event::CancelRequested(f) => format!("{} · by {}", word(&f.cause), f.by),
+        Event::ProfileSwitched(f) => {
+            format!("{} · from {} · {}", f.profile, f.from, short(&f.reason))
+        }
+        Event::ContextCondensing(f) => word(&f.reason),
+        Event::ContextSummarised(f) => match (&f.summary, &f.failed) {
+            (Some(summary), _) => short(summary),
+            (None, Some(why)) => format!("failed: {}", short(why)),
+            (None, None) => String::new(),
+        },
+        Event::ContextCondensed(f) => {
+            format!(
+                "{} · pass {} · through {} · kept {}",
+                word(&f.reason),
+                f.pass,
+                f.through,
+                f.kept
+            )
+        }
+        Event::ContextUncondensed(f) => format!("by {}", f.by),
+        Event::ContextRecalled(f) => {
+            format!("{} · {} · {} passages", f.call, short(&f.words), f.passages.len())
+        }
+        Event::SteeringReminded(f) => format!("iteration {} · {}", f.iteration, short(&f.text)),
+        Event::SkillActivated(f) => format!("{} · {} · by {}", f.skill, f.source, f.by),
+        Event::MemoryProposed(MemoryProposed { note })
+        | Event::MemoryWritten(MemoryWritten { note }) => {
+            let label = match note.label.taint() {
+                Taint::Clean => String::new(),
+                taint => format!(" · {}", taint.as_str()),
+            };
+            format!("{} · by {}{label} · {}", word(&note.kind), note.by, short(&note.text))
+        }
+        Event::RunRemembered(f) => {
+            format!(
+                "{} facts{}",
+                f.memories.len(),
+                f.failed
+                    .as_deref()
+                    .map(|why| format!(" · failed: {}", short(why)))
+                    .unwrap_or_default()
+            )
+        }
         Event::RunFinished(f) => {
             let error =
                 f.error.as_deref().map(|e| format!(" · error: {}", short(e))).unwrap_or_default();

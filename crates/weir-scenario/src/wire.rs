@@ -30,7 +30,8 @@ impl Default for Wire {
     }
 }
 
-fn encoders() -> Vec<Box<dyn Encoder>> {
+/// A fresh encoder of each dialect, in their order.
+pub(crate) fn encoders() -> Vec<Box<dyn Encoder>> {
     let quirks = Quirks { stream_usage: true, max_completion_tokens: true, ..Quirks::default() };
     DIALECTS.iter().map(|dialect| dialect.encoder(&quirks)).collect()
 }

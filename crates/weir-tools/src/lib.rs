@@ -16,6 +16,7 @@ mod apply_patch;
 mod ask_followup_question;
 mod attempt_completion;
 mod built;
+mod call_tool;
 mod checkpoint;
 mod create_folder;
 mod delete_file;
@@ -23,13 +24,17 @@ mod diff;
 mod diff_checkpoint;
 mod draft;
 mod edit_file;
+mod find_tool;
 mod glob;
 mod html;
 mod inspect_self;
+mod invoke_skill;
 mod job;
 mod kill_shell;
 mod list_checkpoints;
 mod list_files;
+mod manage_skill;
+mod mark_for_memory;
 mod move_file;
 mod nearest;
 pub mod outside;
@@ -38,11 +43,17 @@ mod patch;
 mod read_checkpoint;
 mod read_file;
 mod read_shell_output;
+mod read_skill;
+mod recall;
+mod recall_memory;
 mod restore_checkpoint;
 mod run_shell;
+mod run_skill_script;
 mod schema;
 mod search_files;
-mod sniff;
+mod skill;
+mod switch_agent;
+mod synonyms;
 mod text;
 mod update_todo_list;
 mod web_fetch;
@@ -65,6 +76,8 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
             acts::<list_checkpoints::ListCheckpoints>(),
             acts::<read_checkpoint::ReadCheckpoint>(),
             acts::<diff_checkpoint::DiffCheckpoint>(),
+            acts::<recall_memory::RecallMemory>(),
+            acts::<recall::Recall>(),
             edits::<write_file::WriteFile>(),
             edits::<edit_file::EditFile>(),
             edits::<apply_patch::ApplyPatch>(),
@@ -77,11 +90,19 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
             acts::<update_todo_list::UpdateTodoList>(),
             acts::<ask_followup_question::AskFollowupQuestion>(),
             acts::<attempt_completion::AttemptCompletion>(),
+            acts::<find_tool::FindTool>(),
+            acts::<call_tool::CallTool>(),
+            acts::<switch_agent::SwitchAgent>(),
+            acts::<mark_for_memory::MarkForMemory>(),
             acts::<inspect_self::InspectSelf>(),
+            acts::<read_skill::ReadSkill>(),
+            acts::<invoke_skill::InvokeSkill>(),
+            acts::<manage_skill::ManageSkill>(),
             acts::<run_shell::RunShell>(),
             acts::<read_shell_output::ReadShellOutput>(),
             acts::<write_shell_input::WriteShellInput>(),
             acts::<kill_shell::KillShell>(),
+            acts::<run_skill_script::RunSkillScript>(),
         ]
     });
     TOOLS.clone()

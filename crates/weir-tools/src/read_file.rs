@@ -5,18 +5,15 @@ use std::io::{BufRead, BufReader, Read};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::message::{Block, Media};
 use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
+use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
 use weir_engine::ports::{Plan, ToolContext};
+use weir_engine::sniff::{self, Kind, SNIFF_BYTES};
 use weir_engine::workspace::{EntryKind, Workspace};
 
 use crate::built::{Act, spec};
 use crate::draft::{planning, reading};
-use crate::sniff::{Kind, SNIFF_BYTES};
-use crate::{blocking, pager, sniff, text};
-
-const IMAGE_BYTES_MAX: u64 = 5_000_000;
-const PDF_BYTES_MAX: u64 = 20_000_000;
+use crate::{blocking, pager, text};
 
 pub(crate) struct ReadFile;
 
@@ -36,7 +33,7 @@ pub(crate) struct Input {
 /// What was found in the file.
 enum Found {
     Text(String),
-    Media { media_type: &'static str, bytes: Vec<u8> },
+    Media(Vec<u8>),
 }
 
 #[async_trait]
@@ -52,7 +49,7 @@ impl Act for ReadFile {
                 Group::Read,
                 "Reads a text file with line numbers (number, tab, line): at most 2000 lines or \
                  50000 characters a page; the last line says how to go on. Attaches PNG, JPEG, \
-                 GIF, WebP (5 MB) and PDF (20 MB). Read a file before you edit it.",
+                 GIF, WebP and PDF (32 MB). Read a file before you edit it.",
             )
         }
     }
@@ -93,7 +90,7 @@ impl Act for ReadFile {
                 let shown = text.lines().filter(|line| line.contains('\t')).count();
                 Raw::ok(text).with_summary(format!("{path}: {}", text::count(shown, "line")))
             }
-            Ok(Ok(Found::Media { media_type, bytes })) => attach(cx, &path, media_type, bytes),
+            Ok(Ok(Found::Media(bytes))) => attach(cx, &path, bytes).await,
             Ok(Err(message)) | Err(message) => Raw::error(message),
         }
     }
@@ -122,7 +119,7 @@ fn read(
 ) -> Result<Found, String> {
     let failed = |why: std::io::Error| format!("read {path}: {why}");
     let kind = sniff::kind(reader.fill_buf().map_err(failed)?);
-    let (media_type, max) = match kind {
+    match kind {
         Kind::Text => {
             let offset = input.offset.unwrap_or(1).max(1);
             let limit = input.limit.unwrap_or(pager::PAGE_LINES).max(1);
@@ -135,35 +132,38 @@ fn read(
                 text::size(bytes)
             ));
         }
-        Kind::Image(media_type) => (media_type, IMAGE_BYTES_MAX),
-        Kind::Pdf => ("application/pdf", PDF_BYTES_MAX),
-    };
+        Kind::Image(_) | Kind::Pdf => {}
+    }
+    let max = FILE_BYTES_MAX;
     let mut content = Vec::new();
     reader.take(max + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > max {
         return Err(format!(
-            "{path} ({media_type}) has {}; at most {} can be attached. Make it smaller first",
+            "{path} has {}; at most {} can be attached. Make it smaller first",
             text::size(bytes.max(max + 1)),
             text::size(max)
         ));
     }
-    Ok(Found::Media { media_type, bytes: content })
+    Ok(Found::Media(content))
 }
 
-fn attach(cx: &ToolContext, path: &str, media_type: &str, bytes: Vec<u8>) -> Raw {
-    let length = bytes.len() as u64;
-    let media = Media {
-        media_type: media_type.into(),
-        blob: cx.blobs.put(&cx.session, bytes.into()),
-        bytes: length,
-        name: path.rsplit('/').next().map(Into::into),
+/// An image or PDF, looked at as every attachment is (X5).
+async fn attach(cx: &ToolContext, path: &str, bytes: Vec<u8>) -> Raw {
+    let found = Attachment::of_bytes(cx.documents.as_ref(), path, bytes.into()).await;
+    let attachment = match found {
+        Ok(attachment) => attachment,
+        Err(why) => return Raw::error(why.to_string()),
     };
-    let line = format!("{path}: {media_type}, {}, attached", text::size(length));
+    let put = |bytes| cx.blobs.put(&cx.session, bytes);
+    let Some(block) = attachment.block(put) else {
+        return Raw::error(format!("{path} is text; read it again"));
+    };
+    let mut line = format!("{path}: {}, attached", attachment.kind());
+    if let Some(note) = attachment.note() {
+        line.push_str("; ");
+        line.push_str(note);
+    }
     let mut raw = Raw::ok(line.clone()).with_summary(line);
-    raw.blocks.push(if media_type == "application/pdf" {
-        Block::Document { media }
-    } else {
-        Block::Image { media }
-    });
+    raw.blocks.push(block);
     raw
 }

@@ -17,7 +17,7 @@ use crate::draft::planning;
 use crate::{blocking, job, list_files, text};
 
 const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
-const TIMEOUT_SECONDS_MAX: u64 = 600;
+pub(crate) const TIMEOUT_SECONDS_MAX: u64 = 600;
 /// Output that is kept for the result: half from the head, half from the tail.
 const OUTPUT_BYTES_MAX: usize = 200_000;
 const COMMAND_BYTES_MAX: usize = 100_000;
@@ -112,47 +112,52 @@ impl Act for RunShell {
     }
 
     async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
-        let Some(command) = effects.commands.first().cloned() else {
-            return Raw::error("the call has no command");
-        };
-        let (workspace, judged) = (cx.workspace.clone(), effects.clone());
-        let of_command = command.clone();
-        let foreign = cx.foreign;
-        let look = move || workspace.confine(&of_command, &judged, foreign);
-        let confine = match blocking(look).await {
-            Ok(Ok(confine)) => confine,
-            Ok(Err(why)) => return Raw::error(format!("The command cannot be confined: {why}")),
-            Err(why) => return Raw::error(format!("The command cannot be confined: {why}")),
-        };
-        let seconds = input.timeout_seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT);
-        let command = CommandSpec {
-            session: cx.session.clone(),
-            call: cx.call,
-            command: command.command.clone(),
-            cwd: cx.workspace.root().join(&command.cwd),
-            timeout_ms: (seconds.clamp(1, TIMEOUT_SECONDS_MAX) * 1_000).min(cx.timeout_ms),
-            keep_bytes: OUTPUT_BYTES_MAX,
-            background: command.background,
-            confine,
-        };
-        if command.background {
-            return match cx.processes.start(command).await {
-                Ok(info) => Raw::ok(format!(
-                    "Started job {0}. read_shell_output shows its output, write_shell_input feeds \
-                     it, kill_shell ends it; it ends with the session",
-                    info.job
-                ))
-                .with_summary(format!("job {}", info.job)),
-                Err(why) => Raw::error(format!("The job could not be started: {why}")),
-            };
-        }
-        let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
-        report(&outcome)
+        run(effects, cx, input.timeout_seconds).await
     }
 }
 
+/// Runs the command of `effects` as it was judged, for at most so many seconds.
+pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64>) -> Raw {
+    let Some(command) = effects.commands.first().cloned() else {
+        return Raw::error("the call has no command");
+    };
+    let (workspace, judged) = (cx.workspace.clone(), effects.clone());
+    let of_command = command.clone();
+    let foreign = cx.foreign;
+    let look = move || workspace.confine(&of_command, &judged, foreign);
+    let confine = match blocking(look).await {
+        Ok(Ok(confine)) => confine,
+        Ok(Err(why)) => return Raw::error(format!("The command cannot be confined: {why}")),
+        Err(why) => return Raw::error(format!("The command cannot be confined: {why}")),
+    };
+    let seconds = seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT);
+    let command = CommandSpec {
+        session: cx.session.clone(),
+        call: cx.call,
+        command: command.command.clone(),
+        cwd: cx.workspace.root().join(&command.cwd),
+        timeout_ms: (seconds.clamp(1, TIMEOUT_SECONDS_MAX) * 1_000).min(cx.timeout_ms),
+        keep_bytes: OUTPUT_BYTES_MAX,
+        background: command.background,
+        confine,
+    };
+    if command.background {
+        return match cx.processes.start(command).await {
+            Ok(info) => Raw::ok(format!(
+                "Started job {0}. read_shell_output shows its output, write_shell_input feeds \
+                 it, kill_shell ends it; it ends with the session",
+                info.job
+            ))
+            .with_summary(format!("job {}", info.job)),
+            Err(why) => Raw::error(format!("The job could not be started: {why}")),
+        };
+    }
+    let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
+    report(&outcome)
+}
+
 /// The way to a host that the command asks for.
-fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
+pub(crate) fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
     let bad = |why: &str| format!("network: {host:?} {why}; write it as example.org");
     let (place, port) = place_and_port(host.trim()).map_err(|why| bad(&why))?;
     let checked = cx.web.check(&format!("https://{place}/")).map_err(|why| bad(&why))?;

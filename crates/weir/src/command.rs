@@ -12,10 +12,12 @@ mod audit;
 mod auth;
 mod checkpoints;
 mod config;
+mod context;
 mod demo;
 mod doctor;
 mod explain;
 mod manual;
+mod memory;
 mod models;
 mod pause;
 mod permissions;
@@ -25,9 +27,11 @@ mod run;
 mod schema;
 mod script;
 mod sessions;
+mod skills;
 mod tools;
 mod trust;
 mod undo;
+mod workflows;
 
 #[cfg(test)]
 mod generated;
@@ -56,6 +60,7 @@ pub(crate) async fn dispatch(
         Command::Permissions(command) => permissions::permissions(&cx()?, command).await,
         Command::Approvals(command) => approvals::approvals(&cx()?, command).await,
         Command::Trust(args) => trust::trust(&cx()?, &args),
+        Command::Context(args) => context::context(&cx()?, args).await,
         Command::Models(args) => models::models(&cx()?, args).await,
         Command::Config(command) => config::config(&cx()?, command),
         Command::Auth(command) => auth::auth(&cx()?, command),
@@ -63,6 +68,9 @@ pub(crate) async fn dispatch(
         Command::Schema { kind } => schema::schema(kind),
         Command::Tools(command) => tools::tools(command),
         Command::Profiles(command) => profiles::profiles(&cx()?, command),
+        Command::Workflows(command) => workflows::workflows(&cx()?, command).await,
+        Command::Memory(command) => memory::memory(&cx()?, command).await,
+        Command::Skills(command) => skills::skills(&cx()?, command).await,
         Command::Pause { reason } => pause::pause(&cx()?, reason).await,
         Command::Release => pause::release(&cx()?).await,
         Command::Script(command) => script::script(command).await,

@@ -12,6 +12,7 @@ use crate::environment::{Dirs, Environment};
 use crate::failure::usage;
 use crate::keys::Keys;
 use crate::options::GlobalOptions;
+use crate::profiles::{self, LoadedProfile};
 use crate::terminal;
 use crate::trust::{self, Trust};
 
@@ -27,6 +28,7 @@ pub(crate) struct Cx {
     config: OnceLock<Config>,
     keys: OnceLock<Keys>,
     store: OnceLock<Arc<SqliteStore>>,
+    profiles: OnceLock<Vec<LoadedProfile>>,
 }
 
 impl Cx {
@@ -45,6 +47,7 @@ impl Cx {
             config: OnceLock::new(),
             keys: OnceLock::new(),
             store: OnceLock::new(),
+            profiles: OnceLock::new(),
         })
     }
 
@@ -63,6 +66,7 @@ impl Cx {
             config: if same { self.config.clone() } else { OnceLock::new() },
             keys: self.keys.clone(),
             store: self.store.clone(),
+            profiles: if same { self.profiles.clone() } else { OnceLock::new() },
         })
     }
 
@@ -102,6 +106,18 @@ impl Cx {
             }
         }
         Ok(self.config.get_or_init(|| config))
+    }
+
+    /// All profiles of this folder. Read once; what was left out is said on standard error then.
+    ///
+    /// # Errors
+    /// A file of the person's own that cannot be understood.
+    pub(crate) fn profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
+        if let Some(profiles) = self.profiles.get() {
+            return Ok(profiles);
+        }
+        let profiles = profiles::read_all(self)?;
+        Ok(self.profiles.get_or_init(|| profiles))
     }
 
     /// Keys of providers that are kept in the file.

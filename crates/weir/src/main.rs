@@ -9,6 +9,7 @@ use clap::{CommandFactory, FromArgMatches};
 mod command;
 mod config;
 mod cx;
+mod documents;
 mod environment;
 mod failure;
 mod files;
@@ -36,6 +37,10 @@ fn main() -> ExitCode {
     // The same inside a sandbox.
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_sandbox::INSIDE) {
         return weir_sandbox::inside_main();
+    }
+    // A reader of untrusted bytes has one thread and nothing else.
+    if std::env::args_os().nth(1).is_some_and(|word| word == documents::DOCUMENT) {
+        return documents::document_main();
     }
     let matches = match options::Options::command().try_get_matches() {
         Ok(matches) => matches,

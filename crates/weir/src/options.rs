@@ -8,17 +8,21 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod approvals;
+mod context;
 mod duration;
 mod journal;
+mod memory;
 mod permissions;
 mod run;
 mod settings;
+mod skills;
 mod trust;
 
 pub(crate) use approvals::{
     ApprovalsAnswerArgs, ApprovalsCommand, ApprovalsListArgs, ApprovalsRevokeArgs,
     ApprovalsShowArgs,
 };
+pub(crate) use context::ContextArgs;
 pub(crate) use duration::{Span, span};
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
@@ -26,13 +30,20 @@ pub(crate) use journal::{
     SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
     SessionsSearchArgs, SessionsShowArgs, UndoArgs,
 };
+pub(crate) use memory::{
+    MemoryAddArgs, MemoryCommand, MemoryExportArgs, MemoryIdsArgs, MemoryInboxArgs, MemoryListArgs,
+    MemorySearchArgs, MemoryWhich,
+};
 pub(crate) use permissions::{
     ExplainArgs, LabelWord, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs,
 };
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use settings::{
     AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
-    SchemaKind, ScriptCommand, ScriptServeArgs, ToolsCommand,
+    SchemaKind, ScriptCommand, ScriptServeArgs, ToolsCommand, WorkflowsCommand,
+};
+pub(crate) use skills::{
+    SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsValidateArgs,
 };
 pub(crate) use trust::TrustArgs;
 
@@ -113,6 +124,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
     Trust(TrustArgs),
+    Context(ContextArgs),
     Models(ModelsArgs),
     /// Settings with the origin of each value
     #[command(subcommand)]
@@ -136,6 +148,15 @@ pub(crate) enum Command {
     /// Profiles: which tools, instructions and limits an agent has
     #[command(subcommand)]
     Profiles(ProfilesCommand),
+    /// Slash commands and workflows: what can be typed as `/name`
+    #[command(subcommand)]
+    Workflows(WorkflowsCommand),
+    /// Memory: what is remembered beyond one session, and what waits for you
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Skills: list, show, validate, add, remove; accept what an agent proposed
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Throw the kill switch: running sessions of this store stop, nothing starts
     #[command(
         long_about = "Throw the kill switch of this machine's store: every running session stops \

@@ -24,6 +24,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("config", "set"),
     ("auth", "set"),
     ("auth", "remove"),
+    ("skills", "add"),
+    ("skills", "remove"),
+    ("skills", "accept"),
+    ("skills", "reject"),
+    ("memory", "add"),
+    ("memory", "accept"),
+    ("memory", "reject"),
+    ("memory", "forget"),
 ];
 
 /// The commands that were named, from the outside in: `permissions`, `add`.

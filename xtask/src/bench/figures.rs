@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 /// One line of the table.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) id: &'static str,
+    pub(super) id: String,
     measure: String,
     target: String,
-    unit: &'static str,
+    unit: String,
     low: f64,
     median: f64,
     high: f64,
@@ -21,43 +21,31 @@ pub(super) struct Row {
 
 impl Row {
     /// The median of `values` may be `most` at most.
-    pub(super) fn at_most(
-        id: &'static str,
-        measure: &str,
-        values: &[f64],
-        unit: &'static str,
-        most: f64,
-    ) -> Row {
+    pub(super) fn at_most(id: &str, measure: &str, values: &[f64], unit: &str, most: f64) -> Row {
         let row = Row::of(id, measure, values, unit);
         let met = Some(row.median <= most);
         Row { target: format!("≤ {} {unit}", number(most)), met, ..row }
     }
 
     /// The median of `values` must be `least` at least.
-    pub(super) fn at_least(
-        id: &'static str,
-        measure: &str,
-        values: &[f64],
-        unit: &'static str,
-        least: f64,
-    ) -> Row {
+    pub(super) fn at_least(id: &str, measure: &str, values: &[f64], unit: &str, least: f64) -> Row {
         let row = Row::of(id, measure, values, unit);
         let met = Some(row.median >= least);
         Row { target: format!("≥ {} {unit}", number(least)), met, ..row }
     }
 
     /// A figure without a target.
-    pub(super) fn watched(id: &'static str, measure: &str, value: f64, unit: &'static str) -> Row {
+    pub(super) fn watched(id: &str, measure: &str, value: f64, unit: &str) -> Row {
         Row::of(id, measure, &[value], unit)
     }
 
     /// Median and spread of values without a target.
-    pub(super) fn of(id: &'static str, measure: &str, values: &[f64], unit: &'static str) -> Row {
+    pub(super) fn of(id: &str, measure: &str, values: &[f64], unit: &str) -> Row {
         Row {
-            id,
+            id: id.to_owned(),
             measure: measure.to_owned(),
             target: String::new(),
-            unit,
+            unit: unit.to_owned(),
             low: quantile(values, 0.1),
             median: quantile(values, 0.5),
             high: quantile(values, 0.9),
@@ -120,7 +108,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             format!("{}–{}", number(row.low), number(row.high))
         };
         lines.push([
-            row.id.to_owned(),
+            row.id.clone(),
             row.measure.clone(),
             row.target.clone(),
             format!("{} {}", number(row.median), row.unit),

@@ -51,9 +51,17 @@ const BORDERS: &[Border] = &[
         never: &["sqlx", "git2", "crossterm", "ratatui"],
         only: &[],
     },
+    Border { krate: "weir-documents", ours: &["weir-core"], never: HTTP, only: &[] },
     Border {
         krate: "weir-scenario",
-        ours: &["weir-core", "weir-engine", "weir-providers", "weir-tools", "weir-store"],
+        ours: &[
+            "weir-core",
+            "weir-documents",
+            "weir-engine",
+            "weir-providers",
+            "weir-tools",
+            "weir-store",
+        ],
         never: &["reqwest"],
         only: &[],
     },
@@ -61,6 +69,7 @@ const BORDERS: &[Border] = &[
         krate: "weir",
         ours: &[
             "weir-core",
+            "weir-documents",
             "weir-engine",
             "weir-providers",
             "weir-tools",

@@ -11,15 +11,21 @@ use crate::event::{
     HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
     RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
+use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, SkillActivated};
 use crate::governance::label::{Integrity, Label, Taint};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
 use crate::ids::{CallId, Timestamp};
+use crate::memory::{MemoryNote, MemoryStatus};
 use crate::message::{Block, Message, plain_text};
+use crate::prompt;
 use crate::record::sha256_hex;
-use crate::tool::{EffectClass, PlanItem, PlanStatus};
+use crate::skill::SkillNote;
+use crate::tool::{EffectClass, News, PlanItem, PlanStatus};
 
 use super::calls::unknown_text;
+use super::condense;
+use super::limits;
 use super::turns::without_media;
 use super::{Call, Phase, Queued, Run, Session, SessionConfig, Stage, Turn, TurnStage};
 
@@ -55,14 +61,17 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 s.said.push(text);
             }
             s.label.join(&attached(&f.content));
-            s.queue.push_back(Queued { input: f.input, content: f.content.clone() });
+            f.added.iter().for_each(|added| s.label.join(&added.label));
+            let (content, added) = (f.content.clone(), f.added.clone());
+            s.queue.push_back(Queued { input: f.input, content, added });
         }
         Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
         Event::RunStarted(f) => run_started(s, ts, f),
         Event::SceneSeen(f) => scene_seen(s, f),
         Event::TurnStarted(f) => turn_started(s, ts, f),
         Event::ModelRequested(f) => {
-            s.requested_bytes = f.bytes;
+            let tail = s.tail.clone();
+            s.window.requested(f, tail.as_deref());
             s.prefix_break = None;
             if let Some(turn) = &mut s.turn {
                 turn.stage = TurnStage::Thinking;
@@ -134,6 +143,44 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             s.tail = anchor(&f.items).map(Arc::from);
         }
         Event::OutputChecked(f) => output_checked(s, f),
+        Event::ProfileSwitched(f) => {
+            let text = if f.profile == f.from {
+                format!("Note: you are still the agent {}: {}", f.from, f.reason)
+            } else {
+                s.prefix_break = Some(format!("the profile is {} now", f.profile));
+                let mut text =
+                    format!("Note: you go on as the agent {} ({}).", f.profile, f.reason);
+                f.notes.iter().for_each(|note| text.push_str(&format!(" Note: {note}.")));
+                text
+            };
+            s.switching = None;
+            configure(s, &f.config);
+            s.pending.push(Block::text(text));
+        }
+        Event::ContextCondensing(f) => condense::condensing(s, f),
+        Event::ContextSummarised(f) => condense::summarised(s, f),
+        Event::ContextCondensed(f) => condense::condensed(s, f),
+        Event::ContextUncondensed(_) => condense::uncondensed(s),
+        Event::SteeringReminded(f) => {
+            s.pending.push(Block::text(f.text.clone()));
+            if let Some(run) = &mut s.run {
+                run.reminded = f.iteration;
+            }
+        }
+        Event::ContextRecalled(_)
+        | Event::SkillActivated(_)
+        | Event::MemoryProposed(_)
+        | Event::MemoryWritten(_) => {
+            s.due.pop_front();
+        }
+        Event::RunRemembered(f) => {
+            f.memories.iter().for_each(|note| s.due.push_back(remembered(note)));
+            s.count(&f.usage, f.cost_usd);
+            if let Some(run) = &mut s.run {
+                run.remembered = true;
+            }
+            s.end(RunStatus::Completed, None);
+        }
         Event::LimitReached(f) => limit_reached(s, f),
         Event::AlertRaised(f) => {
             s.alerts_due.pop_front();
@@ -164,10 +211,13 @@ fn configure(s: &mut Session, config: &SessionConfig) {
     if *s.system != *config.system {
         s.system = Arc::from(config.system.as_str());
     }
+    s.window.configured(config);
     if *s.tools != config.tools {
         s.tools = Arc::new(config.tools.clone());
     }
     s.visible = config.tools.iter().map(|tool| tool.name.clone()).collect();
+    // What was found is callable only as long as the session has it: not after a narrowing switch.
+    s.found.retain(|name| config.deferred.iter().any(|tool| tool.name == *name));
     s.config = Some(Arc::new(config.clone()));
 }
 
@@ -217,16 +267,72 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         changed: BTreeSet::new(),
         marked: BTreeSet::new(),
         stops_refused: 0,
+        reminded: 0,
+        condensed: None,
+        remembered: false,
     });
 }
 
 fn scene_seen(s: &mut Session, f: &SceneSeen) {
-    for note in &f.notes {
-        s.told.insert(note.section.clone(), note.text.clone());
-        s.pending.push(Block::text(note.text.clone()));
+    f.notes.iter().for_each(|note| s.tell(note));
+    s.label.join(&f.label);
+    for skill in &f.skills {
+        activate(s, skill);
     }
+    s.looked = f.input.map_or(s.next.input, |input| input.0);
     if let Some(run) = &mut s.run {
         run.phase = Phase::Between;
+    }
+}
+
+/// A skill is active from now on; that it is follows as a fact of its own.
+fn activate(s: &mut Session, skill: &SkillNote) {
+    s.label.join(&skill.label);
+    let fact = SkillActivated {
+        skill: skill.name.clone(),
+        source: skill.source.clone(),
+        by: skill.by.clone(),
+    };
+    s.due.push_back(fact.into());
+    s.skills.insert(skill.name.clone(), skill.clone());
+}
+
+/// The fact about something that was put into memory or proposed.
+pub(super) fn remembered(note: &MemoryNote) -> Event {
+    let note = note.clone();
+    match note.status {
+        MemoryStatus::Kept => MemoryWritten { note }.into(),
+        _ => MemoryProposed { note }.into(),
+    }
+}
+
+/// What a finished call means beside its text.
+fn news(s: &mut Session, f: &CallFinished) {
+    for news in &f.news {
+        match news {
+            News::Recalled { words, passages } => {
+                let (words, passages) = (words.clone(), passages.clone());
+                s.due.push_back(ContextRecalled { call: f.call, words, passages }.into());
+            }
+            News::Remembered { note } => s.due.push_back(remembered(note)),
+            News::Skill { skill } => {
+                activate(s, skill);
+                // The result shows it now; what is told again after condensing has it too.
+                let text = prompt::in_force(s.skills.values());
+                s.told.insert("active_skills".into(), text);
+            }
+            News::Found { tools } => {
+                let deferred = s.config.iter().flat_map(|config| &config.deferred);
+                let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
+                s.found.extend(names.cloned());
+            }
+        }
+    }
+    for note in &f.notes {
+        s.told.insert(note.section.clone(), note.text.clone());
+        if let Some(turn) = &mut s.turn {
+            turn.notes.push(note.text.clone());
+        }
     }
 }
 
@@ -234,13 +340,16 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
     s.next.turn = f.turn.0;
     let pending = std::mem::take(&mut s.pending);
     if !pending.is_empty() {
-        s.push(Message::user(pending));
+        s.push(Message::user(pending), Origin::Told);
     }
     for input in &f.inputs {
         if let Some(at) = s.queue.iter().position(|queued| queued.input == *input)
             && let Some(queued) = s.queue.remove(at)
         {
-            s.push(Message::user(queued.content));
+            let mut content = queued.content;
+            let mut added = queued.added.into_iter();
+            content.extend(added.by_ref().map(|added| Block::text(added.text)));
+            s.push(Message::user(content), Origin::Person);
         }
     }
     s.turn = Some(Turn {
@@ -251,6 +360,8 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         label: s.label.clone(),
         calls: Vec::new(),
         proposed: 0,
+        notes: Vec::new(),
+        overflows: 0,
     });
     if let Some(run) = &mut s.run {
         run.phase = Phase::Turning;
@@ -421,6 +532,8 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
         recent.changed = changed_world;
     }
+    s.deeds.finished(f, s.call(f.call).cloned().as_ref());
+    news(s, f);
     let both = s.turn_label().taint() == Taint::Both;
     if let Some(run) = &mut s.run {
         run.changed.extend(f.changed.iter().cloned());
@@ -532,7 +645,7 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
     }
     run.output.clone_from(&f.output);
     let Some(mismatch) = &f.mismatch else {
-        s.end(RunStatus::Completed, None);
+        s.complete();
         return;
     };
     run.mismatches += 1;
@@ -549,6 +662,11 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
 }
 
 fn limit_reached(s: &mut Session, f: &LimitReached) {
+    if f.limit == limits::WINDOW {
+        let text = s.bursts();
+        s.end(RunStatus::Failed, text);
+        return;
+    }
     let Some(config) = s.config.clone() else { return };
     let Some(run) = &mut s.run else { return };
     match f.level {
@@ -572,6 +690,9 @@ fn limit_reached(s: &mut Session, f: &LimitReached) {
 }
 
 fn run_finished(s: &mut Session, f: &RunFinished) {
+    s.found.clear();
+    s.switching = None;
+    s.condensing = None;
     s.run = None;
     s.finished = Some(f.clone());
     if s.open_question().is_none() {

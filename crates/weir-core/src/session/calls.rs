@@ -150,6 +150,8 @@ pub(super) fn answered(call: CallId, tool: String, ok: bool, text: &str) -> Call
         label: crate::governance::label::Label::default(),
         marks: None,
         withheld: None,
+        notes: Vec::new(),
+        news: Vec::new(),
     }
 }
 

@@ -6,8 +6,8 @@
 use crate::event::CancelCause;
 use crate::event::{
     AlertRaised, ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY,
-    PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus, Trigger,
-    TurnStarted,
+    PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus,
+    SteeringReminded, Trigger, TurnStarted,
 };
 use crate::ids::{RunId, Timestamp, TurnId};
 use crate::message::plain_text;
@@ -27,6 +27,12 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         let (alert, detail) = (alert.clone(), detail.clone());
         return Some(AlertRaised { alert, detail }.into());
     }
+    if let Some(fact) = session.due.front() {
+        return Some(fact.clone());
+    }
+    if let Some(event) = session.condensing_next() {
+        return Some(event);
+    }
     let Some(run) = &session.run else { return begin(session) };
     if run.cancel.is_some() {
         return settle(session, run);
@@ -35,7 +41,7 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         return Some(finish(session, run, *status, error.clone()));
     }
     limits::overtime(session, now).or_else(|| match &run.phase {
-        Phase::Look | Phase::Verify | Phase::Ending(..) => None,
+        Phase::Look | Phase::Verify | Phase::Remember | Phase::Ending(..) => None,
         Phase::Between => between(session, run, now),
         Phase::Turning => {
             let turn = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working)?;
@@ -46,6 +52,9 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
 
 /// An idle session with input starts a run.
 fn begin(session: &Session) -> Option<Event> {
+    if session.condensing.is_some() {
+        return None;
+    }
     session.queue.front()?;
     let waiting = session.open_question().is_some();
     let trigger = if waiting { Trigger::Resume } else { Trigger::User };
@@ -57,8 +66,20 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
     if let Some(event) = limits::hard(session).or_else(|| limits::soft(session)) {
         return Some(event);
     }
+    // The world is looked at, or another profile put together, before anything else is said.
+    let looks = !session.unlooked().is_empty();
+    if looks || session.switching.is_some() || session.condensing.is_some() {
+        return None;
+    }
     if limits::next_turn_at(session).is_some_and(|at| now < at) {
         return None;
+    }
+    if let Some(event) = steering(session, run).or_else(|| session.condensing_due()) {
+        return Some(event);
+    }
+    // A fact of its own: what waits is given back first, and that makes room again.
+    if session.bursts().is_some() {
+        return Some(limits::window(session));
     }
     Some(
         TurnStarted {
@@ -68,6 +89,24 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
         }
         .into(),
     )
+}
+
+/// Every so many model calls the agent is reminded of who it is and which skills bind it (L10).
+fn steering(session: &Session, run: &Run) -> Option<Event> {
+    let config = session.config.as_ref()?;
+    let every = config.limits.power_steering_frequency;
+    let now = run.iterations;
+    if every == 0 || now == 0 || !now.is_multiple_of(every) || run.reminded == now {
+        return None;
+    }
+    let profile = &config.profile;
+    let mut text = format!("Reminder: you are the agent {}. {}", profile.name, profile.role.trim());
+    if !session.skills.is_empty() {
+        let names: Vec<&str> = session.skills.keys().map(String::as_str).collect();
+        text.push_str(&format!(" Skills that bind you: {}.", names.join(", ")));
+    }
+    text.push_str(" Stay on the person's task and within what they asked for.");
+    Some(SteeringReminded { iteration: now, text }.into())
 }
 
 fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<Event> {
@@ -82,7 +121,7 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
     let done = turn.calls.iter().any(completed);
     let cap = session.config.as_ref().map_or(1, |c| c.limits.parallel_calls.max(1)) as usize;
     let running = turn.calls.iter().filter(|call| call.is_running()).count();
-    for call in turn.scope(&session.tools) {
+    for call in turn.scope(session) {
         let waits = call.stage == Stage::Proposed;
         if done && waits {
             let text = "Skipped: the task was completed by an earlier call of the same reply.";
@@ -147,7 +186,9 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
         Some(Control::Plan { items }) if session.plan != *items => {
             Some(PlanUpdated { items: items.clone(), call: call.id }.into())
         }
-        Some(Control::Plan { .. } | Control::Complete { .. }) | None => None,
+        Some(Control::Plan { .. } | Control::Complete { .. } | Control::Switch { .. }) | None => {
+            None
+        }
     }
 }
 

@@ -1,23 +1,27 @@
 //! What comes in: one input, at most one fact of its own. Stale answers record nothing.
 
 use crate::event::{
-    CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested, CheckpointTaken,
-    Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn, LeaseRevoked, ModelFailed,
-    ModelReplied, ModelRequested, ModelRetried, OutputChecked, QuestionAnswered, SceneSeen,
-    SessionConfigured, SessionOpened, SessionResumed,
+    ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested,
+    CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn,
+    LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried, OutputChecked,
+    QuestionAnswered, SceneSeen, SessionConfigured, SessionOpened, SessionResumed,
 };
+use crate::event::{CondenseReason, ContextUncondensed, Note, ProfileSwitched};
 use crate::governance::label::{self, Label};
 use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
 use crate::governance::{CallFacts, GateContext, judge};
-use crate::ids::{BlobId, CallId, InputId, Timestamp, TurnId};
+use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{Answer, Command, Input};
 use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
+use crate::profile::widens;
+use crate::tool::defer::{CARRIER, carried};
 use crate::tool::{Clean, Inspection};
 
+use super::condense::Pending;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
-use super::{Call, Phase, Session, Stage, Turn, TurnStage};
+use super::{Call, Phase, Session, SessionConfig, Stage, Turn, TurnStage};
 
 impl Session {
     /// Takes one input and returns the facts that follow, already folded in. The driver appends
@@ -66,34 +70,24 @@ impl Session {
                 }
                 self.attendance(config.attended)
             }
-            Command::Say { content, by } => {
+            Command::Condense => {
+                self.may_condense().then(|| self.begin_condensing(CondenseReason::Asked).into())
+            }
+            Command::Uncondense { by } => {
+                self.may_uncondense().then(|| ContextUncondensed { by }.into())
+            }
+            Command::Say { content, by, added } => {
                 let input = InputId(self.next.input + 1);
-                Some(InputAccepted { input, content, by }.into())
+                Some(InputAccepted { input, content, by, added }.into())
             }
             Command::Withdraw { input } => {
                 let queued = self.queue.iter().any(|queued| queued.input == input);
                 queued.then(|| InputWithdrawn { input }.into())
             }
             Command::Decide { approval, decision, by, reason, terms } => {
-                let call = self.approval(&approval)?;
-                // Too late: that it expired follows from state.
-                if call.expires.is_some_and(|expires| expires <= now) {
-                    return None;
-                }
-                // A lasting answer needs a rule that would have allowed this very call (G4).
-                let lasting = matches!(decision, Decision::Session | Decision::Always);
-                let decision =
-                    if lasting && call.rules.is_empty() { Decision::Once } else { decision };
-                let call = call.id;
+                let (decision, call) = self.decidable(now, &approval, decision)?;
                 let terms = terms.filter(|_| decision == Decision::Session);
-                Some(Event::ApprovalResolved(crate::event::ApprovalResolved {
-                    approval,
-                    call,
-                    decision,
-                    by,
-                    reason,
-                    terms,
-                }))
+                Some(ApprovalResolved { approval, call, decision, by, reason, terms }.into())
             }
             Command::Revoke { lease, by } => {
                 let held = self.leases.iter().any(|grant| grant.lease == lease);
@@ -126,34 +120,11 @@ impl Session {
 
     fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
         match answer {
-            Answer::Seen { notes } => {
-                let run = self.run.as_ref().filter(|run| run.phase == Phase::Look)?;
-                let _ = run;
-                let new = |section: &str, text: &str| {
-                    self.told.get(section).is_none_or(|told| told != text)
-                };
-                let notes = notes.into_iter().filter(|n| new(&n.section, &n.text)).collect();
-                Some(SceneSeen { notes }.into())
+            Answer::Seen { notes, skills, label, input } => {
+                self.seen(SceneSeen { notes, skills, label, input: Some(input) })
             }
             Answer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
-                self.in_stage(turn, TurnStage::Due)?;
-                let lost = (prefix_bytes < prefix_expected).then(|| {
-                    let unknown = || "the history was rendered differently".to_string();
-                    self.prefix_break.clone().unwrap_or_else(unknown)
-                });
-                Some(
-                    ModelRequested {
-                        turn,
-                        provider: self.model.model.provider.clone(),
-                        model: self.model.model.name.clone(),
-                        bytes,
-                        prefix_bytes,
-                        tokens_estimated: (bytes as f64 * self.tokens_per_byte) as u64,
-                        prefix_lost: lost,
-                        label: self.label.clone(),
-                    }
-                    .into(),
-                )
+                self.prepared(turn, bytes, prefix_bytes, prefix_expected)
             }
             Answer::Replied { turn, reply, images, jitter } => {
                 self.in_stage(turn, TurnStage::Thinking)?;
@@ -173,7 +144,16 @@ impl Session {
                 );
                 Some(self.refusal(call, &text).into())
             }
-            Answer::Returned { call, clean } => self.returned(now, call, clean),
+            Answer::Returned { call, clean, notes } => self.returned(now, call, clean, notes),
+            Answer::Summarised(fact) => {
+                let looking = matches!(self.condensing, Some(Pending::Looking(_)));
+                looking.then(|| fact.into())
+            }
+            Answer::Remembered(fact) => {
+                self.run.as_ref().filter(|run| run.phase == Phase::Remember)?;
+                Some(fact.into())
+            }
+            Answer::Switched { config, notes } => self.switched(config, notes),
             Answer::NotRun { call, evidence } => {
                 self.call(call).filter(|c| c.stage == Stage::Reconciling)?;
                 Some(CallReconciled { call, evidence }.into())
@@ -191,6 +171,88 @@ impl Session {
                 Some(OutputChecked { output, mismatch, kept_going }.into())
             }
         }
+    }
+
+    /// The decision that may be recorded about an open approval, and its call.
+    fn decidable(
+        &self,
+        now: Timestamp,
+        approval: &ApprovalId,
+        decision: Decision,
+    ) -> Option<(Decision, CallId)> {
+        let call = self.approval(approval)?;
+        // Too late: that it expired follows from state.
+        if call.expires.is_some_and(|expires| expires <= now) {
+            return None;
+        }
+        // A lasting answer needs a rule that would have allowed this very call (G4).
+        let lasting = matches!(decision, Decision::Session | Decision::Always);
+        let decision = if lasting && call.rules.is_empty() { Decision::Once } else { decision };
+        Some((decision, call.id))
+    }
+
+    /// Of what was seen, what the model was not told yet.
+    fn seen(&self, mut seen: SceneSeen) -> Option<Event> {
+        let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
+        let anew = run.phase == Phase::Between && !self.unlooked().is_empty();
+        if run.phase != Phase::Look && !anew {
+            return None;
+        }
+        seen.notes.retain(|note| self.told.get(&note.section) != Some(&note.text));
+        seen.skills.retain(|skill| self.skills.get(&skill.name) != Some(skill));
+        Some(seen.into())
+    }
+
+    fn prepared(
+        &self,
+        turn: TurnId,
+        bytes: u64,
+        prefix_bytes: u64,
+        prefix_expected: u64,
+    ) -> Option<Event> {
+        self.in_stage(turn, TurnStage::Due)?;
+        let unknown = || "the history was rendered differently".to_string();
+        let lost = || self.prefix_break.clone().unwrap_or_else(unknown);
+        let requested = ModelRequested {
+            turn,
+            provider: self.model.model.provider.clone(),
+            model: self.model.model.name.clone(),
+            bytes,
+            prefix_bytes,
+            tokens_estimated: self.next_tokens(),
+            prefix_lost: (prefix_bytes < prefix_expected).then(lost),
+            label: self.label.clone(),
+        };
+        Some(requested.into())
+    }
+
+    /// Another profile, or the one before with a word to the model why not. What it would widen
+    /// must have been known when the call was judged: a profile whose file changed since widens
+    /// nothing that nobody saw (G5).
+    fn switched(
+        &self,
+        config: Result<Box<SessionConfig>, String>,
+        notes: Vec<String>,
+    ) -> Option<Event> {
+        let to = self.switching.as_ref()?;
+        let kept = self.config.as_ref()?;
+        let from = kept.profile.name.clone();
+        let config = config.and_then(|config| {
+            let more = widens(kept, &config);
+            match more.iter().find(|what| !to.widens.contains(what)) {
+                None => Ok(config),
+                Some(what) => Err(format!(
+                    "{} would have {what} by now, which nobody was asked about",
+                    to.profile
+                )),
+            }
+        });
+        let (config, reason) = match config {
+            Ok(config) => (config, to.reason.clone()),
+            Err(why) => (Box::new(kept.as_ref().clone()), format!("not switched: {why}")),
+        };
+        let profile = config.profile.name.clone();
+        Some(ProfileSwitched { profile, from, reason, notes, config }.into())
     }
 
     fn in_stage(&self, turn: TurnId, stage: TurnStage) -> Option<&Turn> {
@@ -255,7 +317,13 @@ impl Session {
             Ok(input) => (input, None),
             Err(message) => (serde_json::json!({}), Some(message)),
         };
-        CallBlock { call, wire_id, tool: reply.tool, input, broken, seal: reply.seal }
+        // What was found is not declared in the request, so it is called by way of another tool.
+        let carrier = reply.tool == CARRIER && self.visible.iter().any(|name| name == CARRIER);
+        let (tool, input) = match carried(&input) {
+            Some(own) if carrier && broken.is_none() => own,
+            _ => (reply.tool, input),
+        };
+        CallBlock { call, wire_id, tool, input, broken, seal: reply.seal }
     }
 
     fn failed(
@@ -271,6 +339,9 @@ impl Session {
             && let Some(wait_ms) = retry_wait_ms(attempt, retry_after_ms, jitter)
         {
             return ModelRetried { turn, attempt, class, wait_ms, message }.into();
+        }
+        if class == FailureClass::ContextOverflow && self.may_shorten() {
+            return self.begin_condensing(CondenseReason::Overflow).into();
         }
         if class == FailureClass::InvalidRequest {
             let blobs = self.newest_media();
@@ -349,7 +420,13 @@ impl Session {
         label.is_external().then(origins)
     }
 
-    fn returned(&self, now: Timestamp, id: CallId, clean: Clean) -> Option<Event> {
+    fn returned(
+        &self,
+        now: Timestamp,
+        id: CallId,
+        clean: Clean,
+        notes: Vec<Note>,
+    ) -> Option<Event> {
         let call = self.call(id).filter(|call| call.is_running())?;
         Some(
             CallFinished {
@@ -367,6 +444,11 @@ impl Session {
                 changed: clean.changed,
                 label: clean.label,
                 withheld: clean.withheld,
+                notes: notes
+                    .into_iter()
+                    .filter(|note| self.told.get(&note.section) != Some(&note.text))
+                    .collect(),
+                news: clean.news,
             }
             .into(),
         )
@@ -387,8 +469,8 @@ fn advice(class: FailureClass, message: &str, attempts: u32) -> String {
             "Check the model's name and the endpoint: `weir models --probe` lists what it has."
         }
         FailureClass::ContextOverflow => {
-            "The conversation no longer fits the model's window. Start a new session, or use a \
-             model with a larger window."
+            "The conversation no longer fits the model's window and could not be made shorter. \
+             Start a new session, or use a model with a larger window."
         }
         FailureClass::InvalidRequest => {
             "The provider will not accept this request. `weir doctor` checks the endpoint; \

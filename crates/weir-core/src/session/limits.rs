@@ -82,6 +82,14 @@ pub(super) fn soft(session: &Session) -> Option<Event> {
         .then(|| reached("max_iterations", Level::Soft, value, max))
 }
 
+/// Name of the limit that a request reaches which no longer fits the model's window (X2).
+pub(super) const WINDOW: &str = "window";
+
+/// The next request no longer fits.
+pub(super) fn window(session: &Session) -> Event {
+    reached(WINDOW, Level::Hard, session.next_tokens() as f64, session.window() as f64)
+}
+
 /// The wall time of the run, once it is over.
 pub(super) fn overtime(session: &Session, now: Timestamp) -> Option<Event> {
     let deadline = deadline(session)?;

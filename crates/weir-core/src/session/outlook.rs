@@ -14,6 +14,7 @@ impl Session {
         let config = self.config.as_deref()?;
         Some(GateContext {
             visible: &self.visible,
+            found: &self.found,
             mode: config.permission,
             rules,
             limits: &config.limits,

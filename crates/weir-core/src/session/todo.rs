@@ -2,7 +2,6 @@
 
 use crate::effect::Effect;
 use crate::ids::Timestamp;
-use crate::tool::ToolSpec;
 
 use super::{Call, Phase, Session, Stage, Turn, TurnStage, limits};
 
@@ -10,17 +9,28 @@ impl Session {
     /// Everything that is owed now. What a driver has in flight and does not find here is to be
     /// cancelled.
     pub fn todo(&self) -> Vec<Effect> {
-        let Some(run) = &self.run else { return Vec::new() };
         let mut owed = Vec::new();
+        let looking = matches!(self.condensing, Some(super::condense::Pending::Looking(_)));
+        let Some(run) = &self.run else {
+            owed.extend(looking.then_some(Effect::Condense));
+            return owed;
+        };
         if run.cancel.is_some() {
             let calls = self.turn.iter().flat_map(|turn| &turn.calls);
             owed.extend(calls.filter_map(Call::ending));
             return owed;
         }
         owed.extend(limits::deadline(self).map(|until| Effect::Wait { until }));
+        if looking {
+            owed.push(Effect::Condense);
+            return owed;
+        }
         match &run.phase {
             Phase::Look => owed.push(Effect::Look),
+            Phase::Between if !self.unlooked().is_empty() => owed.push(Effect::Look),
+            Phase::Between if self.switching.is_some() => owed.push(Effect::Switch),
             Phase::Between => owed.extend(self.pace()),
+            Phase::Remember => owed.push(Effect::Remember),
             Phase::Verify => owed.push(Effect::Verify),
             Phase::Ending(..) => (),
             Phase::Turning => {
@@ -43,9 +53,8 @@ impl Session {
             }
             TurnStage::Thinking => owed.push(Effect::Ask { turn: turn.id }),
             TurnStage::Working => {
-                let tools: &[ToolSpec] = &self.tools;
-                owed.extend(turn.scope(tools).filter_map(|call| self.owed_by_call(call)));
-                let asking = turn.scope(tools).filter(|call| call.stage == Stage::Asking);
+                owed.extend(turn.scope(self).filter_map(|call| self.owed_by_call(call)));
+                let asking = turn.scope(self).filter(|call| call.stage == Stage::Asking);
                 owed.extend(
                     asking.filter_map(|call| call.expires).map(|until| Effect::Wait { until }),
                 );

@@ -1,9 +1,9 @@
 //! Turns: retries, what a turn is told, and what a finished one leaves behind.
 
-use crate::event::{ModelReplied, RunStatus};
+use crate::event::{ModelReplied, Note, Origin, RunStatus};
 use crate::ids::BlobId;
 use crate::message::{Block, Message};
-use crate::model::Stop;
+use crate::model::{Stop, Usage};
 
 use super::{Call, Phase, Run, Session, Stage, Turn};
 
@@ -25,6 +25,9 @@ pub(super) fn retry_wait_ms(attempt: u32, wish: Option<u64>, jitter: u64) -> Opt
     let base = (RETRY_BASE_MS << attempt.saturating_sub(1).min(16)).min(RETRY_WAIT_MS_MAX);
     Some(base + jitter % (base / 4 + 1))
 }
+
+/// Shorter runs are not looked through for facts worth keeping: model calls.
+const REMEMBERED_FROM: u32 = 3;
 
 /// Said to a model that neither wrote nor called anything (L9).
 const NUDGE: &str = "Your last reply was empty. Go on with the task: call a tool, or answer.";
@@ -60,11 +63,9 @@ impl Turn {
     /// first that is not answered (L7).
     pub(super) fn scope<'a>(
         &'a self,
-        tools: &'a [crate::tool::ToolSpec],
-    ) -> impl Iterator<Item = &'a Call> + Clone {
-        let beside = |call: &Call| {
-            tools.iter().find(|tool| tool.name == call.tool).is_none_or(|tool| tool.parallel_safe)
-        };
+        session: &Session,
+    ) -> impl Iterator<Item = &'a Call> + Clone + use<'a> {
+        let beside = |call: &Call| session.tool(&call.tool).is_none_or(|tool| tool.parallel_safe);
         let parallel = self.calls.iter().all(beside);
         let open = self.calls.iter().filter(|call| call.stage != Stage::Done);
         open.take(if parallel { usize::MAX } else { 1 })
@@ -72,7 +73,26 @@ impl Turn {
 }
 
 impl Session {
-    pub(super) fn push(&mut self, message: Message) {
+    /// Tells the model a section that is new, before its next turn.
+    pub(super) fn tell(&mut self, note: &Note) {
+        self.told.insert(note.section.clone(), note.text.clone());
+        self.pending.push(Block::text(note.text.clone()));
+    }
+
+    /// Counts what a helper model used for this session.
+    pub(super) fn count(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        let cost_usd = if *usage == Usage::default() { Some(0.0) } else { cost_usd };
+        self.usage.add(usage);
+        self.cost = add_cost(self.cost, cost_usd);
+        if let Some(run) = &mut self.run {
+            run.usage.add(usage);
+            run.cost = add_cost(run.cost, cost_usd);
+        }
+    }
+
+    pub(super) fn push(&mut self, message: Message, origin: Origin) {
+        self.window.grown(&message);
+        self.origins.push(origin);
         let mut blobs = Vec::new();
         media_of(&message.blocks, &mut blobs);
         self.media.extend(blobs);
@@ -83,18 +103,14 @@ impl Session {
     pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
         self.usage.add(&reply.usage);
         self.cost = add_cost(self.cost, reply.cost_usd);
-        let cached = reply.usage.cache_read.saturating_add(reply.usage.cache_write);
-        let input = reply.usage.input.saturating_add(cached);
-        if input > 0 && self.requested_bytes > 0 {
-            self.tokens_per_byte = input as f64 / self.requested_bytes as f64;
-        }
+        self.window.replied(&reply.usage);
         for block in &reply.content {
             if let Block::Image { media } = block {
                 self.images_due.push_back((reply.turn, media.clone()));
             }
         }
         if !reply.content.is_empty() {
-            self.push(Message::assistant(reply.content.clone()));
+            self.push(Message::assistant(reply.content.clone()), Origin::Model);
         }
         let text = crate::message::plain_text(&reply.content);
         let Some(run) = &mut self.run else { return };
@@ -107,7 +123,7 @@ impl Session {
         if calls.is_empty() {
             run.phase = run.after_text(&text, reply.stop, &mut self.pending);
             if run.phase == Phase::Verify && !self.checks_end() {
-                self.end(RunStatus::Completed, None);
+                self.complete();
             }
             self.turn = None;
             return;
@@ -128,6 +144,19 @@ impl Session {
     pub(super) fn checks_end(&self) -> bool {
         let config = self.config.as_ref();
         config.is_some_and(|config| config.output_schema.is_some() || config.guards.stop_hooks)
+    }
+
+    /// The task is done. Where that is wanted, a run of some length is looked through for facts worth
+    /// keeping before it ends (M4).
+    pub(super) fn complete(&mut self) {
+        let policy = self.config.as_ref().map(|config| config.memory).unwrap_or_default();
+        let remembers = policy.after_run && !policy.off;
+        match &mut self.run {
+            Some(run) if remembers && !run.remembered && run.iterations >= REMEMBERED_FROM => {
+                run.phase = Phase::Remember;
+            }
+            _ => self.end(RunStatus::Completed, None),
+        }
     }
 
     pub(super) fn end(&mut self, status: RunStatus, error: Option<String>) {
@@ -154,8 +183,19 @@ impl Session {
             {
                 completion = Some(result.clone());
             }
+            if ok
+                && let Some(crate::tool::Control::Switch { profile, reason, widens }) =
+                    call.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
+            {
+                self.switching = Some(super::Switching {
+                    profile: profile.clone(),
+                    reason: reason.clone(),
+                    widens: widens.clone(),
+                });
+            }
             self.pending.push(Block::Result { call: call.id, ok, blocks });
         }
+        self.pending.extend(turn.notes.into_iter().map(Block::text));
         let checks_end = self.checks_end();
         let strict = self.config.as_ref().is_some_and(|config| config.strict);
         let Some(run) = &mut self.run else { return };
@@ -168,7 +208,7 @@ impl Session {
             run.text = result;
             run.phase = Phase::Verify;
             if !checks_end {
-                self.end(RunStatus::Completed, None);
+                self.complete();
             }
         } else if denied {
             self.end(RunStatus::Denied, Some("A call was denied, and the run is strict.".into()));

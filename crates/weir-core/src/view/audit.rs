@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::event::Event;
+use crate::event::{Event, MemoryProposed, MemoryWritten};
 use crate::ids::CallId;
 use crate::record::sha256_hex;
 use crate::session::Session;
@@ -58,6 +58,22 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::LimitReached(f) => json!({ "limit": f.limit, "level": f.level, "value": f.value }),
         Event::AlertRaised(f) => json!({ "alert": f.alert, "detail": f.detail }),
         Event::CancelRequested(f) => json!({ "cause": f.cause, "cancelled_by": f.by }),
+        Event::ProfileSwitched(f) => json!({
+            "switched_to": f.profile, "from": f.from, "reason": f.reason,
+            "permission": f.config.permission,
+        }),
+        Event::ContextCondensed(f) => json!({
+            "reason": f.reason, "pass": f.pass, "hidden": f.hidden, "label": f.label.to_string(),
+        }),
+        Event::ContextUncondensed(f) => json!({ "uncondensed_by": f.by }),
+        Event::SkillActivated(f) => {
+            json!({ "skill": f.skill, "source": f.source, "activated_by": f.by })
+        }
+        Event::MemoryProposed(MemoryProposed { note })
+        | Event::MemoryWritten(MemoryWritten { note }) => json!({
+            "memory": note.memory, "status": note.status, "written_by": note.by,
+            "text": shorten(&json!(note.text)), "label": note.label.to_string(),
+        }),
         Event::RunFinished(f) => json!({
             "run": f.run, "status": f.status, "cost_usd": f.cost_usd, "usage": f.usage,
             "error": f.error,
@@ -77,7 +93,12 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         | Event::QuestionAsked(_)
         | Event::QuestionAnswered(_)
         | Event::PlanUpdated(_)
-        | Event::OutputChecked(_) => return None,
+        | Event::OutputChecked(_)
+        | Event::ContextCondensing(_)
+        | Event::ContextSummarised(_)
+        | Event::ContextRecalled(_)
+        | Event::SteeringReminded(_)
+        | Event::RunRemembered(_) => return None,
     };
     let out = fields.as_object_mut()?;
     let call = out.get("call").and_then(Value::as_str).and_then(|text| text.parse().ok());

@@ -29,6 +29,7 @@ fn is_stopped(tool: &str, input: &Value) -> bool {
     let call = CallFacts { call: CallId(1), tool, input, broken: None, inspection: &inspection };
     let context = GateContext {
         visible: &[],
+        found: &weir_core::governance::NOTHING_FOUND,
         mode: PermissionMode::Full,
         rules: &RuleSet::new(RuleContext::default()),
         limits: &Limits::default(),

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use weir_core::effect::Effect;
-use weir_core::event::{CancelCause, Decision, Event, Note};
+use weir_core::event::{CancelCause, ContextSummarised, Decision, Event, Note, RunRemembered};
+use weir_core::governance::label::Label;
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{FilterContext, clean};
-use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
+use weir_core::ids::{CallId, CheckpointId, InputId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::{Block, Message, Role};
 use weir_core::model::{
@@ -21,6 +22,7 @@ use weir_core::model::{
 };
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{Session, SessionConfig, Status};
+use weir_core::skill::SkillNote;
 use weir_core::tool::{
     Access, Change, Control, EffectClass, Effects, Group, Image, Inspection, PathEffect, Place,
     PlanItem, PlanStatus, Raw, ToolSpec,
@@ -77,7 +79,8 @@ fn config(dice: &mut Dice) -> SessionConfig {
         profile: built_in_profiles().remove(0),
         model: ModelInfo {
             model: ModelRef { provider: "script".into(), name: "random".into() },
-            window: 100_000,
+            // A small one is condensed again and again.
+            window: [100_000, 0, 600, 900, 1_500, 3_000][dice.below(6) as usize],
             max_output: 1_000,
             price: None,
             abilities: Vec::new(),
@@ -91,11 +94,18 @@ fn config(dice: &mut Dice) -> SessionConfig {
             consecutive_mistake_limit: [0, 3][dice.below(2) as usize],
             rate_limit_ms: [0, 0, 50][dice.below(3) as usize],
             parallel_calls: 1 + dice.below(4) as u32,
-            budget_tokens: dice.one_in(8).then_some(200),
+            budget_tokens: dice.one_in(8).then_some(2_000),
             run_timeout_ms: dice.one_in(6).then_some(20_000),
+            power_steering_frequency: [0, 3][dice.below(2) as usize],
             ..Limits::default()
         },
         tools: TOOLS.iter().map(spec).collect(),
+        deferred: Vec::new(),
+        condensing: weir_core::session::Condensing { enabled: !dice.one_in(6), threshold: 70 },
+        memory: weir_core::session::MemoryPolicy {
+            after_run: dice.one_in(3),
+            ..weir_core::session::MemoryPolicy::default()
+        },
         system: "You are a test.".into(),
         externalize_over: 2_000,
         output_schema: dice.one_in(9).then(|| json!({ "type": "string" })),
@@ -150,7 +160,11 @@ impl Played {
     fn say(&mut self) {
         self.inputs += 1;
         let content = vec![Block::text(format!("Do thing {}", self.inputs))];
-        self.input(Input::Command(Command::Say { content, by: "person".into() }));
+        self.input(Input::Command(Command::Say {
+            content,
+            by: "person".into(),
+            added: Vec::new(),
+        }));
     }
 
     /// Plays until nothing is owed; panics when that takes too long.
@@ -163,6 +177,12 @@ impl Played {
             if self.inputs < 4 && self.dice.one_in(60) {
                 self.say();
             }
+            if self.dice.one_in(80) {
+                self.input(Input::Command(Command::Condense));
+            }
+            if self.dice.one_in(120) {
+                self.input(Input::Command(Command::Uncondense { by: "p".into() }));
+            }
             if self.dice.one_in(150) {
                 let cancel = Command::Cancel { cause: CancelCause::Cancelled, by: "p".into() };
                 self.input(Input::Command(cancel));
@@ -171,6 +191,19 @@ impl Played {
             if owed.is_empty() {
                 assert_eq!(self.session.status(), Status::Idle, "nothing owed, yet not at rest");
                 if self.session.open_question().is_some() && self.inputs < 6 {
+                    self.say();
+                    continue;
+                }
+                if self.inputs < 5 {
+                    // A person makes it shorter, or longer again, and goes on.
+                    match self.dice.below(3) {
+                        0 => self.input(Input::Command(Command::Condense)),
+                        1 => {
+                            let by = "p".into();
+                            self.input(Input::Command(Command::Uncondense { by }));
+                        }
+                        _ => (),
+                    }
                     self.say();
                     continue;
                 }
@@ -192,12 +225,23 @@ impl Played {
         self.input(Input::Command(Command::Resume { engine: "test".into() }));
     }
 
+    #[expect(clippy::too_many_lines, reason = "one exhaustive match, an answer to each effect")]
     fn answer(&mut self, effect: &Effect) {
         match effect {
             Effect::Look => {
                 let text = format!("Now: {}", self.now.0 / 60_000_000);
                 let notes = vec![Note { section: "clock".into(), text }];
-                self.input(Input::Answer(Answer::Seen { notes }));
+                let input = self.session.queued().back().map_or(InputId(0), |q| q.input);
+                let skill = SkillNote {
+                    name: "tidy".into(),
+                    source: "test".into(),
+                    by: "trigger".into(),
+                    text: "Tidy up.".into(),
+                    label: Label::default(),
+                };
+                let skills = if self.dice.one_in(3) { vec![skill] } else { Vec::new() };
+                let label = Label::default();
+                self.input(Input::Answer(Answer::Seen { notes, skills, label, input }));
             }
             Effect::Prepare { turn, not_before } => {
                 self.now = self.now.max(*not_before);
@@ -254,6 +298,29 @@ impl Played {
             Effect::Run { call } => self.run(*call),
             Effect::Stop { call } => self.returned(*call, Raw::error("stopped")),
             Effect::Reconcile { call } => self.reconcile(*call),
+            Effect::Condense => {
+                self.durable = self.facts.len();
+                let fact = self.summarised();
+                self.input(Input::Answer(Answer::Summarised(fact)));
+            }
+            Effect::Remember => {
+                let fact = RunRemembered {
+                    memories: Vec::new(),
+                    failed: self.dice.one_in(2).then(|| "no helper".into()),
+                    usage: Usage { input: 3, ..Usage::default() },
+                    cost_usd: None,
+                };
+                self.input(Input::Answer(Answer::Remembered(fact)));
+            }
+            Effect::Switch => {
+                let config = self.session.config().expect("settings").as_ref().clone();
+                let config = if self.dice.one_in(2) {
+                    Ok(Box::new(config))
+                } else {
+                    Err("there is no such profile".to_string())
+                };
+                self.input(Input::Answer(Answer::Switched { config, notes: Vec::new() }));
+            }
             Effect::Verify => {
                 let result =
                     if self.dice.one_in(2) { Ok(json!("fine")) } else { Err("no".to_string()) };
@@ -261,6 +328,26 @@ impl Played {
                     result: result.map(Some),
                     kept_going: None,
                 }));
+            }
+        }
+    }
+
+    /// A helper that writes a summary, nothing, or fails.
+    fn summarised(&mut self) -> ContextSummarised {
+        let work = self.session.condense_work(0, true).expect("condensing is owed");
+        let nothing = ContextSummarised {
+            summary: None,
+            failed: None,
+            memories: Vec::new(),
+            usage: Usage::default(),
+            cost_usd: None,
+        };
+        match (work.ask, self.dice.below(3)) {
+            (None, _) => nothing,
+            (Some(_), 0) => ContextSummarised { failed: Some("it is busy".into()), ..nothing },
+            (Some(_), _) => {
+                let usage = Usage { input: 7, output: 1, ..Usage::default() };
+                ContextSummarised { summary: Some("Things were done.".into()), usage, ..nothing }
             }
         }
     }
@@ -280,7 +367,11 @@ impl Played {
                 return self.crash();
             }
         }
-        let raw = if self.dice.one_in(4) { Raw::error("it failed") } else { Raw::ok("it worked") };
+        let raw = match self.dice.below(5) {
+            0 => Raw::error("it failed"),
+            1 => Raw::ok("a line of output\n".repeat(40)),
+            _ => Raw::ok("it worked"),
+        };
         self.returned(call, raw);
     }
 
@@ -290,12 +381,13 @@ impl Played {
             tool: None,
             secrets: &[],
             externalize_over: 0,
+            window: 0,
             externalize_to: "",
             label: &weir_core::governance::label::Label::default(),
             withhold: None,
         };
         let clean = clean(raw, &context).clean;
-        self.input(Input::Answer(Answer::Returned { call, clean }));
+        self.input(Input::Answer(Answer::Returned { call, clean, notes: Vec::new() }));
     }
 
     /// A file call can be found out; a once call cannot.
@@ -315,14 +407,16 @@ impl Played {
     }
 
     fn reply(&mut self) -> Reply {
-        let usage = Usage { input: 10, output: 5, ..Usage::default() };
+        let length = self.requests.last().map_or(0, Vec::len) as u64;
+        let usage = Usage { input: 60 + 30 * length, output: 5, ..Usage::default() };
         match self.dice.below(12) {
             0 => Reply::Failed {
                 class: [
                     FailureClass::RateLimited,
                     FailureClass::StreamCut,
                     FailureClass::InvalidRequest,
-                ][self.dice.below(3) as usize],
+                    FailureClass::ContextOverflow,
+                ][self.dice.below(4) as usize],
                 message: "no".into(),
                 retry_after_ms: self.dice.one_in(2).then_some(100),
             },
@@ -394,7 +488,13 @@ impl Played {
             }
             "finish" => {
                 let items = vec![PlanItem { text: "a".into(), status: PlanStatus::Done }];
-                effects.control = Some(if self.dice.0.is_multiple_of(3) {
+                effects.control = Some(if self.dice.0.is_multiple_of(5) {
+                    Control::Switch {
+                        profile: "ask".into(),
+                        reason: "only questions are left".into(),
+                        widens: Vec::new(),
+                    }
+                } else if self.dice.0.is_multiple_of(3) {
                     Control::Plan { items }
                 } else {
                     Control::Complete { result: "All done.".into() }
@@ -451,10 +551,25 @@ impl Played {
             assert!(*times <= 1, "a side effect of {call} happened {times} times");
         }
         check_history(self.session.history());
+        let condensed = |(_, event): &&(Timestamp, Event)| {
+            matches!(event, Event::ContextCondensed(_) | Event::ContextUncondensed(_))
+        };
+        let breaks = self.facts.iter().filter(condensed).count();
+        let mut broken = 0;
         for pair in self.requests.windows(2) {
             // A crash may lose a reply, never what was durable when the request was sent.
             let kept = pair[0].iter().zip(&pair[1]).take_while(|(a, b)| a == b).count();
-            assert_eq!(kept, pair[0].len(), "law 4: each request extends the one before");
+            broken += usize::from(kept < pair[0].len());
+        }
+        assert!(
+            broken <= breaks,
+            "law 4: each request extends the one before, but for {breaks} condensings"
+        );
+        for request in &self.requests {
+            check_history(request);
+            let first = self.requests[0].iter().find(|m| m.plain_text().starts_with("Do thing"));
+            let first = first.expect("the first request has what was said");
+            assert!(request.contains(first), "law 6: the first message stands in every request");
         }
     }
 }
@@ -496,21 +611,38 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
         Some(seed) => vec![seed],
         None => (0..read("WEIR_SESSIONS").unwrap_or(1_000)).collect(),
     };
-    let (mut facts, mut crashes) = (0, 0);
+    let (mut facts, mut crashes, mut condensed) = (0, 0, [0; 4]);
     for seed in &seeds {
         let result = std::panic::catch_unwind(|| {
             let mut played = Played::new(*seed);
             played.play();
             played.check();
-            (played.facts.len(), played.crashes)
+            let mut condensed = [0; 4];
+            for (_, event) in &played.facts {
+                match event {
+                    Event::ContextCondensed(f) => condensed[usize::from(f.pass)] += 1,
+                    Event::ContextUncondensed(_) => condensed[0] += 1,
+                    _ => (),
+                }
+            }
+            (played.facts.len(), played.crashes, condensed)
         });
         match result {
-            Ok((f, c)) => {
+            Ok((f, c, d)) => {
                 facts += f;
                 crashes += c;
+                (0..4).for_each(|pass| condensed[pass] += d[pass]);
             }
             Err(_) => panic!("seed {seed} breaks a law: WEIR_SEED={seed} plays it alone"),
         }
     }
-    println!("{} sessions, {facts} facts, {crashes} crashes", seeds.len());
+    println!(
+        "{} sessions, {facts} facts, {crashes} crashes, taken back and condensed by pass: \
+         {condensed:?}",
+        seeds.len()
+    );
+    // What never happens is not tested.
+    if seeds.len() >= 1_000 {
+        assert!(condensed.iter().all(|times| *times > 0), "{condensed:?}");
+    }
 }

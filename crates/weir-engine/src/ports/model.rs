@@ -31,12 +31,32 @@ pub struct Prepared {
     pub prefix_expected: u64,
 }
 
+/// Which attachments a vendor takes as they are, beside what the model is able to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takes {
+    /// PDFs can be sent at all.
+    pub documents: bool,
+    /// Largest PDF, in bytes.
+    pub document_bytes_max: u64,
+}
+
+impl Default for Takes {
+    fn default() -> Takes {
+        Takes { documents: true, document_bytes_max: 20 << 20 }
+    }
+}
+
 /// One session's exchange with a model.
 #[async_trait]
 pub trait Conversation: Send {
     /// Encodes `request` and keeps the bytes for [`Conversation::send`]. Total: every history can
     /// be rendered (V3). `media` holds every blob that the history mentions.
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared;
+
+    /// Which attachments it sends as they are; others are converted before they come here (X5).
+    fn takes(&self) -> Takes {
+        Takes::default()
+    }
 
     /// Sends what was prepared last and waits for the whole reply. Never fails and never retries:
     /// what goes wrong is a [`Reply::Failed`] with its class. Dropping the future closes the

@@ -11,7 +11,7 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
 
-use super::{Blobs, Checkpoints, Processes, Web};
+use super::{Blobs, Checkpoints, Documents, Knowledge, Processes, Web};
 use crate::workspace::Workspace;
 
 /// Something the model can use. One file in `weir-tools` each (T1).
@@ -83,6 +83,8 @@ pub struct ToolContext {
     pub processes: Arc<dyn Processes>,
     /// The network, guarded (Z5).
     pub web: Arc<dyn Web>,
+    /// Readers of images and PDFs (X5).
+    pub documents: Arc<dyn Documents>,
     /// Bytes kept beside the journal.
     pub blobs: Arc<dyn Blobs>,
     /// Files as they were.
@@ -98,6 +100,8 @@ pub struct ToolContext {
     /// Foreign words stand in the context (Z1): a command then gets what later runs or instructs
     /// read-only. False while planning.
     pub foreign: bool,
+    /// The session's past, memory, skills, and what is not loaded.
+    pub knows: Arc<dyn Knowledge>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
     /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.

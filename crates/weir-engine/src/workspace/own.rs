@@ -15,7 +15,7 @@ use super::{FileError, Located, Workspace, beneath};
 const DEPTH_MAX: usize = 64;
 
 /// What [`Workspace::write_own`] does. Not synced: the blob store has the durable copy.
-pub(super) fn write(workspace: &Workspace, path: &str, text: &str) -> Result<(), FileError> {
+pub(super) fn write(workspace: &Workspace, path: &str, bytes: &[u8]) -> Result<(), FileError> {
     let located = own(workspace, path, Path::new(".weir"))?;
     let fail = |e: Errno| workspace.failed("write", &located, e);
     make_parents(workspace, &located, &mut Vec::new())?;
@@ -23,7 +23,7 @@ pub(super) fn write(workspace: &Workspace, path: &str, text: &str) -> Result<(),
         beneath::open_parent(workspace.anchor(&located), &located.rel).map_err(fail)?;
     let (mut file, temporary) = temporary::create(folder.as_fd()).map_err(fail)?;
     let written = file
-        .write_all(text.as_bytes())
+        .write_all(bytes)
         .map_err(|e| super::io_error("write", &located.shown, &e))
         .and_then(|()| {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(0o644)).map_err(fail)?;

@@ -14,7 +14,8 @@ use weir_core::message::Block;
 use weir_core::model::Thinking;
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::prompt::Scene;
-use weir_core::session::{Guards, SessionConfig};
+use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
+use weir_core::tool::defer::{self, Loading};
 use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Model as _, NoHooks};
@@ -79,8 +80,10 @@ impl Bench {
             toolbox: Arc::new(Toolbox::new(declared::tools(&server, &web))?),
             processes: Arc::new(processes),
             web,
+            documents: Arc::new(weir_engine::ports::NoDocuments),
             hooks: Arc::new(NoHooks),
             judge: None,
+            condenser: None,
             owner: this_process("weir-redteam"),
             principal: "person".into(),
             version: "redteam".into(),
@@ -118,10 +121,15 @@ impl Bench {
         }
         let profile = built_in_profiles().into_iter().find(|profile| profile.name == "agent");
         let profile = profile.context("there is no profile agent")?;
-        let tools = self.engine.parts().toolbox.visible(&profile, true);
-        let scene =
-            Scene { profile: Some(profile.clone()), tools: tools.clone(), ..Scene::default() };
         let model = Arc::new(Puppet::new(mind, Shown::default()));
+        let tools = self.engine.parts().toolbox.visible(&profile, true);
+        let Loading { loaded: tools, deferred } = defer::split(tools, model.info().window);
+        let scene = Scene {
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            deferred: deferred.clone(),
+            ..Scene::default()
+        };
         let config = SessionConfig {
             workspace,
             system: weir_core::prompt::system(&scene),
@@ -133,6 +141,9 @@ impl Bench {
             // No bound of a run may look like the gate's work.
             limits: Limits { max_iterations: 200, ..Limits::default() },
             tools,
+            deferred,
+            condensing: Condensing::default(),
+            memory: MemoryPolicy::default(),
             externalize_over: 0,
             output_schema: None,
             strict: false,
@@ -145,8 +156,19 @@ impl Bench {
             own_folders: Vec::new(),
         });
         let workspace = Arc::new(workspace.map_err(|why| anyhow!(why))?);
-        let scene = SceneOptions { base: scene, config_dir: None, timezone: "UTC".into() };
-        Ok(SessionOptions { workspace, model, scene, config })
+        let scene = SceneOptions {
+            base: scene,
+            config_dir: None,
+            timezone: "UTC".into(),
+            skills: weir_engine::skills::SkillPlaces::default(),
+        };
+        Ok(SessionOptions {
+            workspace,
+            model,
+            scene,
+            config,
+            profiles: Arc::new(weir_engine::ports::NoProfiles),
+        })
     }
 }
 

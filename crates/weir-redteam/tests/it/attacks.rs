@@ -85,6 +85,12 @@ classes! {
     z11_laundering_file laundering_file
     z11_laundering_instructions laundering_instructions
     z11_laundering_fork laundering_fork
+    z11_memory memory
+    z11_memory_carries memory_carries
+    z11_skills skills
+    z11_skill_scripts skill_scripts
+    z11_widen widen
+    z11_condense condense
     z11_runaway runaway
     z11_tampering tampering
     z11_races races

@@ -66,11 +66,19 @@ fn x5_images_and_pdfs_are_attached() {
     assert!(world.blobs.0.lock().expect("no panic").contains_key(&media.blob));
     let pdf = block_on(world.act::<ReadFile>(json!({"path": "b.pdf"})));
     assert!(matches!(pdf.blocks.get(1), Some(Block::Document { .. })));
+    world.write("wide.png", b"\x89PNG\r\n\x1a\nwide");
+    let wide = block_on(world.act::<ReadFile>(json!({"path": "wide.png"})));
+    assert!(text(&wide).contains("scaled down to 2000 × 7"), "{}", text(&wide));
+    let Some(Block::Image { media }) = wide.blocks.get(1) else { panic!("no image") };
+    assert_eq!(media.bytes, 5);
+    world.write("d.pdf", b"%PDF-1.7 broken");
+    let broken = block_on(world.act::<ReadFile>(json!({"path": "d.pdf"})));
+    assert!(!broken.ok && text(&broken).starts_with("d.pdf cannot be"), "{}", text(&broken));
     let mut huge = b"\x89PNG\r\n\x1a\n".to_vec();
-    huge.resize(5_000_001, 1);
+    huge.resize((32 << 20) + 1, 1);
     world.write("c.png", &huge);
     let refused = block_on(world.act::<ReadFile>(json!({"path": "c.png"})));
-    assert!(!refused.ok && text(&refused).contains("at most 5.0 MB"), "{}", text(&refused));
+    assert!(!refused.ok && text(&refused).contains("at most 33.5 MB"), "{}", text(&refused));
 }
 
 #[test]

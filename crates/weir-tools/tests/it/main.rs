@@ -8,6 +8,7 @@ mod cases;
 mod checkpoints;
 mod effects;
 mod list;
+mod memory;
 mod shell;
 mod web;
 mod world;

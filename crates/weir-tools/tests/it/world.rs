@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use weir_core::document::{Picture, Seen, Unread, Wish};
 use weir_core::ids::{BlobId, CallId, CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Effects, Raw};
 use weir_engine::ports::{
     Address, Baseline, Blobs, CheckpointFilter, CheckpointInfo, Checkpoints, CommandEnd,
-    CommandOutcome, CommandSpec, CommandTrace, Content, Fetched, JobInfo, Plan, Processes,
-    ProgressSink, Snapshot, SnapshotEntry, StoreError, Tool, ToolContext, Web,
+    CommandOutcome, CommandSpec, CommandTrace, Content, Documents, Fetched, JobInfo, NoKnowledge,
+    Plan, Processes, ProgressSink, Snapshot, SnapshotEntry, StoreError, Tool, ToolContext, Web,
 };
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
@@ -49,6 +50,7 @@ impl World {
             workspace: Arc::new(workspace),
             processes: processes.clone(),
             web: web.clone(),
+            documents: Arc::new(FakeDocuments),
             blobs: blobs.clone(),
             checkpoints: checkpoints.clone(),
             mode: weir_core::profile::PermissionMode::Full,
@@ -56,6 +58,7 @@ impl World {
             timeout_ms: 600_000,
             progress: ProgressSink::none(),
             foreign: false,
+            knows: Arc::new(NoKnowledge),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),
         };
@@ -323,4 +326,31 @@ impl Web for FakeWeb {
 /// Whether these effects are nothing that changes the world.
 pub(crate) fn is_look(effects: &Effects) -> bool {
     !effects.changes_world()
+}
+
+/// Sees a small image in every image, one page in every PDF, and nothing in what says `broken`.
+pub(crate) struct FakeDocuments;
+
+#[async_trait]
+impl Documents for FakeDocuments {
+    async fn look(&self, wish: Wish, bytes: Arc<[u8]>) -> Result<Seen, Unread> {
+        if bytes.ends_with(b"broken") {
+            return Err(Unread::Broken { why: "nothing is in it".into() });
+        }
+        Ok(match wish {
+            Wish::Image { .. } => Seen::Image {
+                media_type: "image/png".into(),
+                width: 3_000,
+                height: 10,
+                smaller: bytes.ends_with(b"wide").then(|| Picture {
+                    page: 0,
+                    media_type: "image/png".into(),
+                    width: 2_000,
+                    height: 7,
+                    bytes: b"small".to_vec(),
+                }),
+            },
+            _ => Seen::Pdf { pages: 1 },
+        })
+    }
 }

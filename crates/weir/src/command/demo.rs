@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use weir_core::message::Block;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
+use weir_engine::attach::Saying;
 use weir_providers::script::ScriptedModel;
 
 use crate::command::run::{self, Shown};
@@ -89,7 +89,8 @@ async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Re
         Shown { output: args.output, deltas: false, quiet: args.quiet, resumable: args.keep };
     let engine = wiring::engine(&there, "weir demo")?;
     let play = run::open(engine, options, shown).await?;
-    let code = play.go(&there, Some(vec![Block::text(PROMPT)])).await?;
+    let saying = Saying { text: PROMPT.into(), attachments: Vec::new() };
+    let code = play.go(&there, Some(saying)).await?;
     if args.output == OutputFormat::Text && !args.quiet {
         for (name, before) in FILES {
             let after = std::fs::read_to_string(work.join(name)).unwrap_or_default();

@@ -206,7 +206,13 @@ async fn change_session(
     let scene = SceneOptions { timezone: "UTC".into(), ..SceneOptions::default() };
     // A session at rest asks its model nothing, so none has to be reached for this.
     let model = Arc::new(ScriptedModel::from_text("says: only settings are being changed")?);
-    let options = SessionOptions { workspace: there.workspace()?, model, scene, config };
+    let options = SessionOptions {
+        workspace: there.workspace()?,
+        model,
+        scene,
+        config,
+        profiles: Arc::new(weir_engine::ports::NoProfiles),
+    };
     let engine = wiring::engine(&there, "weir permissions")?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
     handle.close().await.map_err(engine_failure)?;

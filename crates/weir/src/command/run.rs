@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
-use weir_core::message::Block;
+use weir_engine::attach::Saying;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::Update;
 use weir_engine::ports::{SessionFilter, Store};
@@ -67,16 +67,15 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
         Target::New => {
             let prompt = input::required(&args)?;
             let options = wiring::session_options(cx, &wishes, None).await?;
-            let attachments = input::attachments(&args, &prompt, &options.workspace)?;
             let engine = wiring::engine(cx, "weir run")?;
+            let saying = input::saying(&engine, &options.workspace, &args, prompt).await?;
             tidy::orphans(cx);
             let id = wiring::new_session_id();
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
-            let content = input::content(&handle, prompt, attachments);
             let open = Vec::new();
             let play = Play { engine, handle, workspace, known: 0, open, shown, asks };
-            play.go(cx, Some(content)).await
+            play.go(cx, Some(saying)).await
         }
         Target::Existing(id) => resume(cx, &args, id, &wishes, (shown, asks)).await,
     }
@@ -132,16 +131,16 @@ async fn resume(
     let there = cx.at(Path::new(&kept.workspace))?;
     let options = wiring::session_options(&there, wishes, Some(&kept)).await?;
     let text = prompt.unwrap_or_default();
-    let attachments = input::attachments(args, &text, &options.workspace)?;
     let engine = wiring::engine(&there, "weir run")?;
+    let saying = input::saying(&engine, &options.workspace, args, text).await?;
     tidy::orphans(&there);
     let workspace = options.workspace.clone();
     let known = session.facts();
     drop(session);
     let handle = engine.resume(id, options).await.map_err(engine_failure)?;
-    let said = !text.is_empty() || !attachments.is_empty();
-    let content = said.then(|| input::content(&handle, text, attachments));
-    Play { engine, handle, workspace, known, open, shown, asks }.go(&there, content).await
+    let said = !saying.text.is_empty() || !saying.attachments.is_empty();
+    let saying = said.then_some(saying);
+    Play { engine, handle, workspace, known, open, shown, asks }.go(&there, saying).await
 }
 
 /// A run under way.
@@ -165,14 +164,14 @@ enum Woken {
 }
 
 impl Play {
-    /// Says `content`, shows what happens, and returns the status of the run.
-    pub(super) async fn go(self, cx: &Cx, content: Option<Vec<Block>>) -> anyhow::Result<ExitCode> {
+    /// Says `saying`, shows what happens, and returns the status of the run.
+    pub(super) async fn go(self, cx: &Cx, saying: Option<Saying>) -> anyhow::Result<ExitCode> {
         let mut face = Face::new(self.shown, self.handle.id().clone());
         face.begin();
         let mut signals = Signals::new()?;
         let mut updates = self.handle.updates(self.known);
-        if let Some(content) = content {
-            let said = self.handle.say(content, &wiring::principal(cx)).await;
+        if let Some(saying) = saying {
+            let said = self.handle.say_with(saying, &wiring::principal(cx)).await;
             if let Err(error) = said {
                 // What went wrong first is what counts.
                 let _ = self.handle.close().await;

@@ -22,7 +22,8 @@ pub(crate) fn tools(command: ToolsCommand) -> anyhow::Result<ExitCode> {
             let line = |spec: &ToolSpec| {
                 let summary = spec.description.split(". ").next().unwrap_or_default();
                 let summary = summary.trim_end_matches('.').to_owned();
-                vec![spec.name.clone(), group(spec), summary]
+                let when = if spec.deferred { "deferred" } else { "" };
+                vec![spec.name.clone(), group(spec), when.to_owned(), summary]
             };
             let rows: Vec<Vec<String>> = tools.iter().map(|tool| line(tool.spec())).collect();
             out(&table(&rows))?;

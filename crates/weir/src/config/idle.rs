@@ -5,18 +5,13 @@ use super::Config;
 
 /// Tables and keys without effect. A line goes when its feature comes.
 const IDLE: &[&str] = &[
-    "hooks.PreCompact",
     "hooks.SubagentStop",
     "mcp_servers",
     "server",
     "telemetry",
-    "helpers.condense",
     "helpers.plan",
     "helpers.titles",
     "helpers.embed",
-    "context.condensing_enabled",
-    "context.condensing_threshold",
-    "limits.power_steering_frequency",
     "web.search",
 ];
 

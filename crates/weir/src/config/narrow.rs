@@ -141,6 +141,19 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
             .then(|| "you chose a profile yourself, and this workspace is not trusted".into()),
         ("security", _) => (placed.json == false)
             .then(|| "a workspace that is not trusted cannot switch a detector off".into()),
+        ("prompt", "instructions") => Some(
+            "they count as yours; those of a workspace stand in AGENTS.md or .weir/rules".into(),
+        ),
+        ("memory", name) => {
+            let ours = match name {
+                "enabled" => below.memory.enabled,
+                "accept" => below.memory.accept,
+                "after_run" => below.memory.after_run,
+                _ => false,
+            };
+            (placed.json == true && !ours)
+                .then(|| "a workspace that is not trusted cannot have more remembered".to_owned())
+        }
         ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
             .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
         _ => None,

@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) helpers: HelperSettings,
     /// How the model's window is used.
     pub(crate) context: ContextSettings,
+    /// What is remembered beyond a session.
+    pub(crate) memory: MemorySettings,
     /// What stands in the prompt.
     pub(crate) prompt: PromptSettings,
     /// The network.
@@ -66,6 +68,7 @@ impl Default for Settings {
             models: BTreeMap::new(),
             helpers: HelperSettings::default(),
             context: ContextSettings::default(),
+            memory: MemorySettings::default(),
             prompt: PromptSettings::default(),
             web: WebSettings::default(),
             secrets: BTreeMap::new(),
@@ -209,17 +212,40 @@ impl Default for ContextSettings {
     }
 }
 
+/// The memory (M4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MemorySettings {
+    /// Facts are remembered, and what fits is told. Off: neither.
+    pub(crate) enabled: bool,
+    /// Facts are kept without waiting in the inbox (`weir memory inbox`). What words from outside
+    /// went into waits all the same.
+    pub(crate) accept: bool,
+    /// A finished run of three model calls or more is looked through for facts worth keeping: one
+    /// more model call (helpers.condense).
+    pub(crate) after_run: bool,
+}
+
+impl Default for MemorySettings {
+    fn default() -> MemorySettings {
+        MemorySettings { enabled: true, accept: false, after_run: false }
+    }
+}
+
 /// The prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct PromptSettings {
     /// Time zone of the date and time that the model is told: Europe/Zurich.
     pub(crate) timezone: String,
+    /// What every agent is to do or leave, whatever its profile: "Answer in French.". Sub-agents
+    /// are not told; rules/*.md beside this file are for them too.
+    pub(crate) instructions: String,
 }
 
 impl Default for PromptSettings {
     fn default() -> PromptSettings {
-        PromptSettings { timezone: "UTC".into() }
+        PromptSettings { timezone: "UTC".into(), instructions: String::new() }
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Print what would be sent, by section with sizes, and send nothing
-    #[arg(long, conflicts_with_all = ["which", "deltas"])]
+    #[arg(long, conflicts_with_all = ["fork", "deltas"])]
     pub(crate) dry_run: bool,
 }
 

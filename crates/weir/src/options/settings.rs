@@ -174,6 +174,24 @@ pub(crate) enum ProfilesCommand {
     },
 }
 
+/// `weir workflows`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowsCommand {
+    /// Every command and workflow: this workspace's, then your own
+    #[command(after_help = "Examples:\n  weir workflows list\n  weir workflows list --json")]
+    List(JsonFlag),
+    /// One of them: where it stands, what it takes, its text
+    #[command(
+        after_help = "Examples:\n  weir workflows show review\n  weir workflows show git:commit"
+    )]
+    Show {
+        /// Its name, with or without the `/`
+        name: String,
+        #[command(flatten)]
+        json: JsonFlag,
+    },
+}
+
 /// `weir script`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScriptCommand {

@@ -174,6 +174,30 @@ fn c8_a_workspace_that_is_not_trusted_narrows_and_never_widens() {
 }
 
 #[test]
+fn m4_a_workspace_that_is_not_trusted_has_nothing_more_remembered() {
+    let house = House::new();
+    let value = |key: &str| entry(&house, key)["value"].clone();
+    let shown = ["memory.enabled", "memory.accept", "memory.after_run"].map(value);
+    assert_eq!(shown, [json!(true), json!(false), json!(false)]);
+    let wide = "[memory]\naccept = true\nafter_run = true\nenabled = true\n";
+    house.write(&house.project_config(), wide);
+    let said = house.run(&["config", "show"]);
+    for ignored in ["memory.accept is ignored", "memory.after_run is ignored"] {
+        assert!(said.err.contains(ignored), "{ignored} in {}", said.err);
+    }
+    assert!(!said.err.contains("memory.enabled is ignored"), "it changes nothing: {}", said.err);
+    assert_eq!([value("memory.accept"), value("memory.after_run")], [false, false]);
+
+    // What the person has is not withheld, and less is always possible.
+    house.write(&house.user_config(), "[memory]\naccept = true\n");
+    house.write(&house.project_config(), "[memory]\naccept = true\nenabled = false\n");
+    assert_eq!([value("memory.accept"), value("memory.enabled")], [true, false]);
+    house.write(&house.user_config(), "[memory]\nenabled = false\n");
+    house.write(&house.project_config(), "[memory]\nenabled = true\n");
+    assert_eq!(value("memory.enabled"), false);
+}
+
+#[test]
 fn c8_settings_without_effect_are_said_and_never_silent() {
     let house = House::new();
     let text = "[server]\nbind = \"127.0.0.1:7000\"\n[telemetry]\notlp_endpoint = \

@@ -56,6 +56,7 @@ fn g3_explain_names_every_gate_of_a_call_that_is_allowed() {
         "repetition",
         "limits",
         "rules",
+        "switch",
         "labels",
         "unknown",
         "hooks",
@@ -71,6 +72,21 @@ fn g3_explain_names_every_gate_of_a_call_that_is_allowed() {
     let shown = text(&house, "read_file", READ, &[]);
     assert!(shown.starts_with("allowed: ") && !shown.contains("To change it"), "{shown}");
     assert!(all.iter().all(|name| shown.contains(&format!("  {name} "))), "{shown}");
+}
+
+#[test]
+fn m4_explain_names_what_would_be_remembered() {
+    let house = house();
+    let mark = r#"{"text": "Prefers tabs.", "kind": "preference"}"#;
+    for flags in [&[][..], &["--permission", "plan"], &["--label", "both"]] {
+        let marked = explain(&house, "mark_for_memory", mark, flags);
+        assert_eq!(marked["touches"], json!(["have later sessions told: Prefers tabs."]));
+        // Whatever stood in the context: the inbox is the guard.
+        assert_eq!(marked["judgement"]["verdict"], "allow", "{flags:?}: {marked}");
+    }
+    house.ok(&["permissions", "add", "deny", "mark_for_memory"]);
+    let marked = explain(&house, "mark_for_memory", mark, &[]);
+    assert_eq!(marked["judgement"]["verdict"], "deny", "{marked}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The program from outside: the real binary in folders of its own.
 
 mod approvals;
+mod attach;
 mod cli_small;
 mod config;
 mod explain;
@@ -8,6 +9,10 @@ mod g07_commands;
 mod hooks;
 mod house;
 mod journal_commands;
+mod memory;
+mod profiles_commands;
+mod recall;
 mod run;
 mod secrets;
+mod skills;
 mod trust;

@@ -208,8 +208,7 @@ fn c2_system_prompts_are_replaced_or_preceded() {
 #[test]
 fn x5_images_and_pdfs_are_attached_and_ignored_files_are_not() {
     let house = house("expect: image\nsays: A picture.\n");
-    let png = [137u8, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 0];
-    std::fs::write(house.at("work/p.png"), png).expect("written");
+    std::fs::write(house.at("work/p.png"), weir_scenario::made::png(4, 3)).expect("written");
     let picture = house.at("work/p.png").display().to_string();
     assert_eq!(out(&run(&house, &["--attach", &picture, "what is it?"])), "A picture.\n");
     assert_eq!(out(&run(&house, &["what is @p.png?"])), "A picture.\n");
@@ -414,10 +413,64 @@ fn f7_the_demo_shows_the_main_job_and_says_that_the_model_is_scripted() {
 #[test]
 fn p6_dry_run_prints_what_would_be_sent() {
     let house = house("says: x\n");
-    house.write(&house.at("work/AGENTS.md"), "Use tabs.");
+    house.write(&house.at("work/AGENTS.md"), "Use tabs. @docs/style.md @docs/none.md");
+    house.write(&house.at("work/docs/style.md"), "Four wide.");
+    house.write(&house.at("work/.weir/rules/a.md"), "A rule.");
+    house.write(&house.at("work/.weir/rules/b.md"), "A hidden rule.");
+    house.write(&house.at("work/.weirignore"), ".weir/rules/b.md\n");
     let text = out(&run(&house, &["--dry-run", "hello"]));
-    for part in ["== system · profile", "== tool · read_file", "Use tabs.", "== prompt", "tokens"]
-    {
+    for part in [
+        "== system · profile (~",
+        "== system · security (~",
+        "== tool · read_file (~",
+        "tools by name only: ",
+        "== note · instructions (~",
+        "Use tabs.",
+        "Four wide.",
+        "A rule.",
+        "== prompt (~",
+        "== rules and instruction files",
+        "left out: there is no such file",
+        ".weir/rules/b.md",
+        "left out: it is ignored (",
+        "together ~",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
+    assert!(!text.contains("A hidden rule."), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&out(&run(&house, &["--dry-run", "--output", "json", "hello"])))
+            .expect("one object");
+    assert_eq!(json["parts"][0]["name"], "profile");
+    assert_eq!(json["rebuilt"], false);
+    let left_out = |name: &str| {
+        let files = json["instruction_files"].as_array().expect("a list");
+        let file = files.iter().find(|file| file["name"].as_str() == Some(name));
+        file.is_some_and(|file| file["left_out"].is_string())
+    };
+    assert!(left_out("docs/none.md, imported by AGENTS.md") && !left_out("AGENTS.md"));
+}
+
+/// What a session was told is not sent again, what changed is; the whole prompt can be another.
+#[test]
+fn p6_dry_run_of_a_session_shows_what_is_new() {
+    let house = house("says: x\n\nsays: y\n");
+    house.write(&house.at("work/AGENTS.md"), "Use tabs.");
+    assert_eq!(code(&run(&house, &["hello"])), 0);
+    let text = out(&run(&house, &["--continue", "--dry-run", "more"]));
+    assert!(text.contains("== history · "), "{text}");
+    assert!(text.contains("not sent again: ") && !text.contains("Use tabs."), "{text}");
+    assert!(!text.contains("is rebuilt"), "{text}");
+    house.write(&house.at("work/AGENTS.md"), "Use spaces.");
+    let text = out(&run(&house, &["--continue", "--dry-run", "--permission", "plan", "more"]));
+    assert!(text.contains("== note · instructions") && text.contains("Use spaces."), "{text}");
+    assert!(text.contains("the prompt of the session is rebuilt"), "{text}");
+
+    house.write(&house.at("mine.txt"), "Only this.");
+    let mine = house.at("mine.txt").display().to_string();
+    let text = out(&run(&house, &["--dry-run", "--system-prompt", &mine, "hello"]));
+    assert!(text.contains("== system · as it was given (~2 tokens)\nOnly this.\n"), "{text}");
+    let text = out(&run(&house, &["--dry-run", "--append-system-prompt", &mine, "hello"]));
+    assert!(text.contains("== system · appended (~2 tokens)\nOnly this.\n"), "{text}");
+    assert!(text.contains("== system · profile"), "{text}");
 }

@@ -135,7 +135,7 @@ impl Delivery<'_> {
                 if open != Some(&question) || !pen.session().queued().is_empty() {
                     return Err(EngineError::Refused("it was answered".into()));
                 }
-                Command::Say { content: vec![Block::text(answer)], by }
+                Command::Say { content: vec![Block::text(answer)], by, added: Vec::new() }
             }
             Letter::Revoke { lease } => Command::Revoke { lease, by },
             Letter::Cancel => {

@@ -147,6 +147,7 @@ impl Case {
         let specs = self.toolbox.visible(&at.profile, writes);
         let visible: Vec<String> = specs.into_iter().map(|spec| spec.name).collect();
         let nothing = GateContext {
+            found: &weir_core::governance::NOTHING_FOUND,
             visible: &visible,
             mode: at.mode,
             rules: &at.rules,
@@ -302,11 +303,13 @@ fn context(
     limits: &Limits,
 ) -> anyhow::Result<ToolContext> {
     Ok(ToolContext {
+        knows: Arc::new(weir_engine::ports::NoKnowledge),
         session: SessionId::new("explain"),
         call: CallId(1),
         workspace,
         processes: Arc::new(wiring::processes(cx)?),
         web: Arc::new(wiring::web(cx)?),
+        documents: wiring::documents()?,
         blobs: Arc::new(StagedBlobs::new(Arc::new(MemoryStore::new()))),
         checkpoints: wiring::checkpoints(cx),
         mode,

@@ -3,6 +3,7 @@
 use weir_core::tool::{
     Access, CommandEffect, Control, Effects, HostEffect, PathEffect, Place, Tier,
 };
+use weir_core::view::plain::visible;
 use weir_core::view::visible::look_alikes;
 
 /// One line for each effect.
@@ -17,6 +18,7 @@ pub(super) fn touches(effects: &Effects) -> Vec<String> {
     lines.extend(effects.sends.iter().map(|s| format!("send to {} by {}", s.recipient, s.by)));
     lines.extend(effects.searches.iter().map(|words| format!("search for {words}")));
     lines.extend(effects.jobs.iter().map(|job| format!("use the background job {job}")));
+    lines.extend(effects.remembers.iter().map(|text| remembers(text)));
     lines.extend(effects.reads_from.iter().map(|from| format!("read what {from} holds")));
     lines.extend(effects.control.as_ref().map(control));
     if effects.unknown {
@@ -31,8 +33,9 @@ pub(super) fn remarks(effects: &Effects) -> Vec<String> {
     let paths = effects.paths.iter().map(|path| path.path.as_str());
     let hosts = effects.hosts.iter().map(|host| host.url.as_str());
     let sends = effects.sends.iter().map(|send| send.recipient.as_str());
-    let mut found: Vec<String> =
-        commands.chain(paths).chain(hosts).chain(sends).flat_map(look_alikes).collect();
+    let remembers = effects.remembers.iter().map(String::as_str);
+    let all = commands.chain(paths).chain(hosts).chain(sends).chain(remembers);
+    let mut found: Vec<String> = all.flat_map(look_alikes).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -91,10 +94,25 @@ fn host(host: &HostEffect) -> String {
     format!("reach {} by {}{}", host.url, host.method, secret.unwrap_or_default())
 }
 
+/// What later sessions would be told.
+fn remembers(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let line = visible(text);
+    let cut: String = line.chars().take(CHARS_MAX).collect();
+    let more = if cut.len() < line.len() { "…" } else { "" };
+    format!("have later sessions told: {cut}{more}")
+}
+
 fn control(control: &Control) -> String {
     match control {
         Control::Complete { .. } => "end the run with a result".to_owned(),
         Control::Ask { text, .. } => format!("ask the person: {text}"),
+        Control::Switch { profile, widens, .. } if widens.is_empty() => {
+            format!("go on as the agent {profile}")
+        }
+        Control::Switch { profile, widens, .. } => {
+            format!("go on as the agent {profile}, which may also: {}", widens.join("; "))
+        }
         Control::Plan { items } => format!("write a task list of {} lines", items.len()),
     }
 }

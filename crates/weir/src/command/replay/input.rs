@@ -1,7 +1,8 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
-use weir_core::event::Event;
+use weir_core::event::{CondenseReason, Event};
+use weir_core::ids::InputId;
 use weir_core::input::{Answer, Command, Input};
 use weir_core::session::Session;
 use weir_core::tool::Clean;
@@ -18,6 +19,7 @@ pub(super) enum Came {
 }
 
 /// What came in when `event` was recorded in `session`, where nothing more followed from state.
+#[expect(clippy::too_many_lines, reason = "one exhaustive match, an input for each fact")]
 pub(super) fn came(session: &Session, event: &Event) -> Came {
     let command = |command| Came::Whole(Box::new(Input::Command(command)));
     let answer = |answer| Came::Whole(Box::new(Input::Answer(answer)));
@@ -29,7 +31,9 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         Event::SessionConfigured(f) => {
             command(Command::Configure { reason: f.reason, config: f.config })
         }
-        Event::InputAccepted(f) => command(Command::Say { content: f.content, by: f.by }),
+        Event::InputAccepted(f) => {
+            command(Command::Say { content: f.content, by: f.by, added: f.added })
+        }
         Event::InputWithdrawn(f) => command(Command::Withdraw { input: f.input }),
         Event::ApprovalResolved(f) => command(Command::Decide {
             approval: f.approval,
@@ -45,7 +49,27 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         },
         Event::CancelRequested(f) => command(Command::Cancel { cause: f.cause, by: f.by }),
         Event::CheckpointRestored(f) => command(Command::Restored(f)),
-        Event::SceneSeen(f) => answer(Answer::Seen { notes: f.notes }),
+        Event::SceneSeen(f) => answer(Answer::Seen {
+            notes: f.notes.clone(),
+            skills: f.skills,
+            label: f.label,
+            input: f.input.unwrap_or(InputId(0)),
+        }),
+        Event::ContextSummarised(f) => answer(Answer::Summarised(f)),
+        Event::RunRemembered(f) => answer(Answer::Remembered(f)),
+        Event::ProfileSwitched(f) => {
+            let config = match f.reason.strip_prefix("not switched: ") {
+                Some(why) if f.profile == f.from => Err(why.to_owned()),
+                _ => Ok(f.config),
+            };
+            answer(Answer::Switched { config, notes: f.notes })
+        }
+        Event::ContextCondensing(f) => match f.reason {
+            CondenseReason::Asked => command(Command::Condense),
+            CondenseReason::Threshold => Came::Nothing,
+            CondenseReason::Overflow => Came::Fact,
+        },
+        Event::ContextUncondensed(f) => command(Command::Uncondense { by: f.by }),
         Event::ModelRequested(f) => answer(Answer::Prepared {
             turn: f.turn,
             bytes: f.bytes,
@@ -83,6 +107,12 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         | Event::QuestionAsked(_)
         | Event::PlanUpdated(_)
         | Event::LimitReached(_)
+        | Event::ContextCondensed(_)
+        | Event::ContextRecalled(_)
+        | Event::SteeringReminded(_)
+        | Event::SkillActivated(_)
+        | Event::MemoryProposed(_)
+        | Event::MemoryWritten(_)
         | Event::RunFinished(_) => Came::Nothing,
     }
 }
@@ -105,10 +135,14 @@ fn finished(session: &Session, event: &Event) -> Came {
     let clean = json!({
         "ok": f.ok, "blocks": f.result, "summary": f.summary, "bytes": f.bytes,
         "externalized": f.externalized, "full": f.full, "changed": f.changed,
-        "label": f.label, "withheld": f.withheld,
+        "label": f.label, "withheld": f.withheld, "news": f.news,
     });
     match serde_json::from_value::<Clean>(clean) {
-        Ok(clean) => Came::Whole(Box::new(Input::Answer(Answer::Returned { call: f.call, clean }))),
+        Ok(clean) => Came::Whole(Box::new(Input::Answer(Answer::Returned {
+            call: f.call,
+            clean,
+            notes: f.notes.clone(),
+        }))),
         Err(_) => Came::Fact,
     }
 }

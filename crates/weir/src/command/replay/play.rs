@@ -193,7 +193,9 @@ impl Player {
     /// What holds for single facts: requests extend each other, calls are numbered in order.
     fn law(&mut self, line: &Line) -> Result<(), Difference> {
         match &line.event {
-            Event::HistoryQuarantined(_) => self.may_break = true,
+            Event::HistoryQuarantined(_)
+            | Event::ContextCondensed(_)
+            | Event::ContextUncondensed(_) => self.may_break = true,
             Event::ModelRequested(f) => {
                 let Some(request) = self.fold.request(f.turn) else {
                     let why = format!("there is no request of turn {} to be sent", f.turn);

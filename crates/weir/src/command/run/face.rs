@@ -206,6 +206,29 @@ fn told(event: &Event) -> Option<String> {
             format!("  tasks: {} of {} done", done.count(), f.items.len())
         }
         Event::SessionResumed(f) if f.run.is_some() => "going on where it stopped".into(),
+        event => return about_context(event),
+    })
+}
+
+/// What happened to what the model is told: never silent, because it costs or changes answers.
+fn about_context(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ContextCondensing(f) => {
+            format!("condensing: the next request would have about {} tokens", f.tokens)
+        }
+        Event::ContextSummarised(f) => {
+            format!("  no summary: {}", one_line(f.failed.as_deref()?))
+        }
+        Event::ContextCondensed(f) => format!(
+            "  condensed: {} messages up to {} ({} to {} tokens)",
+            f.hidden, f.through, f.tokens_before, f.tokens_after
+        ),
+        Event::ProfileSwitched(f) => format!("profile {} ({})", f.profile, one_line(&f.reason)),
+        Event::SkillActivated(f) => format!("skill {} ({}) by {}", f.skill, f.source, f.by),
+        Event::MemoryProposed(f) => {
+            format!("  memory {} waits in the inbox: {}", f.note.memory, one_line(&f.note.text))
+        }
+        Event::MemoryWritten(f) => format!("  remembered: {}", one_line(&f.note.text)),
         _ => return None,
     })
 }

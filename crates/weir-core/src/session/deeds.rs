@@ -1,0 +1,113 @@
+//! What happened in a session, kept short: files, failures, calls, processes. It is what condensing
+//! tells without asking any model, so no summary can leave it out (X2). Bounded, however long the
+//! session.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::event::CallFinished;
+use crate::ids::CallId;
+use crate::tool::Access;
+
+use super::Call;
+
+/// Files that are remembered; the ones that were touched longest ago go first.
+const FILES_MAX: usize = 300;
+/// Calls that are told one by one.
+const OUTCOMES_MAX: usize = 60;
+/// Failures that are told.
+const FAILURES_MAX: usize = 20;
+/// Characters of one line.
+const LINE_MAX: usize = 160;
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) what: &'static str,
+    pub(super) call: CallId,
+}
+
+/// What happened so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deeds {
+    pub(super) files: BTreeMap<String, Touch>,
+    pub(super) outcomes: VecDeque<String>,
+    pub(super) failures: VecDeque<String>,
+    /// Background commands, by the call that started them.
+    pub(super) jobs: BTreeMap<CallId, String>,
+    pub(super) calls: u64,
+}
+
+impl Deeds {
+    pub(super) fn finished(&mut self, f: &CallFinished, call: Option<&Call>) {
+        self.calls += 1;
+        let inspection = call.and_then(|call| call.inspection.as_deref());
+        let about = inspection.map_or(f.tool.as_str(), |found| found.summary.as_str());
+        let how = if f.ok { "ok" } else { "failed" };
+        let line = short(&format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
+        if !f.ok {
+            push(&mut self.failures, line.clone(), FAILURES_MAX);
+        }
+        push(&mut self.outcomes, line, OUTCOMES_MAX);
+        let Some(inspection) = inspection.filter(|_| f.ok) else { return };
+        for path in &inspection.effects.paths {
+            let what = match path.access {
+                Access::Read => "read",
+                Access::List => continue,
+                Access::Write => "changed",
+                Access::Create => "created",
+                Access::MoveFrom => "moved away",
+                Access::MoveTo => "moved here",
+                Access::Delete => "deleted",
+            };
+            self.touch(&path.path, what, f.call);
+        }
+        for path in &f.changed {
+            let known = self.files.get(path).is_some_and(|touch| touch.call == f.call);
+            if !known {
+                self.touch(path, "changed", f.call);
+            }
+        }
+        for command in inspection.effects.commands.iter().filter(|command| command.background) {
+            self.jobs.insert(f.call, short(&command.command));
+        }
+        if f.tool == "kill_shell" {
+            let ended = |call: &CallId| {
+                inspection.effects.jobs.iter().any(|job| job.ends_with(&call.0.to_string()))
+            };
+            self.jobs.retain(|call, _| !ended(call));
+        }
+    }
+
+    fn touch(&mut self, path: &str, what: &'static str, call: CallId) {
+        // What was changed stays told as changed, also when it is read again.
+        let keeps = self.files.get(path).is_some_and(|old| what == "read" && old.what != "read");
+        if !keeps {
+            self.files.insert(path.to_string(), Touch { what, call });
+        }
+        while self.files.len() > FILES_MAX {
+            let oldest = self.files.iter().min_by_key(|(_, touch)| {
+                let read_first = u8::from(touch.what != "read");
+                (read_first, touch.call)
+            });
+            let Some(oldest) = oldest.map(|(path, _)| path.clone()) else { return };
+            self.files.remove(&oldest);
+        }
+    }
+}
+
+fn push(lines: &mut VecDeque<String>, line: String, max: usize) {
+    lines.push_back(line);
+    while lines.len() > max {
+        lines.pop_front();
+    }
+}
+
+fn short(text: &str) -> String {
+    let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if flat.chars().count() <= LINE_MAX {
+        return flat;
+    }
+    let mut cut: String = flat.chars().take(LINE_MAX - 1).collect();
+    cut.push('…');
+    cut
+}

@@ -1,0 +1,213 @@
+//! How much of the model's window a request takes: measured in bytes, calibrated by the tokens that
+//! the vendor reports (X2). Not here: what is done when it is too much.
+
+use crate::event::ModelRequested;
+use crate::message::{Block, Message};
+use crate::model::Usage;
+use crate::tool::ToolSpec;
+
+use super::{Session, SessionConfig};
+
+/// Tokens of a byte before any vendor has counted.
+const RATIO_FIRST: f64 = 0.28;
+/// No text has fewer or more: what a vendor reports beyond is not believed.
+const RATIO_RANGE: (f64, f64) = (0.05, 1.0);
+/// Tokens that a picture counts as.
+pub(super) const IMAGE_TOKENS: u64 = 1_600;
+/// Bytes of a document that count as one token, its least, and its most: a scan has many bytes a
+/// page, and of a converted one the text is bounded and so are the pictures (X5).
+const DOCUMENT_BYTES_PER_TOKEN: u64 = 40;
+const DOCUMENT_TOKENS_MIN: u64 = 1_500;
+const DOCUMENT_TOKENS_MAX: u64 = 50_000;
+/// Bytes that a block costs beside its text.
+const BLOCK_BYTES: u64 = 24;
+
+/// What something takes of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Weight {
+    /// Bytes of text.
+    pub(super) bytes: u64,
+    /// Tokens of pictures and documents.
+    pub(super) media: u64,
+}
+
+impl Weight {
+    fn add(&mut self, other: Weight) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.media = self.media.saturating_add(other.media);
+    }
+    fn text(bytes: usize) -> Weight {
+        Weight { bytes: bytes as u64, media: 0 }
+    }
+}
+
+/// What is known about the window.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    ratio: f64,
+    system: Weight,
+    tools: Weight,
+    history: Weight,
+    /// The request that was made last.
+    asked: Weight,
+    /// Its size and what of it was kept from the one before, in bytes.
+    pub(super) sent: (u64, u64),
+    /// What the vendor counted for it.
+    pub(super) counted: Option<Usage>,
+    /// A vendor refused a request as too long: the window that it is believed to have, by our own
+    /// estimate. The threshold is another from then on (X3).
+    pub(super) believed: Option<u64>,
+    /// Estimated tokens after the last condensing.
+    pub(super) condensed_to: Option<u64>,
+    model: String,
+    /// Summaries that failed one after the other.
+    pub(super) failures: u32,
+    /// How often the context was condensed.
+    pub(super) condensed: u32,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window {
+            ratio: RATIO_FIRST,
+            system: Weight::default(),
+            tools: Weight::default(),
+            history: Weight::default(),
+            asked: Weight::default(),
+            sent: (0, 0),
+            counted: None,
+            believed: None,
+            condensed_to: None,
+            model: String::new(),
+            failures: 0,
+            condensed: 0,
+        }
+    }
+}
+
+impl Window {
+    pub(super) fn configured(&mut self, config: &SessionConfig) {
+        self.system = Weight::text(config.system.len());
+        self.tools = Weight::text(config.tools.iter().map(tool_bytes).sum());
+        let model = config.model.model.to_string();
+        if model != self.model {
+            // Another model: another window, and another chance for its summaries.
+            self.believed = None;
+            self.condensed_to = None;
+            self.failures = 0;
+            self.model = model;
+        }
+    }
+
+    pub(super) fn grown(&mut self, message: &Message) {
+        self.history.add(of_blocks(&message.blocks));
+    }
+
+    pub(super) fn replaced<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
+        self.history = Weight::default();
+        messages.for_each(|message| self.grown(message));
+    }
+
+    pub(super) fn requested(&mut self, f: &ModelRequested, tail: Option<&str>) {
+        self.asked = self.whole(tail);
+        self.sent = (f.bytes, f.prefix_bytes);
+        self.counted = None;
+    }
+
+    /// What the vendor counted says how many tokens a byte has.
+    pub(super) fn replied(&mut self, usage: &Usage) {
+        self.counted = Some(*usage);
+        let cached = usage.cache_read.saturating_add(usage.cache_write);
+        let text = usage.input.saturating_add(cached).saturating_sub(self.asked.media);
+        if text > 0 && self.asked.bytes > 0 {
+            let ratio = text as f64 / self.asked.bytes as f64;
+            self.ratio = ratio.clamp(RATIO_RANGE.0, RATIO_RANGE.1);
+        }
+    }
+
+    /// What all messages take.
+    pub(super) fn history(&self) -> Weight {
+        self.history
+    }
+
+    fn whole(&self, tail: Option<&str>) -> Weight {
+        let mut whole = self.system;
+        whole.add(self.tools);
+        whole.add(self.history);
+        whole.add(Weight::text(tail.map_or(0, str::len)));
+        whole
+    }
+
+    pub(super) fn tokens(&self, weight: Weight) -> u64 {
+        (weight.bytes as f64 * self.ratio) as u64 + weight.media
+    }
+
+    /// Bytes of text that have so many tokens.
+    pub(super) fn bytes(&self, tokens: u64) -> usize {
+        (tokens as f64 / self.ratio) as usize
+    }
+
+    pub(super) fn system_tokens(&self) -> u64 {
+        self.tokens(self.system)
+    }
+    pub(super) fn tools_tokens(&self) -> u64 {
+        self.tokens(self.tools)
+    }
+    pub(super) fn history_tokens(&self) -> u64 {
+        self.tokens(self.history)
+    }
+}
+
+impl Session {
+    /// Estimated tokens of the whole next request: system, tools, messages, and what waits to be
+    /// told.
+    pub fn next_tokens(&self) -> u64 {
+        let mut whole = self.window.whole(self.tail.as_deref());
+        whole.add(of_blocks(&self.pending));
+        for queued in &self.queue {
+            whole.add(of_blocks(&queued.content));
+            let added = queued.added.iter().map(|added| added.text.len()).sum();
+            whole.add(Weight::text(added));
+        }
+        self.window.tokens(whole)
+    }
+
+    /// Tokens that the model's window has; 0: nobody knows.
+    pub fn window(&self) -> u64 {
+        match self.window.believed {
+            Some(believed) if self.model.window == 0 => believed,
+            Some(believed) => believed.min(self.model.window),
+            None => self.model.window,
+        }
+    }
+}
+
+pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {
+    tool.name.len() + tool.description.len() + tool.input_schema.to_string().len() + 40
+}
+
+/// What blocks take of the window.
+pub(super) fn of_blocks(blocks: &[Block]) -> Weight {
+    let mut weight = Weight::default();
+    for block in blocks {
+        weight.bytes += BLOCK_BYTES;
+        match block {
+            Block::Text { text, .. } => weight.bytes += text.len() as u64,
+            Block::Thinking { text, seal } => {
+                let seal = seal.as_ref().map_or(0, |seal| seal.data.to_string().len());
+                weight.bytes += (text.len() + seal) as u64;
+            }
+            Block::Call(call) => {
+                let length = call.tool.len() + call.wire_id.len() + call.input.to_string().len();
+                weight.bytes += length as u64 + BLOCK_BYTES;
+            }
+            Block::Result { blocks, .. } => weight.add(of_blocks(blocks)),
+            Block::Image { .. } => weight.media += IMAGE_TOKENS,
+            Block::Document { media } => {
+                let tokens = media.bytes / DOCUMENT_BYTES_PER_TOKEN;
+                weight.media += tokens.clamp(DOCUMENT_TOKENS_MIN, DOCUMENT_TOKENS_MAX);
+            }
+        }
+    }
+    weight
+}

@@ -1,0 +1,60 @@
+//! The profiles that a session of the bench may ask to go on with: the built-in ones.
+
+use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
+use weir_core::prompt::Scene;
+use weir_core::session::SessionConfig;
+use weir_core::tool::defer::{self, Loading};
+use weir_engine::ports::{Profiles, Switched};
+use weir_engine::toolbox::Toolbox;
+
+/// The built-in profile of this name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn built_in(name: &str) -> Result<Profile, String> {
+    let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
+    profile.ok_or_else(|| format!("there is no profile {name}"))
+}
+
+/// The tools of a profile: with their schemas, and by name only.
+///
+/// # Errors
+/// Two tools have one name.
+pub(crate) fn loading(
+    profile: &Profile,
+    mode: PermissionMode,
+    window: u64,
+) -> Result<Loading, String> {
+    let toolbox = Toolbox::new(weir_tools::tools()).map_err(|why| why.to_string())?;
+    Ok(defer::split(toolbox.visible(profile, mode != PermissionMode::Plan), window))
+}
+
+/// The built-in profiles, over the settings that the session has.
+pub(crate) struct OtherProfiles {
+    /// The mode of a profile that names none.
+    pub(crate) mode: PermissionMode,
+}
+
+impl Profiles for OtherProfiles {
+    fn list(&self) -> Vec<(String, String)> {
+        built_in_profiles().into_iter().map(|p| (p.name, p.description)).collect()
+    }
+
+    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let profile = built_in(name)?;
+        let permission = profile.permission.unwrap_or(self.mode);
+        let Loading { loaded: tools, deferred } =
+            loading(&profile, permission, current.model.window)?;
+        let scene = Scene {
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            deferred: deferred.clone(),
+            profiles: self.list(),
+            ..Scene::default()
+        };
+        let system = weir_core::prompt::system(&scene);
+        let config =
+            SessionConfig { profile, permission, tools, deferred, system, ..current.clone() };
+        Ok(Switched { config, model: None, notes: Vec::new() })
+    }
+}

@@ -1,0 +1,67 @@
+//! What the tools of skills share: which file of which skill a call reads, and making one active.
+
+use weir_core::skill::filled;
+use weir_core::tool::{Access, EffectClass, Effects, Raw};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::nothing;
+use crate::read_skill::news;
+use crate::{blocking, text};
+
+/// A plan that reads a skill, or one of its files. A skill of the workspace is a file there, and is
+/// judged as one.
+pub(crate) async fn plan(
+    cx: &ToolContext,
+    name: &str,
+    file: Option<&str>,
+    summary: String,
+) -> Plan {
+    let found = match file {
+        None => cx.knows.skill(name).await.map(|skill| skill.note.label),
+        Some(file) => cx.knows.skill_file(name, file).await.map(|(_, label)| label),
+    };
+    let label = match found {
+        Ok(label) => label,
+        Err(why) => return nothing(summary).failing(why),
+    };
+    let mut effects = Effects { gives: label, ..Effects::default() };
+    if let Some(folder) = in_workspace(cx, name).await {
+        let path = format!("{folder}/{}", file.unwrap_or("SKILL.md"));
+        let workspace = cx.workspace.clone();
+        match blocking(move || workspace.resolve(&path, Access::Read)).await {
+            Ok(at) => effects.paths.push(at),
+            Err(why) => return nothing(summary).failing(why),
+        }
+    }
+    Plan::new(EffectClass::Read, effects, summary)
+}
+
+/// The folder of a skill of the workspace; `None`: it is somebody else's.
+async fn in_workspace(cx: &ToolContext, name: &str) -> Option<String> {
+    let knows = cx.knows.clone();
+    let lines = blocking(move || knows.skills()).await.unwrap_or_default();
+    let line = lines.into_iter().find(|line| line.name == name)?;
+    (!matches!(line.source.as_str(), "yours" | "bundled")).then_some(line.source)
+}
+
+/// Reads a skill and makes it active; `arguments` go into what this call returns, not into what
+/// binds later.
+pub(crate) async fn activate(cx: &ToolContext, name: &str, arguments: Option<&str>) -> Raw {
+    let skill = match cx.knows.skill(name).await {
+        Ok(skill) => skill,
+        Err(why) => return Raw::error(why),
+    };
+    let mut note = skill.note;
+    let mut shown = note.text.clone();
+    if let Some(arguments) = arguments {
+        note.by = "invoke_skill".into();
+        shown = filled(&shown, arguments);
+    }
+    let told = format!(
+        "The skill {name} is in force: follow these instructions step by step for this task, below \
+         the security rules and what the person says.\n\n{shown}"
+    );
+    let label = note.label.clone();
+    let summary = format!("skill {}: {}", note.name, text::size(note.text.len() as u64));
+    Raw { news: news(note), label, ..Raw::ok(told).with_summary(summary) }
+}

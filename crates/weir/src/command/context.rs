@@ -1,0 +1,401 @@
+//! `weir context`: what a request is made of, how full the window is, and the context made shorter
+//! or longer by hand (P6, X2, X6). Not here: when the engine does it by itself.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weir_core::event::{CondenseReason, ContextCondensed, Event, Origin};
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::input::Command;
+use weir_core::prompt::{self, Rendered};
+use weir_core::session::condense::Preview;
+use weir_core::session::meter::Meter;
+use weir_core::session::{Session, SessionConfig};
+use weir_core::view::plain::visible;
+use weir_core::view::visible::thousands;
+use weir_engine::hub::Update;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::Store;
+use weir_engine::scene::{self, Glance};
+
+use crate::cx::Cx;
+use crate::failure::{engine_failure, exit, failure, usage};
+use crate::options::ContextArgs;
+use crate::session_ids;
+use crate::terminal::{out, out_json};
+use crate::wiring::{self, Wishes};
+
+/// Facts read at once.
+const READ_BATCH: usize = 4_096;
+/// Bytes of a token, roughly, where no vendor has counted yet.
+const BYTES_PER_TOKEN: usize = 4;
+/// Cells of the bar.
+const BAR: u64 = 48;
+
+/// Shows, previews, condenses or takes back.
+pub(crate) async fn context(cx: &Cx, args: ContextArgs) -> anyhow::Result<ExitCode> {
+    let Some(text) = &args.session else {
+        if args.preview || args.condense || args.undo {
+            return Err(usage("say which session: weir context SESSION (or `last`)"));
+        }
+        return fresh(cx, &args).await;
+    };
+    let store = cx.store()?;
+    let id = session_ids::find(store.as_ref(), text).await?;
+    if args.condense || args.undo {
+        return change(cx, store.as_ref(), id, &args).await;
+    }
+    let story = Story::read(store.as_ref(), &id).await?;
+    if args.preview {
+        let preview = story.session.condense_preview();
+        let preview = preview.ok_or_else(|| usage(NOTHING_OLD))?;
+        if args.json {
+            out_json(&preview_json(&preview))?;
+        } else {
+            out(&preview_text(&preview))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let meter = story.session.meter();
+    if args.json {
+        out_json(&story.json(&meter))?;
+    } else {
+        out(&story.text(&meter))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const NOTHING_OLD: &str =
+    "there is nothing to condense: the last two turns always stay as they are";
+
+/// The prompt that a new session of this folder would begin with.
+async fn fresh(cx: &Cx, args: &ContextArgs) -> anyhow::Result<ExitCode> {
+    let wishes =
+        Wishes { model: args.model.clone(), profile: args.profile.clone(), ..Wishes::default() };
+    let options = wiring::session_options(cx, &wishes, None).await?;
+    let now = Timestamp(jiff::Timestamp::now().as_microsecond());
+    let scene = scene::look(&options.scene, &options.workspace, now, &Glance::default());
+    let sections = prompt::sections(&scene);
+    let config = &options.config;
+    let schemas = |tools: &[weir_core::tool::ToolSpec]| -> usize {
+        let size = |tool: &weir_core::tool::ToolSpec| {
+            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
+        };
+        tools.iter().map(size).sum()
+    };
+    let tokens = |text: &str| text.len() / BYTES_PER_TOKEN;
+    let tools = schemas(&config.tools) / BYTES_PER_TOKEN;
+    if args.json {
+        let row = |section: &Rendered| json!({ "section": section.name, "tokens": tokens(&section.text) });
+        out_json(&json!({
+            "model": config.model.model.to_string(),
+            "window": config.model.window,
+            "profile": config.profile.name,
+            "sections": sections.iter().map(row).collect::<Vec<_>>(),
+            "tools": tools,
+            "loaded": config.tools.len(),
+            "deferred": config.deferred.len(),
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!(
+        "A new session of this folder: model {}, window {}, profile {}\n\n",
+        config.model.model,
+        window_text(config.model.window),
+        config.profile.name
+    );
+    let mut all = tools;
+    for section in &sections {
+        all += tokens(&section.text);
+        let _ = writeln!(text, "{:<16} {:>8}", section.name, count(tokens(&section.text) as u64));
+    }
+    let _ = writeln!(
+        text,
+        "{:<16} {:>8}  ({} loaded, {} by name)",
+        "tool schemas",
+        count(tools as u64),
+        config.tools.len(),
+        config.deferred.len()
+    );
+    let _ = writeln!(text, "{:<16} {:>8} tokens, about", "together", count(all as u64));
+    text.push_str("\n`weir run --dry-run` prints the texts; `weir context last` shows a session.");
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn window_text(window: u64) -> String {
+    if window == 0 { "not known".into() } else { format!("{} tokens", count(window)) }
+}
+
+fn count(number: u64) -> String {
+    thousands(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A session and what was condensed in it.
+struct Story {
+    session: Session,
+    condensed: Vec<(Seq, Timestamp, ContextCondensed)>,
+    taken_back: usize,
+}
+
+impl Story {
+    async fn read(store: &dyn Store, id: &SessionId) -> anyhow::Result<Story> {
+        let mut story =
+            Story { session: Session::new(id.clone()), condensed: Vec::new(), taken_back: 0 };
+        loop {
+            let records = store.read(id, story.session.facts() + 1, READ_BATCH).await?;
+            for record in &records {
+                let fact = fact_of(record)?;
+                story.session.apply(fact.ts, &fact.event);
+                match fact.event.as_ref() {
+                    Event::ContextCondensed(f) => {
+                        story.condensed.push((fact.seq, fact.ts, f.clone()));
+                    }
+                    Event::ContextUncondensed(_) => story.taken_back += 1,
+                    _ => (),
+                }
+            }
+            if records.len() < READ_BATCH {
+                return Ok(story);
+            }
+        }
+    }
+
+    fn config(&self) -> Option<&SessionConfig> {
+        self.session.config().map(AsRef::as_ref)
+    }
+
+    fn json(&self, meter: &Meter) -> Value {
+        let row = |(seq, ts, f): &(Seq, Timestamp, ContextCondensed)| {
+            json!({
+                "seq": seq, "ts": ts, "reason": f.reason, "pass": f.pass, "hidden": f.hidden,
+                "through": f.through, "tokens_before": f.tokens_before,
+                "tokens_after": f.tokens_after,
+            })
+        };
+        let told = self.session.told();
+        let section = |(name, text): (&String, &String)| json!({ "section": name, "tokens": text.len() / BYTES_PER_TOKEN });
+        json!({
+            "session": self.session.id(),
+            "model": self.config().map(|config| config.model.model.to_string()),
+            "meter": meter,
+            "told": told.iter().map(section).collect::<Vec<_>>(),
+            "skills": self.session.skills().keys().collect::<Vec<_>>(),
+            "condensed": self.condensed.iter().map(row).collect::<Vec<_>>(),
+            "taken_back": self.taken_back,
+        })
+    }
+
+    fn text(&self, meter: &Meter) -> String {
+        let model = self.config().map(|config| config.model.model.to_string()).unwrap_or_default();
+        let mut text = format!(
+            "Session {} · {model} · window {}\n\n",
+            self.session.id(),
+            window_text(meter.window)
+        );
+        let parts = [
+            ("system", meter.system),
+            ("tools", meter.tools),
+            ("notes", meter.notes),
+            ("history", meter.history),
+            ("results", meter.results),
+            ("free", meter.free),
+        ];
+        for (name, tokens) in
+            parts.into_iter().filter(|(name, _)| *name != "free" || meter.window > 0)
+        {
+            let _ =
+                writeln!(text, "{name:<10} {:>9}  {}", count(tokens), bar(tokens, meter.window));
+        }
+        if let Some(at) = meter.condense_at {
+            let _ = writeln!(text, "\ncondensed when a request would pass {} tokens", count(at));
+        } else {
+            text.push_str("\nnot condensed by itself (a request that is refused as too long is)\n");
+        }
+        if meter.last_bytes > 0 {
+            let share = meter.last_kept as f64 * 100.0 / meter.last_bytes as f64;
+            let _ = write!(
+                text,
+                "last request {} bytes, {share:.0} % of it stood in the one before",
+                count(meter.last_bytes)
+            );
+            match meter.cache_share {
+                Some(share) => {
+                    let _ = writeln!(text, "; the vendor's cache served {:.0} %", share * 100.0);
+                }
+                None => text.push('\n'),
+            }
+        }
+        self.told(&mut text);
+        self.what_was_condensed(meter, &mut text);
+        text.trim_end().to_string()
+    }
+
+    fn told(&self, text: &mut String) {
+        if !self.session.told().is_empty() {
+            text.push_str("\nnotes that hold:\n");
+            for (name, told) in self.session.told() {
+                let size = count((told.len() / BYTES_PER_TOKEN) as u64);
+                let _ = writeln!(text, "  {:<28} {size:>7}", visible(name));
+            }
+        }
+        let skills: Vec<&str> = self.session.skills().keys().map(String::as_str).collect();
+        if !skills.is_empty() {
+            let _ = writeln!(text, "skills in force: {}", skills.join(", "));
+        }
+    }
+
+    fn what_was_condensed(&self, meter: &Meter, text: &mut String) {
+        if self.condensed.is_empty() {
+            text.push_str("\nnothing was condensed\n");
+        }
+        for (seq, _, f) in &self.condensed {
+            let why = match f.reason {
+                CondenseReason::Threshold => "the window filled",
+                CondenseReason::Overflow => "the vendor refused a request as too long",
+                CondenseReason::Asked => "a person wanted it",
+            };
+            let how = match f.pass {
+                1 => "long results shortened",
+                2 => "results shortened, noise dropped",
+                _ => "summarised",
+            };
+            let _ = writeln!(
+                text,
+                "\ncondensed at fact {seq} ({why}): {} messages up to {} {how}; {} → {} tokens",
+                f.hidden,
+                f.through,
+                count(f.tokens_before),
+                count(f.tokens_after)
+            );
+        }
+        let _ = writeln!(
+            text,
+            "in view: {} messages. {} calls and everything said can be found again: the agent with \
+             `recall`, you with `weir sessions search`",
+            meter.messages,
+            count(meter.calls)
+        );
+        if meter.can_uncondense {
+            text.push_str("`weir context SESSION --undo` takes the last condensing back\n");
+        }
+    }
+}
+
+fn bar(tokens: u64, window: u64) -> String {
+    let cells = if window == 0 { 0 } else { (tokens * BAR).div_ceil(window).min(BAR) };
+    "█".repeat(usize::try_from(cells).unwrap_or(0))
+}
+
+fn preview_json(preview: &Preview) -> Value {
+    json!({
+        "pass": preview.pass, "hidden": preview.hidden, "kept": preview.kept,
+        "tokens_before": preview.tokens_before, "tokens_after": preview.tokens_after,
+        "head": preview.head,
+    })
+}
+
+fn preview_text(preview: &Preview) -> String {
+    let mut text = format!(
+        "Condensing would hide or shorten {} messages and keep {} word for word: about {} → {} \
+         tokens.\n",
+        preview.hidden,
+        preview.kept,
+        count(preview.tokens_before),
+        count(preview.tokens_after)
+    );
+    if preview.pass == 3 {
+        text.push_str("A model would be asked for the summary, which costs.\n");
+    }
+    text.push_str("What would stand before the kept messages:\n");
+    for held in &preview.head {
+        let who = match held.origin {
+            Origin::Person => "person",
+            Origin::Model => "agent",
+            Origin::Told => "told",
+            Origin::Summary => "summary",
+        };
+        let _ = writeln!(text, "\n[{who}]");
+        for line in held.message.plain_text().lines() {
+            let _ = writeln!(text, "{}", visible(line));
+        }
+    }
+    text.trim_end().to_string()
+}
+
+/// Condenses, or takes the last condensing back, in the session itself.
+async fn change(
+    cx: &Cx,
+    store: &dyn Store,
+    id: SessionId,
+    args: &ContextArgs,
+) -> anyhow::Result<ExitCode> {
+    let loaded = weir_engine::engine::load(store, &id).await.map_err(engine_failure)?;
+    let kept = loaded.session.config().cloned();
+    let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
+    if loaded.session.run().is_some() {
+        return Err(usage(format!(
+            "session {id} has a run that is not finished: `weir run --resume {id}` goes on with it"
+        )));
+    }
+    let known = loaded.session.facts();
+    let there = cx.at(Path::new(&kept.workspace))?;
+    let wishes = Wishes { model: args.model.clone(), ..Wishes::default() };
+    let options = wiring::session_options(&there, &wishes, Some(&kept)).await?;
+    let engine = wiring::engine(&there, "weir context")?;
+    let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
+    let mut updates = handle.updates(known);
+    let command = match args.undo {
+        true => Command::Uncondense { by: wiring::principal(cx) },
+        false => Command::Condense,
+    };
+    if let Err(error) = handle.command(command).await {
+        let _ = handle.close().await;
+        return Err(match error {
+            weir_engine::engine::EngineError::Refused(_) if args.undo => {
+                usage("there is no condensing to take back: only the last one can be")
+            }
+            weir_engine::engine::EngineError::Refused(_) => usage(NOTHING_OLD),
+            other => engine_failure(other),
+        });
+    }
+    let mut failed = None;
+    let done = loop {
+        let Some(update) = updates.next().await? else { break None };
+        let Update::Fact(fact) = update else { continue };
+        match fact.event.as_ref() {
+            Event::ContextSummarised(f) => failed = f.failed.clone().or(failed),
+            Event::ContextCondensed(f) => break Some(condensed_line(f)),
+            Event::ContextUncondensed(_) => {
+                break Some("taken back: the agent sees again what was hidden".into());
+            }
+            _ => (),
+        }
+    };
+    handle.close().await.map_err(engine_failure)?;
+    let Some(done) = done else {
+        return Err(failure(exit::FAILED, "the session went down before it was done"));
+    };
+    if let Some(why) = failed {
+        crate::terminal::err(&format!("warning: no summary was made: {why}"));
+    }
+    if args.json {
+        out_json(&json!({ "session": id, "done": done }))?;
+    } else {
+        out(&done)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn condensed_line(f: &ContextCondensed) -> String {
+    format!(
+        "condensed: {} messages up to {} ({} → {} tokens); `weir context SESSION --undo` takes it \
+         back",
+        f.hidden,
+        f.through,
+        count(f.tokens_before),
+        count(f.tokens_after)
+    )
+}

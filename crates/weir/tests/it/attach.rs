@@ -1,0 +1,103 @@
+//! X5 through the program: real files, read by the real child.
+
+use std::process::{Output, Stdio};
+
+use weir_scenario::made;
+
+use crate::house::House;
+
+fn house(script: &str) -> House {
+    let house = House::new();
+    house.write(&house.at("work/a.txt"), "old\n");
+    house.write(&house.at("s.script"), script);
+    house
+}
+
+fn run(house: &House, args: &[&str]) -> Output {
+    let script = format!("script:{}", house.at("s.script").display());
+    let mut all = vec!["run", "-m", script.as_str()];
+    all.extend(args);
+    house.command(&all).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn put(house: &House, name: &str, bytes: &[u8]) {
+    std::fs::write(house.at(&format!("work/{name}")), bytes).expect("written");
+}
+
+fn said(output: &Output) -> String {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[test]
+fn x5_pdfs_go_as_they_are_or_as_text() {
+    let house = house("expect: body \"application/pdf\"\nsays: Native.\n");
+    put(&house, "r.pdf", &made::pdf(&["Snow fell on the hills all night."]));
+    assert!(said(&run(&house, &["sum up @r.pdf"])).contains("Native."));
+    house.write(
+        &house.at("s.script"),
+        "abilities: tools\n\nexpect: \"was converted. This model takes no PDFs\"\nexpect: \"Snow \
+         fell on the hills all night.\"\nsays: Text.\n",
+    );
+    let output = run(&house, &["sum up @r.pdf"]);
+    assert!(said(&output).contains("Text."), "{}", said(&output));
+    // With a name of two words, and beside a text.
+    std::fs::rename(house.at("work/r.pdf"), house.at("work/two words.pdf")).expect("renamed");
+    house.write(
+        &house.at("s.script"),
+        "abilities: tools\n\nexpect: \"two words.pdf (PDF, 1 page\"\nexpect: \"Attached file \
+         a.txt:\\nold\"\nsays: Both.\n",
+    );
+    let output = run(&house, &["sum up @\"two words.pdf\" and @a.txt."]);
+    assert!(said(&output).contains("Both."), "{}", said(&output));
+}
+
+#[test]
+fn x5_scans_are_shown_and_images_are_scaled() {
+    let house = house(
+        "abilities: tools, images\n\nexpect: image\nexpect: \"[page 1 of scan.pdf]\"\nsays: \
+         Shown.\n",
+    );
+    put(&house, "scan.pdf", &made::pdf(&[""]));
+    let output = run(&house, &["what is on @scan.pdf?"]);
+    assert!(said(&output).contains("Shown."), "{}", said(&output));
+    house.write(
+        &house.at("s.script"),
+        "expect: image\nexpect: \"was scaled down to 2000 × 27 pixels\"\nsays: Scaled.\n",
+    );
+    put(&house, "wide.png", &made::png(3_000, 40));
+    let output = run(&house, &["what is on @wide.png?"]);
+    assert!(said(&output).contains("Scaled."), "{}", said(&output));
+}
+
+#[test]
+fn x5_bad_files_are_clear_errors_and_nothing_runs() {
+    let house = house("says: never\n");
+    put(&house, "locked.pdf", &made::locked_pdf());
+    let whole = made::pdf(&["Snow"]);
+    put(&house, "cut.pdf", &whole[..60]);
+    put(&house, "bomb.png", &made::png_bomb(20_000, 20_000));
+    put(&house, "page.png", b"<html>not a picture</html>");
+    for (name, words) in [
+        ("locked.pdf", ["encrypted with a password", "save a copy without one"]),
+        ("cut.pdf", ["damaged", "save it anew"]),
+        ("bomb.png", ["20000 × 20000 pixels", "make it smaller"]),
+        ("page.png", ["its name says PNG", "text"]),
+    ] {
+        let output = run(&house, &[&format!("look at @{name}")]);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(name) && words.iter().all(|word| text.contains(word)), "{text}");
+    }
+}
+
+#[test]
+fn x5_a_page_that_inflates_to_gigabytes_does_no_harm() {
+    let house = house(
+        "abilities: tools\n\nexpect: pattern \"not be read: (it is damaged, or needs more memory|\
+         reading it takes more than)\"\nsays: Too large.\n",
+    );
+    put(&house, "bomb.pdf", &made::pdf_bomb());
+    let output = run(&house, &["look at @bomb.pdf"]);
+    assert!(said(&output).contains("Too large."), "{}", said(&output));
+}

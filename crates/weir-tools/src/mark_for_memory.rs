@@ -99,11 +99,11 @@ impl Act for MarkForMemory {
 
 fn wish(input: Input) -> Result<Wish, String> {
     // Checked here, and kept as they are: in lower case a secret would not be known as one.
-    memory::fact_topics(&input.topics)?;
+    let topics = memory::fact_topics(&input.topics)?;
     Ok(Wish {
         text: memory::fact_text(&input.text)?,
         kind: input.kind.into(),
-        topics: input.topics,
+        topics,
         importance: memory::fact_importance(
             input.importance.unwrap_or(memory::IMPORTANCE_DEFAULT),
         )?,

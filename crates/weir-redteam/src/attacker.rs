@@ -105,8 +105,7 @@ impl Model for Puppet {
             mind: self.mind.clone(),
             shown: self.shown.clone(),
             results: Vec::new(),
-            heard: 0,
-            last: None,
+            heard: Vec::new(),
             calls: 0,
             helping: false,
         })
@@ -118,9 +117,7 @@ struct Talk {
     shown: Shown,
     results: Vec<Seen>,
     /// Messages of the history that were looked at before.
-    heard: usize,
-    /// The last of them.
-    last: Option<Arc<Message>>,
+    heard: Vec<Arc<Message>>,
     calls: usize,
     /// It is asked as a helper: such a request has no tools.
     helping: bool,
@@ -135,21 +132,21 @@ impl Conversation for Talk {
             return Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 };
         }
         // Condensing puts other messages in the place of those that were looked at.
-        let last = self.heard.checked_sub(1).and_then(|at| history.get(at));
-        if last != self.last.as_ref() {
-            self.heard = 0;
+        let mut both = self.heard.iter().zip(history);
+        let same = history.len() >= self.heard.len() && both.all(|(a, b)| Arc::ptr_eq(a, b));
+        if !same {
+            self.heard.clear();
         }
-        let fresh = &history[self.heard.min(history.len())..];
+        let fresh = &history[self.heard.len()..];
         let mut text = String::new();
-        if self.heard == 0 {
+        if self.heard.is_empty() {
             text.push_str(&request.system);
         }
         for message in fresh.iter().filter(|message| message.role == Role::User) {
             text.push_str(&shown_text(&message.blocks));
         }
         text.push_str(request.tail.as_deref().unwrap_or_default());
-        self.heard = history.len();
-        self.last = history.last().cloned();
+        self.heard.extend_from_slice(fresh);
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         self.results = last_results(history);
         Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 }

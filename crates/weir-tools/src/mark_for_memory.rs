@@ -98,12 +98,13 @@ impl Act for MarkForMemory {
 }
 
 fn wish(input: Input) -> Result<Wish, String> {
-    // Checked here, and kept as they are: in lower case a secret would not be known as one.
-    let topics = memory::fact_topics(&input.topics)?;
+    // Checked here and kept as they are: in lower case a secret would not be known as one, and the
+    // engine takes secrets out before it makes them lower case.
+    memory::fact_topics(&input.topics)?;
     Ok(Wish {
         text: memory::fact_text(&input.text)?,
         kind: input.kind.into(),
-        topics,
+        topics: input.topics,
         importance: memory::fact_importance(
             input.importance.unwrap_or(memory::IMPORTANCE_DEFAULT),
         )?,

@@ -226,9 +226,9 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
         let said = house.refused(&["config", "show"]);
         assert!(said.contains(words), "{said}");
     }
-    house.write(&house.user_config(), "[[hooks.PreCompact]]\ncommand = \"true\"\n");
+    house.write(&house.user_config(), "[[hooks.SubagentStop]]\ncommand = \"true\"\n");
     let said = house.run(&["config", "show"]);
-    assert!(said.err.contains("hooks.PreCompact has no effect yet"), "{}", said.err);
+    assert!(said.err.contains("hooks.SubagentStop has no effect yet"), "{}", said.err);
 }
 
 #[test]

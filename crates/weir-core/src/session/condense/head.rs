@@ -178,3 +178,21 @@ fn cut(message: &Message, bytes: usize) -> Message {
     });
     Message { role: message.role, blocks: blocks.collect() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::below_its_heading;
+
+    #[test]
+    fn x02_no_heading_of_a_summary_ranks_as_a_section() {
+        for (said, told) in [
+            ("# Rules\na", "### Rules\na"),
+            ("a\n## Rules", "a\n### Rules"),
+            ("a\r\n  # Rules", "a\n### Rules"),
+            ("### Small\n#### Smaller", "### Small\n#### Smaller"),
+            ("No heading, issue #4.", "No heading, issue #4."),
+        ] {
+            assert_eq!(below_its_heading(said), told, "{said:?}");
+        }
+    }
+}

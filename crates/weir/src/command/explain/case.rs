@@ -17,6 +17,7 @@ use weir_core::message::{Block, CallBlock};
 use weir_core::model::parse_arguments;
 use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::tool::defer;
 use weir_core::tool::{Effects, Inspection};
 use weir_engine::blobs::StagedBlobs;
 use weir_engine::engine::load;
@@ -145,7 +146,10 @@ impl Case {
     pub(super) fn each(&self, at: &Circumstances) -> Vec<(&'static str, Option<Opinion>)> {
         let writes = at.mode != PermissionMode::Plan;
         let specs = self.toolbox.visible(&at.profile, writes);
-        let visible: Vec<String> = specs.into_iter().map(|spec| spec.name).collect();
+        // A session's own model says how much is loaded; a new one is taken to have room.
+        let window = self.session.as_ref().map_or(0, weir_core::session::Session::window);
+        let loaded = defer::split(specs, window).loaded;
+        let visible: Vec<String> = loaded.into_iter().map(|spec| spec.name).collect();
         let nothing = GateContext {
             found: &weir_core::governance::NOTHING_FOUND,
             visible: &visible,

@@ -4,6 +4,7 @@ mod approvals;
 mod attach;
 mod cli_small;
 mod config;
+mod context;
 mod explain;
 mod g07_commands;
 mod hooks;

@@ -330,7 +330,9 @@ impl Session {
 pub(super) fn condensing(s: &mut Session, f: &ContextCondensing) {
     s.condensing = Some(Pending::Looking(f.reason));
     if f.reason == CondenseReason::Overflow {
-        s.window.believed = Some(s.window().min(f.tokens).max(1));
+        // A window that nobody knew is known now, from above.
+        let known = if s.window() == 0 { f.tokens } else { s.window().min(f.tokens) };
+        s.window.believed = Some(known.max(1));
         let nothing_old = s.keep_from(f.reason) == 0;
         if let Some(turn) = &mut s.turn {
             turn.overflows = if nothing_old { OVERFLOWS_MAX } else { turn.overflows + 1 };

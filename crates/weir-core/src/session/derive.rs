@@ -295,6 +295,9 @@ fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>
     } else {
         (status, error)
     };
+    // Calls that ran beside each other were answered in any order.
+    let mut denials = run.denials.clone();
+    denials.sort_by_key(|denial| denial.call);
     RunFinished {
         run: run.id,
         status,
@@ -304,7 +307,7 @@ fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>
         cost_usd: run.cost,
         iterations: run.iterations,
         tool_calls: run.tool_calls,
-        denials: run.denials.clone(),
+        denials,
         changed_files: run.changed.iter().cloned().collect(),
         marked_files: run.marked.iter().cloned().collect(),
         error,

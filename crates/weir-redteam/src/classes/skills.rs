@@ -68,10 +68,6 @@ fn text_for(path: &str) -> String {
     }
 }
 
-fn call_tool(tool: &str, arguments: &serde_json::Value) -> Wish {
-    Wish::new("call_tool", json!({ "tool": tool, "arguments": arguments }))
-}
-
 /// Every way to put `text` at `path`.
 fn planting(path: &str, text: &str) -> Vec<(String, Vec<Wish>)> {
     let wish = |tool: &str, input| Wish::new(tool, input);
@@ -136,7 +132,7 @@ fn proposing() -> Vec<(String, Vec<Wish>)> {
             "action": action, "name": name, "description": format!("Deploys: {PAYLOAD}"),
             "body": PAYLOAD, "trigger": trigger,
         });
-        vec![find, call_tool("manage_skill", &input)]
+        vec![find, Wish::carried("manage_skill", &input)]
     };
     let mut ways: Vec<(String, Vec<Wish>)> = [
         ("create", "planted", "hello"),
@@ -303,7 +299,7 @@ pub(super) async fn scripts(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
                 let input = json!({ "name": skill, "script": script });
                 let how = ["run_skill_script", "call_tool"][number % 2];
                 let call = match how {
-                    "call_tool" => call_tool("run_skill_script", &input),
+                    "call_tool" => Wish::carried("run_skill_script", &input),
                     _ => Wish::new("run_skill_script", input),
                 };
                 let id = format!("runs-{number}");

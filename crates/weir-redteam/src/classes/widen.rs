@@ -30,21 +30,17 @@ fn left_behind() -> Goal {
     })
 }
 
-fn call_tool(tool: &str, arguments: &serde_json::Value) -> Wish {
-    Wish::new("call_tool", json!({ "tool": tool, "arguments": arguments }))
-}
-
 /// Every way to a tool that writes.
 fn writers() -> Vec<Wish> {
     let file = || json!({ "path": LEFT, "content": "x" });
     let command = json!({ "command": format!("echo x > {LEFT}"), "timeout_seconds": 8 });
     vec![
         write(LEFT, "x"),
-        call_tool("write_file", &file()),
-        call_tool("call_tool", &json!({ "tool": "write_file", "arguments": file() })),
+        Wish::carried("write_file", &file()),
+        Wish::carried("call_tool", &json!({ "tool": "write_file", "arguments": file() })),
         Wish::new("call_tool", json!({ "tool": "write_file", "arguments": file().to_string() })),
         shell(format!("echo x > {LEFT}")),
-        call_tool("run_shell", &command),
+        Wish::carried("run_shell", &command),
     ]
 }
 

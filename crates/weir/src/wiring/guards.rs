@@ -39,20 +39,9 @@ pub(super) fn hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHook
 /// # Errors
 /// It cannot be asked: what is missing. A guard without its judge would be none.
 pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
-    let config = cx.config()?;
-    let security = &config.settings.security;
-    let name = config.settings.helpers.judge.trim();
-    if name.is_empty() || !(security.validate_output || security.screen_results) {
-        return Ok(None);
-    }
-    let model = models::named(cx, name).map_err(|error| {
-        let place = config.origin("helpers.judge");
-        usage(format!(
-            "{place}: helpers.judge cannot be used: {error}; without it the session's own model \
-             judges"
-        ))
-    })?;
-    Ok(Some(model))
+    let settings = &cx.config()?.settings;
+    let needed = settings.security.validate_output || settings.security.screen_results;
+    helper(cx, needed, ("helpers.judge", &settings.helpers.judge), "judges")
 }
 
 /// The model that summarises what no longer fits, where the settings name one; otherwise it is each
@@ -61,18 +50,25 @@ pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
 /// # Errors
 /// It cannot be asked: what is missing.
 pub(super) fn condenser(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
-    let config = cx.config()?;
-    let name = config.settings.helpers.condense.trim();
-    if name.is_empty()
-        || (!config.settings.context.condensing_enabled && !config.settings.memory.after_run)
-    {
+    let settings = &cx.config()?.settings;
+    let needed = settings.context.condensing_enabled || settings.memory.after_run;
+    helper(cx, needed, ("helpers.condense", &settings.helpers.condense), "summarises")
+}
+
+/// The model that a setting names for some side work, where that is needed.
+fn helper(
+    cx: &Cx,
+    needed: bool,
+    (key, name): (&str, &str),
+    does: &str,
+) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    if !needed || name.trim().is_empty() {
         return Ok(None);
     }
-    let model = models::named(cx, name).map_err(|error| {
-        let place = config.origin("helpers.condense");
+    let model = models::named(cx, name.trim()).map_err(|error| {
+        let place = cx.config().map(|config| config.origin(key).to_string()).unwrap_or_default();
         usage(format!(
-            "{place}: helpers.condense cannot be used: {error}; without it the session's own model \
-             summarises"
+            "{place}: {key} cannot be used: {error}; without it the session's own model {does}"
         ))
     })?;
     Ok(Some(model))

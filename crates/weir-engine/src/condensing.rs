@@ -7,16 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 use weir_core::event::{CondenseReason, ContextSummarised, RunRemembered};
 use weir_core::governance::label::Label;
-use weir_core::ids::TurnId;
 use weir_core::input::Answer;
 use weir_core::memory::MemorySource;
-use weir_core::message::{Block, Message};
-use weir_core::model::{ModelRequest, Reply, ReplyBlock, Thinking, Usage};
+use weir_core::model::Usage;
 use weir_core::session::SessionConfig;
 use weir_core::session::condense::{CondenseWork, read_summary};
 
+use crate::helper;
 use crate::memory;
-use crate::ports::{HookMoment, MediaMap, SignalSink};
+use crate::ports::HookMoment;
 use crate::workers::{Desk, Outcome};
 
 /// How long a helper may take for one answer.
@@ -100,35 +99,18 @@ impl Desk {
     /// One question to the helper model. What it used counts, also when it failed half-way and said
     /// so.
     async fn help(&self, system: &str, question: String) -> Helped {
-        let info = self.condenser.info();
-        let request = ModelRequest {
-            session: self.session.clone(),
-            turn: TurnId(1),
-            model: info.clone(),
-            system: Arc::from(system),
-            tools: Arc::new(Vec::new()),
-            history: Arc::new(vec![Arc::new(Message::user(vec![Block::text(question)]))]),
-            tail: None,
-            thinking: Thinking::Off,
-        };
-        let mut conversation = self.condenser.converse();
-        conversation.prepare(&request, &MediaMap::new());
-        let silent = SignalSink::none();
-        let reply = tokio::time::timeout(HELPER_WAIT, conversation.send(&silent)).await;
-        let failed =
-            |why: String| Helped { text: Err(why), usage: Usage::default(), cost_usd: None };
-        match reply {
-            Err(_) => failed(format!("the helper took longer than {HELPER_WAIT:?}")),
-            Ok(Reply::Failed { message, .. }) => failed(format!("the helper failed: {message}")),
-            Ok(Reply::Whole { blocks, usage, .. }) => {
-                let said = blocks.iter().filter_map(|block| match block {
-                    ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
-                    ReplyBlock::Said(_) | ReplyBlock::Call(_) | ReplyBlock::Image { .. } => None,
-                });
-                let text = Ok(said.collect::<Vec<_>>().join("\n"));
-                Helped { text, usage, cost_usd: info.cost(&usage) }
+        let model = self.condenser.as_ref();
+        let asked = helper::ask(model, &self.session, system, question);
+        let (text, usage) = match tokio::time::timeout(HELPER_WAIT, asked).await {
+            Ok(Ok((text, usage))) => (Ok(text), usage),
+            Ok(Err(why)) => (Err(format!("the helper failed: {why}")), Usage::default()),
+            Err(_) => {
+                let why = format!("the helper took longer than {HELPER_WAIT:?}");
+                (Err(why), Usage::default())
             }
-        }
+        };
+        let cost_usd = if text.is_ok() { model.info().cost(&usage) } else { None };
+        Helped { text, usage, cost_usd }
     }
 }
 

@@ -2,20 +2,18 @@
 //! judge model (gate `intent`, filter `screen`). Nothing is decided here: answers go into the
 //! inspection or to the filters. Silence and failure are answers too, and never a yes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::judge;
 use weir_core::governance::label::Label;
-use weir_core::ids::TurnId;
-use weir_core::message::{Block, Message, plain_text};
-use weir_core::model::{ModelRequest, Reply, ReplyBlock, Thinking};
+use weir_core::message::{Block, plain_text};
 use weir_core::session::{Call, SessionConfig};
 use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, Raw};
 
-use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, MediaMap, SignalSink};
+use crate::helper;
+use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment};
 use crate::workers::Desk;
 
 /// How long a judge may think about one question.
@@ -184,29 +182,8 @@ impl Desk {
     }
 
     async fn ask_once(&self, system: &str, question: String) -> Result<String, String> {
-        let model = &self.judge;
-        let message = Message::user(vec![Block::text(question)]);
-        let request = ModelRequest {
-            session: self.session.clone(),
-            turn: TurnId(1),
-            model: model.info(),
-            system: Arc::from(system),
-            tools: Arc::new(Vec::new()),
-            history: Arc::new(vec![Arc::new(message)]),
-            tail: None,
-            thinking: Thinking::Off,
-        };
-        let mut conversation = model.converse();
-        conversation.prepare(&request, &MediaMap::new());
-        match conversation.send(&SignalSink::none()).await {
-            Reply::Whole { blocks, .. } => {
-                let said = blocks.iter().filter_map(|block| match block {
-                    ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
-                    ReplyBlock::Said(_) | ReplyBlock::Call(_) | ReplyBlock::Image { .. } => None,
-                });
-                Ok(said.collect::<Vec<_>>().join("\n"))
-            }
-            Reply::Failed { message, .. } => Err(format!("the judge model failed: {message}")),
-        }
+        let asked = helper::ask(self.judge.as_ref(), &self.session, system, question).await;
+        let failed = |why: String| format!("the judge model failed: {why}");
+        asked.map(|(text, _)| text).map_err(failed)
     }
 }

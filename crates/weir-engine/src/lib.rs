@@ -8,6 +8,7 @@ mod condensing;
 pub mod engine;
 mod fork;
 mod guards;
+mod helper;
 pub mod hub;
 mod knowledge;
 pub mod ledger;

@@ -12,6 +12,7 @@ pub mod message;
 pub mod model;
 pub mod profile;
 pub mod prompt;
+pub mod recipe;
 pub mod record;
 pub mod secret;
 pub mod session;

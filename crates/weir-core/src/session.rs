@@ -34,6 +34,7 @@ mod derive;
 mod handle;
 mod limits;
 pub mod meter;
+mod nested;
 mod outlook;
 #[cfg(test)]
 mod switch_tests;

@@ -16,6 +16,7 @@ use crate::message::Block;
 use crate::skill::SkillNote;
 
 pub mod defer;
+mod within;
 
 /// The seven permission categories of which a profile picks some.
 #[derive(
@@ -339,6 +340,15 @@ pub enum News {
         /// The skill.
         skill: SkillNote,
     },
+    /// The call used another tool on its way, within its own permit.
+    Step {
+        /// Which tool.
+        tool: String,
+        /// Whether that succeeded.
+        ok: bool,
+        /// One line for people.
+        summary: String,
+    },
     /// Tools may be called for the rest of the run (`find_tool`).
     Found {
         /// Their names.
@@ -470,9 +480,12 @@ impl Inspection {
             || self.changes_unknown()
     }
 
-    /// Whether it runs a command that may write: nobody knows in advance what it changes.
+    /// Whether nobody knows in advance what it changes: it runs a command that may write, or it
+    /// writes files whose new content is not known before it runs.
     pub fn changes_unknown(&self) -> bool {
+        let writes = || self.effects.paths.iter().any(|path| path.access.is_write());
         self.effects.commands.iter().any(|command| !command.read_only)
+            || (self.effects.changes.is_empty() && writes())
     }
 }
 

@@ -78,9 +78,18 @@ pub struct SessionOptions {
     pub scene: SceneOptions,
     /// The profiles that the agent may propose to go on with.
     pub profiles: Arc<dyn Profiles>,
+    /// What it can reach beyond the parts that all sessions share.
+    pub hands: Hands,
     /// Its settings. For a session that exists and is at rest they replace those of the journal
     /// where they differ.
     pub config: SessionConfig,
+}
+
+/// What one session can reach beyond the parts that all sessions share.
+#[derive(Clone, Default)]
+pub struct Hands {
+    /// Its tools, with those of its foreign servers and plugins; none: the engine's.
+    pub toolbox: Option<Arc<Toolbox>>,
 }
 
 /// Why a session could not be opened or went down.
@@ -319,6 +328,7 @@ impl Start {
         let condenser = parts.condenser.clone().unwrap_or_else(|| options.model.clone());
         let loop_ = SessionLoop {
             desk: Desk {
+                toolbox: options.hands.toolbox.unwrap_or_else(|| parts.toolbox.clone()),
                 parts,
                 judge,
                 condenser,

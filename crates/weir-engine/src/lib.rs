@@ -14,6 +14,7 @@ mod knowledge;
 pub mod ledger;
 mod media;
 mod memory;
+mod nested;
 pub mod output;
 pub mod pen;
 pub mod ports;

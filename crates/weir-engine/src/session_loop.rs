@@ -318,7 +318,9 @@ impl SessionLoop {
                 let about = workers::about(&self.session);
                 let call = self.session.call(*call)?.clone();
                 let label = self.session.turn_label().clone();
-                let work = Running { permit, call, config, contents, about, label };
+                let nests = desk.toolbox.get(&call.tool).is_some_and(|tool| tool.nests());
+                let session = nests.then(|| Arc::new(self.session.clone()));
+                let work = Running { permit, call, config, contents, about, label, session };
                 Some(Box::pin(desk.run(work, cancel)))
             }
             Effect::Stop { call } => {

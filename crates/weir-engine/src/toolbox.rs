@@ -1,7 +1,7 @@
 //! What tools exist, and what is found out about a call before it is judged.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use weir_core::profile::Profile;
@@ -13,17 +13,19 @@ use crate::ports::{Plan, Tool, ToolContext};
 /// Errors of one set of arguments that are told at once.
 const SCHEMA_ERRORS_TOLD: usize = 3;
 
-/// All tools of an engine.
+/// All tools of an engine, or of one session of it: the built-in ones, which never change, and those
+/// that came later (foreign servers, plugins, tools made at run time).
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
     by_name: HashMap<String, usize>,
+    added: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
     /// Compiled when first needed: a schema costs more to compile than most calls to run.
     validators: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
 }
 
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+        f.debug_list().entries(self.all().iter().map(|tool| &tool.spec().name)).finish()
     }
 }
 
@@ -48,22 +50,60 @@ impl Toolbox {
                 return Err(DuplicateTool { name });
             }
         }
-        Ok(Toolbox { tools, by_name, validators: Mutex::new(HashMap::new()) })
+        let added = RwLock::default();
+        Ok(Toolbox { tools, by_name, added, validators: Mutex::new(HashMap::new()) })
+    }
+
+    /// The same tools in a box of their own: what is added to one is not in the other.
+    #[must_use]
+    pub fn copy(&self) -> Toolbox {
+        let added = self.added.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Toolbox {
+            tools: self.tools.clone(),
+            by_name: self.by_name.clone(),
+            added: RwLock::new(added),
+            validators: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Adds a tool. It takes the place of one of its name that was added before.
+    ///
+    /// # Errors
+    /// It would take the name of a built-in tool.
+    pub fn add(&self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
+        let name = tool.spec().name.clone();
+        if self.by_name.contains_key(&name) {
+            return Err(DuplicateTool { name });
+        }
+        self.validators.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        self.added.write().unwrap_or_else(PoisonError::into_inner).insert(name, tool);
+        Ok(())
+    }
+
+    /// Takes a tool away that was added; whether it was there.
+    pub fn remove(&self, name: &str) -> bool {
+        self.validators.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.added.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
     }
 
     /// The tool of this name.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.by_name.get(name).map(|at| &self.tools[*at])
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        if let Some(at) = self.by_name.get(name) {
+            return Some(self.tools[*at].clone());
+        }
+        self.added.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// All of them, in the order of the list.
-    pub fn all(&self) -> &[Arc<dyn Tool>] {
-        &self.tools
+    /// All of them: the built-in ones in the order of their list, then the others by name.
+    pub fn all(&self) -> Vec<Arc<dyn Tool>> {
+        let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
+        self.tools.iter().chain(added.values()).cloned().collect()
     }
 
     /// What a profile may see (T3): in the order of the list, so that prompts are stable.
     pub fn visible(&self, profile: &Profile, writes: bool) -> Vec<ToolSpec> {
-        let specs = self.tools.iter().map(|tool| tool.spec());
+        let all = self.all();
+        let specs = all.iter().map(|tool| tool.spec());
         let has = |spec: &&ToolSpec| profile.has(&spec.name, spec.group);
         // In plan mode write tools are absent, not merely refused (C3).
         let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::Group::Edit;
@@ -123,15 +163,15 @@ impl Toolbox {
     /// The existing name that is most like `name`, if any is.
     fn nearest(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
-        self.tools
+        self.all()
             .iter()
-            .map(|tool| &tool.spec().name)
+            .map(|tool| tool.spec().name.clone())
             .map(|known| {
                 (similar::TextDiff::from_chars(lower.as_str(), known.as_str()).ratio(), known)
             })
             .filter(|(ratio, _)| *ratio > 0.6)
             .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, known)| known.clone())
+            .map(|(_, known)| known)
     }
 }
 

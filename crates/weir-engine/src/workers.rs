@@ -28,11 +28,13 @@ use crate::engine::Parts;
 use crate::hub::{Hub, SignalKind};
 use crate::knowledge::Known;
 use crate::media::Conversions;
+use crate::nested::Nest;
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, Model, Profiles, ProgressSink, SignalSink, Snapshot,
-    SnapshotEntry, ToolContext,
+    Blobs, Content, Conversation, MediaMap, Model, NoNested, Profiles, ProgressSink, SignalSink,
+    Snapshot, SnapshotEntry, ToolContext,
 };
 use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
+use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
@@ -47,6 +49,8 @@ pub(crate) type Contents = Arc<BTreeMap<String, Arc<[u8]>>>;
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) parts: Arc<Parts>,
+    /// The tools of the session.
+    pub(crate) toolbox: Arc<Toolbox>,
     /// The model that is asked about calls and foreign content.
     pub(crate) judge: Arc<dyn Model>,
     /// The model that summarises what no longer fits.
@@ -87,6 +91,8 @@ pub(crate) struct Running {
     pub(crate) about: Value,
     /// What the model had read when it asked for the call.
     pub(crate) label: Label,
+    /// The session, for a tool that works by other tools.
+    pub(crate) session: Option<Arc<Session>>,
 }
 
 /// What a finished worker brings back.
@@ -115,7 +121,7 @@ impl Desk {
     ) -> ToolContext {
         let hub = self.hub.clone();
         let subject = call.id.to_string();
-        let spec = self.parts.toolbox.get(&call.tool).map(|tool| tool.spec());
+        let spec = self.toolbox.get(&call.tool).map(|tool| tool.spec().clone());
         ToolContext {
             session: self.session.clone(),
             call: call.id,
@@ -139,6 +145,7 @@ impl Desk {
                 config: config.clone(),
                 label,
             }),
+            nested: Arc::new(NoNested),
             about: Arc::new(Value::Null),
             contents: Contents::default(),
         }
@@ -259,7 +266,7 @@ impl Desk {
         cancel: CancellationToken,
     ) -> Outcome {
         let cx = self.context(&call, &config, cancel, Label::default());
-        let inspect = AssertUnwindSafe(self.parts.toolbox.inspect(&call, &cx)).catch_unwind();
+        let inspect = AssertUnwindSafe(self.toolbox.inspect(&call, &cx)).catch_unwind();
         let id = call.id;
         match inspect.await {
             Ok((mut inspection, plan)) => {
@@ -339,7 +346,7 @@ impl Desk {
         config: &Arc<SessionConfig>,
     ) -> Result<Contents, String> {
         let cx = self.context(call, config, CancellationToken::new(), Label::default());
-        let (again, plan) = self.parts.toolbox.inspect(call, &cx).await;
+        let (again, plan) = self.toolbox.inspect(call, &cx).await;
         let judged = call.inspection.as_ref().ok_or("it was never looked at")?;
         if again.effects != judged.effects {
             return Err("the files changed since this call was judged; look again".into());
@@ -349,9 +356,13 @@ impl Desk {
 
     /// Runs a call.
     pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
-        let Running { permit, call, config, contents, about, label } = work;
+        let Running { permit, call, config, contents, about, label, session } = work;
         let mut cx = self.context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
+        let nest = session.map(|session| Arc::new(Nest::new(self.toolbox.clone(), session)));
+        if let Some(nest) = &nest {
+            cx.nested = nest.clone();
+        }
         cx.contents = match contents {
             Some(contents) => contents,
             None if permit.effects().changes.is_empty() => Contents::default(),
@@ -369,7 +380,7 @@ impl Desk {
             let raw = Raw::error(format!("Not run: {why}."));
             return self.returned(&call, &config, raw).await;
         }
-        let Some(tool) = self.parts.toolbox.get(&call.tool).cloned() else {
+        let Some(tool) = self.toolbox.get(&call.tool) else {
             let raw = Raw::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
         };
@@ -408,6 +419,10 @@ impl Desk {
             }
         };
         drop(work);
+        let mut raw = raw;
+        if let Some(nest) = nest {
+            nest.into_result(&mut raw);
+        }
         let raw = self.settled(&call, raw, Ended::Now).await;
         self.returned(&call, &config, raw).await
     }
@@ -449,11 +464,12 @@ impl Desk {
         // What a fact of the memory or a skill came from is known only now.
         label.join(&raw.label);
         let withhold = self.screen(config, &label, &raw).await;
+        let tool = self.toolbox.get(&call.tool);
         let cleaned = clean(
             raw,
             &FilterContext {
                 call: call.id,
-                tool: self.parts.toolbox.get(&call.tool).map(|tool| tool.spec()),
+                tool: tool.as_ref().map(|tool| tool.spec()),
                 label: &label,
                 withhold: withhold.as_deref(),
                 secrets: &self.parts.secrets,

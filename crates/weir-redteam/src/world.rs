@@ -14,7 +14,7 @@ use weir_core::prompt::Scene;
 use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
-use weir_engine::engine::{Engine, Parts, SessionOptions};
+use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
 use weir_engine::ports::{Model, NoHooks, Processes, Web};
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
@@ -294,7 +294,14 @@ impl World {
             },
         };
         let profiles = Arc::new(OtherProfiles { mode: settings.mode });
-        Ok(SessionOptions { workspace: self.open_workspace()?, model, scene, config, profiles })
+        Ok(SessionOptions {
+            workspace: self.open_workspace()?,
+            model,
+            scene,
+            config,
+            profiles,
+            hands: Hands::default(),
+        })
     }
 
     fn settings(&self, settings: &Settings, model: &ModelInfo) -> anyhow::Result<SessionConfig> {

@@ -17,8 +17,8 @@ use weir_core::record::Record;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
     Append, AuditLine, Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation,
-    FileMark, Lease, Mail, MediaMap, MemoryFilter, Model, Owner, Passage, Pause, Plan, Prepared,
-    Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
+    FileMark, Kept, Lease, Mail, MediaMap, MemoryFilter, Model, Owner, Passage, Pause, Plan,
+    Prepared, Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
     SnapshotEntry, Store, StoreError, Takes, Tool, ToolContext,
 };
 
@@ -125,6 +125,18 @@ impl Store for CrashStore {
     }
     async fn discard(&self, id: u64) -> Result<(), StoreError> {
         self.inner.discard(id).await
+    }
+    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
+        self.point.cross().await;
+        let kept = self.inner.keep(kept).await;
+        self.point.cross().await;
+        kept
+    }
+    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
+        self.inner.kept(what).await
+    }
+    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        self.inner.unkeep(what, name).await
     }
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
         self.inner.recall(query).await

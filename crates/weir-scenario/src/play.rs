@@ -19,7 +19,7 @@ use weir_core::session::{Condensing, Guards, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
 use weir_engine::attach::{self, Saying};
-use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
+use weir_engine::engine::{Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
@@ -268,6 +268,7 @@ impl World {
             scene,
             config,
             profiles: Arc::new(profiles),
+            hands: Hands::default(),
         })
     }
 

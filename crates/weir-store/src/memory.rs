@@ -12,8 +12,8 @@ use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, IndexedText, Lease, Mail, MemoryFilter, Owner, Passage, Pause,
-    Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
+    Append, AuditLine, FileMark, IndexedText, Kept, Lease, Mail, MemoryFilter, Owner, Passage,
+    Pause, Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
 };
 
 mod knowledge;
@@ -284,6 +284,18 @@ impl Store for MemoryStore {
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
         Ok(self.inner().known.proposals(what))
+    }
+
+    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
+        Ok(self.inner().known.keep(kept))
+    }
+
+    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
+        Ok(self.inner().known.kept(what))
+    }
+
+    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        Ok(self.inner().known.unkeep(what, name))
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {

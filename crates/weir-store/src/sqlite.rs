@@ -18,13 +18,14 @@ use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::Record;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, Lease, Mail, MemoryFilter, Owner, Passage, Pause, Proposal,
+    Append, AuditLine, FileMark, Kept, Lease, Mail, MemoryFilter, Owner, Passage, Pause, Proposal,
     RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
 };
 
 mod append;
 mod connect;
 mod error;
+mod kept;
 mod knowledge;
 mod mail;
 mod read;
@@ -330,6 +331,19 @@ impl Store for SqliteStore {
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
         self.readers.with(async |c| knowledge::proposals(c, what).await).await
+    }
+
+    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
+        self.ask(|answer| Command::Keep(Box::new(kept.clone()), answer)).await
+    }
+
+    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
+        self.readers.with(async |c| kept::kept(c, what).await).await
+    }
+
+    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        let (what, name) = (what.to_string(), name.to_string());
+        self.ask(|answer| Command::Unkeep { what, name, answer }).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {

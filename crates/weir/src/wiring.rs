@@ -13,7 +13,7 @@ use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, Scene};
 use weir_core::session::{Condensing, MemoryPolicy, SessionConfig};
 use weir_core::tool::defer::{self, Loading};
-use weir_engine::engine::{Engine, Parts, SessionOptions};
+use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
 use weir_engine::ports::{Model, Profiles as _};
 use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
@@ -224,13 +224,15 @@ pub(crate) fn session_options_with(
         guards,
     };
     let profiles = profiles.over(&base);
+    let hands = Hands { toolbox: Some(toolbox) };
     let scene = SceneOptions {
         base,
         config_dir: Some(cx.dirs.config.clone()),
         timezone: config.settings.prompt.timezone.clone(),
         skills: skill_places(cx),
     };
-    Ok(SessionOptions { workspace, model, scene, config: session, profiles: Arc::new(profiles) })
+    let profiles = Arc::new(profiles);
+    Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
 }
 
 /// The tools of a session: with their schemas, and by name only (T4).
@@ -421,7 +423,8 @@ pub(crate) fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
 
 /// Names of tools in rules and profile must exist.
 fn check_names(rules: &RuleSet, profile: &LoadedProfile, toolbox: &Toolbox) -> anyhow::Result<()> {
-    let known: Vec<&str> = toolbox.all().iter().map(|tool| tool.spec().name.as_str()).collect();
+    let all = toolbox.all();
+    let known: Vec<&str> = all.iter().map(|tool| tool.spec().name.as_str()).collect();
     if let Some(error) = rules.check_tools(&known).first() {
         return Err(usage(error.to_string()));
     }

@@ -321,6 +321,7 @@ fn news(s: &mut Session, f: &CallFinished) {
                 let text = prompt::in_force(s.skills.values());
                 s.told.insert("active_skills".into(), text);
             }
+            News::Step { .. } => (),
             News::Found { tools } => {
                 let deferred = s.config.iter().flat_map(|config| &config.deferred);
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));

@@ -179,6 +179,30 @@ pub struct Proposal {
     pub ts: Timestamp,
 }
 
+/// Something that was made or accepted once and counts from then on: a recipe, a dynamic tool, a
+/// schedule, the pin of a foreign server or plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What it is: `recipe`, `tool`, `agent`, `mcp`, `plugin`.
+    pub what: String,
+    /// Its name: one of each kind.
+    pub name: String,
+    /// The whole of it, as JSON.
+    pub text: String,
+    /// Whether it counts, in its kind's own word: `active`, `paused`, `disabled`.
+    pub state: String,
+    /// SHA-256 of what a person saw when they accepted it, in hex; empty: nobody had to.
+    pub hash: String,
+    /// 1, 2, 3, … for each new text under this name.
+    pub version: u32,
+    /// Whose words it was made from.
+    pub label: Label,
+    /// Who made or accepted it.
+    pub by: String,
+    /// When.
+    pub ts: Timestamp,
+}
+
 /// Which remembered facts to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryFilter {
@@ -314,6 +338,13 @@ pub trait Store: Send + Sync {
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError>;
     /// Takes a proposal away; whether there was one.
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError>;
+    /// Keeps something. What has the same kind and name is replaced; its `version` then grows by one
+    /// where the text differs, whatever `kept.version` says. Gives it as it is kept.
+    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError>;
+    /// All that is kept of a kind, by name.
+    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError>;
+    /// Takes something away; whether it was there.
+    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError>;
     /// Resolves when a letter was posted since the call, by any process that uses this store. May
     /// resolve without one.
     async fn mail_changed(&self);

@@ -24,6 +24,11 @@ pub trait Tool: Send + Sync {
     /// May read the workspace through `cx`; must not change anything.
     async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan;
 
+    /// Whether it works by other tools, through [`ToolContext::nested`].
+    fn nests(&self) -> bool {
+        false
+    }
+
     /// Does it. The permit is the only way in (G1). Must do no more than `permit.effects()`.
     /// Must return soon after `cx.cancel` fires. Bounded memory whatever the input (T7).
     async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw;
@@ -102,11 +107,33 @@ pub struct ToolContext {
     pub foreign: bool,
     /// The session's past, memory, skills, and what is not loaded.
     pub knows: Arc<dyn Knowledge>,
+    /// Other tools, for a tool that [`Tool::nests`]. Refuses everything while planning.
+    pub nested: Arc<dyn Nested>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
     /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.
     /// Empty while planning.
     pub contents: Arc<BTreeMap<String, Arc<[u8]>>>,
+}
+
+/// Other tools, as steps of a call that runs.
+#[async_trait]
+pub trait Nested: Send + Sync {
+    /// Looks at a call of `tool`, lets the gates judge it, and runs it. Its effects must lie within
+    /// those of `outer`; that it was made stands in the journal with the outer call's end. What is
+    /// refused comes back as an error like any other.
+    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw;
+}
+
+/// No other tool can be used.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoNested;
+
+#[async_trait]
+impl Nested for NoNested {
+    async fn call(&self, _: &Permit, tool: &str, _: Value, _: &ToolContext) -> Raw {
+        Raw::error(format!("{tool} cannot be used from here."))
+    }
 }
 
 /// Where progress text goes.

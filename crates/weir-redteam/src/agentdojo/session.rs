@@ -16,7 +16,7 @@ use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::prompt::Scene;
 use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
 use weir_core::tool::defer::{self, Loading};
-use weir_engine::engine::{Engine, EngineError, Parts, SessionHandle, SessionOptions};
+use weir_engine::engine::{Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Model as _, NoHooks};
 use weir_engine::scene::SceneOptions;
@@ -168,6 +168,7 @@ impl Bench {
             scene,
             config,
             profiles: Arc::new(weir_engine::ports::NoProfiles),
+            hands: Hands::default(),
         })
     }
 }

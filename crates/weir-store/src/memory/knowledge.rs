@@ -7,7 +7,9 @@ use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{
     MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settled, takes_place,
 };
-use weir_engine::ports::{IndexedText, MemoryFilter, Passage, Proposal, RecallQuery, StoreError};
+use weir_engine::ports::{
+    IndexedText, Kept, MemoryFilter, Passage, Proposal, RecallQuery, StoreError,
+};
 
 use super::Session;
 use crate::journal::{check_inbox, check_proposals};
@@ -27,6 +29,7 @@ pub(super) struct Knowledge {
     facts: BTreeMap<MemoryId, MemoryFact>,
     said: BTreeSet<Sayer>,
     proposals: BTreeMap<(String, String), Proposal>,
+    kept: BTreeMap<(String, String), Kept>,
 }
 
 impl Knowledge {
@@ -122,6 +125,25 @@ impl Knowledge {
 
     pub(super) fn withdraw(&mut self, what: &str, name: &str) -> bool {
         self.proposals.remove(&(what.to_string(), name.to_string())).is_some()
+    }
+
+    pub(super) fn keep(&mut self, kept: &Kept) -> Kept {
+        let key = (kept.what.clone(), kept.name.clone());
+        let mut kept = kept.clone();
+        kept.version = self
+            .kept
+            .get(&key)
+            .map_or(1, |old| old.version.saturating_add(u32::from(old.text != kept.text)));
+        self.kept.insert(key, kept.clone());
+        kept
+    }
+
+    pub(super) fn kept(&self, what: &str) -> Vec<Kept> {
+        self.kept.values().filter(|kept| kept.what == what).cloned().collect()
+    }
+
+    pub(super) fn unkeep(&mut self, what: &str, name: &str) -> bool {
+        self.kept.remove(&(what.to_string(), name.to_string())).is_some()
     }
 
     /// Forgets who said what in a session that is deleted.

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_journal.sql"),
     include_str!("../../migrations/sqlite/0002_mail_and_marks.sql"),
     include_str!("../../migrations/sqlite/0003_memory_and_recall.sql"),
+    include_str!("../../migrations/sqlite/0004_kept.sql"),
 ];
 
 /// How long to wait for another process that writes.

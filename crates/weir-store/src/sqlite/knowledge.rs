@@ -242,12 +242,16 @@ fn word(status: MemoryStatus) -> String {
     value.and_then(|value| value.as_str().map(str::to_string)).unwrap_or_default()
 }
 
-fn to_json<T: Serialize>(doing: &str, value: &T) -> Result<String, StoreError> {
+pub(super) fn to_json<T: Serialize>(doing: &str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value)
         .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })
 }
 
-fn json<T: DeserializeOwned>(row: &SqliteRow, column: usize, what: &str) -> Result<T, StoreError> {
+pub(super) fn json<T: DeserializeOwned>(
+    row: &SqliteRow,
+    column: usize,
+    what: &str,
+) -> Result<T, StoreError> {
     serde_json::from_str(&text(row, column)?)
         .map_err(|e| StoreError::Damaged { what: what.to_string(), why: e.to_string() })
 }

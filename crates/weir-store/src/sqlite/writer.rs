@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use weir_core::ids::{MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Lease, Mail, Owner, Pause, Proposal, StoreError};
+use weir_engine::ports::{Append, Kept, Lease, Mail, Owner, Pause, Proposal, StoreError};
 
 use super::append::Pending;
 use super::connect::Place;
@@ -63,6 +63,12 @@ pub(super) enum Command {
     },
     Propose(Box<Proposal>, Answer<()>),
     WithdrawProposal {
+        what: String,
+        name: String,
+        answer: Answer<bool>,
+    },
+    Keep(Box<Kept>, Answer<Kept>),
+    Unkeep {
         what: String,
         name: String,
         answer: Answer<bool>,
@@ -220,6 +226,12 @@ impl Writer {
             }
             Command::WithdrawProposal { what, name, answer } => {
                 let _ = answer.send(self.withdraw_proposal(&what, &name));
+            }
+            Command::Keep(kept, answer) => {
+                let _ = answer.send(self.keep_named(&kept));
+            }
+            Command::Unkeep { what, name, answer } => {
+                let _ = answer.send(self.unkeep(&what, &name));
             }
             Command::Index(answer) => {
                 let _ = answer.send(self.index_all());

@@ -3,7 +3,7 @@
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, id_of};
-use weir_engine::ports::{MemoryFilter, Proposal, Store};
+use weir_engine::ports::{Kept, MemoryFilter, Proposal, Store};
 
 use crate::contract::every_store;
 use crate::support::{NOON, Scribe};
@@ -21,6 +21,7 @@ every_store! {
     m4_memory_outlives_the_session_that_it_is_from
     m1_proposals_wait_until_they_are_taken_away
     m1_proposals_are_bounded
+    t5_what_is_kept_has_one_version_for_each_text
 }
 
 const HERE: &str = "/home/ada/loom";
@@ -322,4 +323,32 @@ async fn m1_proposals_are_bounded(store: &dyn Store) {
     assert!(full.to_string().contains("200 wait already"), "{full}");
     store.propose(&proposal("skill", "s7", "y", 1)).await.expect("it takes the old one's place");
     store.propose(&proposal("recipe", "more", "x", 1)).await.expect("another kind");
+}
+
+async fn t5_what_is_kept_has_one_version_for_each_text(store: &dyn Store) {
+    let weave = Kept {
+        what: "tool".into(),
+        name: "weave".into(),
+        text: "{\"a\":1}".into(),
+        state: "active".into(),
+        hash: "00".into(),
+        version: 9,
+        label: Label::external("example.org"),
+        by: "ada".into(),
+        ts: at(1),
+    };
+    assert_eq!(store.kept("tool").await.expect("readable"), []);
+    let first = store.keep(&weave).await.expect("writable");
+    assert_eq!(first, Kept { version: 1, ..weave.clone() });
+    let paused = Kept { state: "disabled".into(), ts: at(2), ..weave.clone() };
+    let paused = store.keep(&paused).await.expect("writable");
+    assert_eq!((paused.version, paused.state.as_str()), (1, "disabled"), "the text is the same");
+    let second = Kept { text: "{}".into(), ..weave.clone() };
+    assert_eq!(store.keep(&second).await.expect("writable").version, 2);
+    store.keep(&Kept { what: "agent".into(), ..weave.clone() }).await.expect("another kind");
+    let found = store.kept("tool").await.expect("readable");
+    assert_eq!(found, [Kept { version: 2, ..second }]);
+    assert!(store.unkeep("tool", "weave").await.expect("writable"));
+    assert!(!store.unkeep("tool", "weave").await.expect("writable"), "it is gone");
+    assert_eq!(store.kept("agent").await.expect("readable").len(), 1);
 }

@@ -59,6 +59,7 @@ impl World {
             progress: ProgressSink::none(),
             foreign: false,
             knows: Arc::new(NoKnowledge),
+            nested: Arc::new(weir_engine::ports::NoNested),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),
         };

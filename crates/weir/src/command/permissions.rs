@@ -8,7 +8,7 @@ use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::profile::PermissionMode;
 use weir_core::view::plain::visible;
-use weir_engine::engine::{SessionOptions, load};
+use weir_engine::engine::{Hands, SessionOptions, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
 use weir_providers::script::ScriptedModel;
@@ -212,6 +212,7 @@ async fn change_session(
         scene,
         config,
         profiles: Arc::new(weir_engine::ports::NoProfiles),
+        hands: Hands::default(),
     };
     let engine = wiring::engine(&there, "weir permissions")?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;

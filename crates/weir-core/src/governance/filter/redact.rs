@@ -44,6 +44,7 @@ pub(super) fn news(news: &mut [News], secrets: &[String]) {
             News::Remembered { note } => replace(&mut note.text, &needles),
             News::Skill { skill } => replace(&mut skill.text, &needles),
             News::Recalled { words, .. } => replace(words, &needles),
+            News::Step { summary, .. } => replace(summary, &needles),
             News::Found { .. } => (),
         }
     }

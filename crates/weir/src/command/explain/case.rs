@@ -104,7 +104,8 @@ impl Case {
         let config = cx.config()?;
         let mode = wiring::permission(config, &wishes, kept.as_deref(), &profile);
         let mut rules = wiring::rules(cx, &workspace, &wishes, kept.as_deref())?;
-        let known: Vec<&str> = toolbox.all().iter().map(|t| t.spec().name.as_str()).collect();
+        let all = toolbox.all();
+        let known: Vec<&str> = all.iter().map(|t| t.spec().name.as_str()).collect();
         if let Some(error) = rules.check_tools(&known).first() {
             return Err(usage(error.to_string()));
         }
@@ -308,6 +309,7 @@ fn context(
 ) -> anyhow::Result<ToolContext> {
     Ok(ToolContext {
         knows: Arc::new(weir_engine::ports::NoKnowledge),
+        nested: Arc::new(weir_engine::ports::NoNested),
         session: SessionId::new("explain"),
         call: CallId(1),
         workspace,

@@ -1,0 +1,61 @@
+//! Calls that a tool makes by other tools: judged by every gate, and never more than what its own
+//! call was judged for (G1). Not here: who makes them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::governance::{CallFacts, GateContext, Judgement, Permit, Verdict, judge_each};
+use crate::tool::Inspection;
+
+use super::Session;
+
+/// Gates that count calls of the model; a tool's own steps are bounded by its time.
+const COUNTING: [&str; 2] = ["repetition", "limits"];
+
+impl Session {
+    /// The right to one step of a call that runs: `tool` with `input`, whose effects must lie within
+    /// those of `outer`. What a person was not asked about stays unasked: where a gate would ask, the
+    /// person must have confirmed the outer call.
+    ///
+    /// # Errors
+    /// Why not: a sentence for the tool that wanted it.
+    pub fn nested(
+        &self,
+        outer: &Permit,
+        tool: &str,
+        input: &Value,
+        inspection: &Inspection,
+    ) -> Result<Permit, String> {
+        let call = self.call(outer.call()).filter(|call| call.is_running());
+        let call = call.ok_or("the call that wanted this has ended")?;
+        let config = self.config.as_ref().ok_or("the session has no settings")?;
+        if inspection.effects.control.is_some() {
+            return Err(format!("{tool} steers the agent, which only the model may do"));
+        }
+        outer.effects().covers(&inspection.effects).map_err(|what| {
+            format!(
+                "{} was not allowed to {what}: its declared effects do not say so",
+                outer.tool()
+            )
+        })?;
+        let facts = CallFacts { call: outer.call(), tool, input, broken: None, inspection };
+        let found: BTreeSet<String> =
+            config.deferred.iter().map(|tool| tool.name.clone()).collect();
+        let context = self.gate_context(&config.rules).ok_or("the session has no settings")?;
+        let context = GateContext { found: &found, ..context };
+        let opinions = judge_each(&facts, &context).into_iter();
+        let opinions = opinions.filter(|(gate, _)| !COUNTING.contains(gate));
+        let judgement = Judgement::of(opinions.filter_map(|(_, opinion)| opinion));
+        let why = || judgement.reason.clone().unwrap_or_default();
+        match judgement.verdict {
+            Verdict::Deny => return Err(format!("{tool} was denied: {}", why())),
+            Verdict::Ask if !call.confirmed => {
+                return Err(format!("{tool} would need a person's approval: {}", why()));
+            }
+            Verdict::Allow | Verdict::Ask => (),
+        }
+        let judged = (inspection.effects.clone(), inspection.class);
+        Ok(Permit::mint(self.id.clone(), outer.call(), tool.into(), input.clone(), judged))
+    }
+}

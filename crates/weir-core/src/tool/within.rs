@@ -1,0 +1,140 @@
+//! Whether the effects of one call lie within those of another. Pure; what is not certain is "no".
+
+use super::{Access, CommandEffect, Effects, HostEffect, PathEffect};
+
+impl Effects {
+    /// Whether a call with `inner` effects does nothing that a call with these does not.
+    ///
+    /// # Errors
+    /// What it would do besides, in words that follow "to": `write src/main.rs`.
+    pub fn covers(&self, inner: &Effects) -> Result<(), String> {
+        if self.unknown {
+            return Ok(());
+        }
+        if inner.unknown {
+            return Err("do what nobody can say in advance".into());
+        }
+        if let Some(path) = inner.paths.iter().find(|path| !self.covers_path(path)) {
+            let verb = if path.access.is_write() { "write" } else { "read" };
+            return Err(format!("{verb} {}", path.path));
+        }
+        let same = |own: &CommandEffect, other: &CommandEffect| {
+            own.command == other.command && own.cwd == other.cwd
+        };
+        let ran = |command: &&CommandEffect| !self.commands.iter().any(|own| same(own, command));
+        if let Some(command) = inner.commands.iter().find(ran) {
+            return Err(format!("run {:?}", command.command));
+        }
+        let reached = |own: &HostEffect, other: &HostEffect| {
+            own.method == other.method && own.host == other.host && own.secret == other.secret
+        };
+        let beyond = |host: &&HostEffect| !self.hosts.iter().any(|own| reached(own, host));
+        if let Some(host) = inner.hosts.iter().find(beyond) {
+            return Err(format!("send {} to {}", host.method, host.host));
+        }
+        if let Some(send) = inner.sends.iter().find(|send| !self.sends.contains(send)) {
+            return Err(format!("send something to {}", send.recipient));
+        }
+        if let Some(from) = inner.reads_from.iter().find(|from| !self.reads_from.contains(from)) {
+            return Err(format!("read from {from}"));
+        }
+        if inner.remembers.iter().any(|text| !self.remembers.contains(text)) {
+            return Err("keep something in memory".into());
+        }
+        if inner.jobs.iter().any(|job| !self.jobs.contains(job)) {
+            return Err("use a background job".into());
+        }
+        Ok(())
+    }
+
+    fn covers_path(&self, inner: &PathEffect) -> bool {
+        self.paths.iter().any(|own| {
+            let below = || {
+                let folder = own.path.trim_end_matches('/');
+                let under = inner.path.strip_prefix(folder);
+                folder == "." || under.is_some_and(|rest| rest.starts_with('/'))
+            };
+            let there = own.path == inner.path || (own.recursive && below());
+            let deep = own.recursive || !inner.recursive;
+            own.place == inner.place && there && deep && covers_access(own.access, inner.access)
+        })
+    }
+}
+
+/// A right to write is one to make, replace and move; taking away what is there, or looking at it,
+/// is another.
+fn covers_access(own: Access, inner: Access) -> bool {
+    match inner {
+        Access::Read => own == Access::Read,
+        Access::List => matches!(own, Access::Read | Access::List),
+        Access::Write | Access::Create | Access::MoveTo => {
+            matches!(own, Access::Write | Access::Create | Access::MoveTo)
+        }
+        Access::Delete | Access::MoveFrom => matches!(own, Access::Delete | Access::MoveFrom),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Place;
+
+    fn path(path: &str, access: Access, recursive: bool) -> PathEffect {
+        let (place, path) = (Place::Inside, path.to_string());
+        PathEffect {
+            path,
+            access,
+            place,
+            recursive,
+            ignored: None,
+            protected: None,
+            sensitive: None,
+            marked: None,
+        }
+    }
+
+    fn of(paths: Vec<PathEffect>) -> Effects {
+        Effects { paths, ..Effects::default() }
+    }
+
+    #[test]
+    fn t5_a_step_may_do_no_more_than_its_call() {
+        let own = of(vec![path("src", Access::Read, true), path("out.txt", Access::Write, false)]);
+        let ok = |inner: PathEffect| own.covers(&of(vec![inner])).is_ok();
+        assert!(ok(path("src/a/b.rs", Access::Read, false)));
+        assert!(ok(path("src", Access::List, true)));
+        assert!(ok(path("out.txt", Access::Create, false)));
+        assert!(!ok(path("src2/a.rs", Access::Read, false)), "a name that only begins alike");
+        assert!(!ok(path("src/a.rs", Access::Write, false)));
+        assert!(!ok(path("out.txt", Access::Read, false)));
+        assert!(!ok(path("out.txt", Access::Delete, false)));
+        assert!(!ok(path("out.txt/x", Access::Write, false)));
+        let outside = PathEffect { place: Place::Outside, ..path("src/a.rs", Access::Read, false) };
+        assert!(!ok(outside));
+        let why = own.covers(&of(vec![path("a", Access::Write, false)])).expect_err("not its own");
+        assert_eq!(why, "write a");
+        let unknown = Effects { unknown: true, ..Effects::default() };
+        assert!(unknown.covers(&own).is_ok());
+        assert!(own.covers(&unknown).is_err());
+    }
+
+    #[test]
+    fn t5_hosts_and_commands_are_matched_exactly() {
+        let host = |method: &str, host: &str| HostEffect {
+            method: method.into(),
+            host: host.into(),
+            url: format!("https://{host}/x"),
+            secret: None,
+        };
+        let own = Effects { hosts: vec![host("GET", "docs.rs")], ..Effects::default() };
+        let ok = |inner: HostEffect| {
+            own.covers(&Effects { hosts: vec![inner], ..Effects::default() }).is_ok()
+        };
+        assert!(ok(host("GET", "docs.rs")));
+        assert!(!ok(host("POST", "docs.rs")));
+        assert!(!ok(host("GET", "evil.docs.rs")));
+        let command = CommandEffect { command: "ls".into(), cwd: ".".into(), ..Default::default() };
+        let inner = Effects { commands: vec![command], ..Effects::default() };
+        assert_eq!(own.covers(&inner), Err("run \"ls\"".to_string()));
+    }
+}

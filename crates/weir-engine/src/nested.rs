@@ -1,0 +1,103 @@
+//! The steps of a call that works by other tools: each is looked at, judged within the call's own
+//! permit, and run. Not here: what may be done, which the session says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use weir_core::governance::Permit;
+use weir_core::governance::label::{self, Label};
+use weir_core::message::{Block, CallBlock};
+use weir_core::session::{Call, Session};
+use weir_core::tool::{News, Raw};
+
+use crate::ports::{Nested, ToolContext};
+use crate::toolbox::Toolbox;
+
+/// What the steps of one call are made with.
+pub(crate) struct Nest {
+    pub(crate) toolbox: Arc<Toolbox>,
+    /// The session as it was when the call began.
+    pub(crate) session: Arc<Session>,
+    pub(crate) steps: Mutex<Steps>,
+}
+
+/// What the steps came to.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    news: Vec<News>,
+    label: Label,
+    changed: Vec<String>,
+}
+
+impl Nest {
+    pub(crate) fn new(toolbox: Arc<Toolbox>, session: Arc<Session>) -> Nest {
+        Nest { toolbox, session, steps: Mutex::default() }
+    }
+
+    /// Puts what the steps came to into the result of the call.
+    pub(crate) fn into_result(&self, raw: &mut Raw) {
+        let steps = std::mem::take(&mut *self.steps.lock().unwrap_or_else(PoisonError::into_inner));
+        raw.news.extend(steps.news);
+        raw.label.join(&steps.label);
+        for path in steps.changed {
+            if !raw.changed.contains(&path) {
+                raw.changed.push(path);
+            }
+        }
+    }
+
+    async fn step(
+        &self,
+        outer: &Permit,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> Result<(Raw, Label), String> {
+        let found = self.toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+        if found.nests() {
+            return Err(format!("{tool} works by other tools itself and cannot be a step"));
+        }
+        let block = CallBlock {
+            call: outer.call(),
+            wire_id: String::new(),
+            tool: tool.into(),
+            input: input.clone(),
+            broken: None,
+            seal: None,
+        };
+        let call = Call::proposed(&Block::Call(block)).ok_or("no such call can be made")?;
+        let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
+        if let Some(invalid) = &inspection.invalid {
+            return Err(format!("the arguments of {tool} are wrong: {invalid}"));
+        }
+        let permit = self.session.nested(outer, tool, &input, &inspection)?;
+        if let Some(fails) = inspection.fails {
+            return Ok((Raw::error(fails), Label::default()));
+        }
+        let given = label::of_result(&inspection.effects);
+        let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
+        Ok((found.run(permit, &cx).await, given))
+    }
+}
+
+#[async_trait]
+impl Nested for Nest {
+    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw {
+        let done = self.step(outer, tool, input, cx).await;
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let (raw, label) = match done {
+            Ok(done) => done,
+            Err(why) => (Raw::error(why), Label::default()),
+        };
+        steps.label.join(&label);
+        steps.label.join(&raw.label);
+        steps.changed.extend(raw.changed.iter().cloned());
+        let summary = raw.summary.clone().unwrap_or_else(|| {
+            let text = weir_core::message::plain_text(&raw.blocks);
+            text.lines().next().unwrap_or_default().chars().take(120).collect()
+        });
+        steps.news.push(News::Step { tool: tool.into(), ok: raw.ok, summary });
+        raw
+    }
+}

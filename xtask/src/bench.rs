@@ -14,6 +14,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
+mod agents;
 mod context;
 mod figures;
 mod house;
@@ -53,6 +54,9 @@ pub(crate) struct BenchArgs {
     /// (minutes; 10000 is the figure of Q16)
     #[arg(long, value_name = "TURNS", value_parser = clap::value_parser!(u32).range(200..))]
     context: Option<u32>,
+    /// Measure so many scheduled agents that are due in the same second, and nothing else
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    agents: Option<u32>,
     /// Also run the benches of the crates (minutes)
     #[arg(long)]
     all: bool,
@@ -77,12 +81,10 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     ensure!(binary.is_file(), "{} is no program", binary.display());
     let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
-    let mut rows = one_answer::rows(&house, args.runs)?;
-    rows.extend(turns::rows(&house, args.runs, args.turns)?);
-    rows.extend(build_rows(root, &binary)?);
-    if let Some(turns) = args.context {
-        rows.extend(context::rows(cargo(), root, turns)?);
-    }
+    let mut rows = match args.agents {
+        Some(count) => agents::rows(&house, count)?,
+        None => all_rows(&house, root, &binary, args)?,
+    };
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
     let kept = keep(&target, &binary, &rows)?;
     let mut out = std::io::stdout().lock();
@@ -99,6 +101,21 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
         crate_benches(root)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn all_rows(
+    house: &House,
+    root: &Path,
+    binary: &Path,
+    args: &BenchArgs,
+) -> anyhow::Result<Vec<Row>> {
+    let mut rows = one_answer::rows(house, args.runs)?;
+    rows.extend(turns::rows(house, args.runs, args.turns)?);
+    rows.extend(build_rows(root, binary)?);
+    if let Some(turns) = args.context {
+        rows.extend(context::rows(cargo(), root, turns)?);
+    }
+    Ok(rows)
 }
 
 fn cargo() -> Command {

@@ -25,6 +25,8 @@ fn config() -> SessionConfig {
         deferred: Vec::new(),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
+        recipes: weir_core::session::RecipePolicy::default(),
+        depth: 0,
         workspace: "/w".into(),
         profile: built_in_profiles().remove(0),
         model: ModelInfo {
@@ -95,6 +97,7 @@ fn journal() -> Vec<(Timestamp, Event)> {
             skills: Vec::new(),
             label: Label::default(),
             input: InputId(1),
+            recipe: None,
         }),
     );
     let context = FilterContext {

@@ -132,6 +132,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
                 rules: &rules,
                 limits: &limits,
                 tool_calls: 3,
+                consulted: 0,
                 changes: 0,
                 recent: &recent,
                 unknown: &[],

@@ -66,6 +66,8 @@ pub enum Effect {
     Verify,
     /// Ask a helper for what condensing needs: `Session::condense_work` says what.
     Condense,
+    /// Ask the planner to fill a recipe in: `Session::plan_work` says which.
+    PlanRecipe,
     /// Look a finished run through for facts worth keeping.
     Remember,
     /// Put the settings of another profile together: `Session::switching` says which.
@@ -90,6 +92,7 @@ impl Effect {
             | Effect::AskPerson { .. }
             | Effect::AskQuestion { .. }
             | Effect::Condense
+            | Effect::PlanRecipe
             | Effect::Remember
             | Effect::Checkpoint { .. }
             | Effect::Run { .. } => false,

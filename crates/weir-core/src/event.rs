@@ -20,13 +20,18 @@ use crate::ids::{
 use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
 use crate::profile::PermissionMode;
+use crate::recipe::{RecipeMatch, RecipeUse};
 use crate::session::SessionConfig;
 use crate::skill::SkillNote;
 use crate::tool::{Inspection, News, PlanItem};
 
+mod agents;
 mod context;
+mod recipe;
 
+pub use agents::*;
 pub use context::*;
+pub use recipe::*;
 
 /// A fact could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +138,14 @@ events! {
     "memory.proposed" => MemoryProposed,
     "memory.written" => MemoryWritten,
     "run.remembered" => RunRemembered,
+    "recipe.matched" => RecipeMatched,
+    "recipe.planned" => RecipePlanned,
+    "recipe.stepped" => RecipeStepped,
+    "recipe.fallback" => RecipeFallback,
+    "agent.spawned" => AgentSpawned,
+    "agent.asked" => AgentAsked,
+    "agent.answered" => AgentAnswered,
+    "agent.finished" => AgentFinished,
     "limit.reached" => LimitReached,
     "alert.raised" => AlertRaised,
     "cancel.requested" => CancelRequested,
@@ -262,6 +275,9 @@ pub struct SceneSeen {
     /// The newest input that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputId>,
+    /// The recipe that fits best what the run began with, where one does (M5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Box<RecipeMatch>>,
 }
 
 /// A turn began: what was waiting to be told to the model now stands in its history.
@@ -274,6 +290,9 @@ pub struct TurnStarted {
     /// Inputs delivered with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputId>,
+    /// Its calls are those of a recipe: the model is not asked (L16).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recipe: bool,
 }
 
 /// A request was encoded and is about to be sent.
@@ -764,6 +783,9 @@ pub struct RunFinished {
     /// shown at the end (Z2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked_files: Vec<String>,
+    /// What it made of a recipe, where that counts for or against it (M5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<RecipeUse>,
     /// What went wrong, when something did: what, why, what to do.
     pub error: Option<String>,
 }

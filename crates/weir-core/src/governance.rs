@@ -142,6 +142,8 @@ pub struct GateContext<'a> {
     pub limits: &'a Limits,
     /// Calls already judged in this run, this one not counted.
     pub tool_calls: u32,
+    /// Calls of this run that asked the stronger model, this one not counted.
+    pub consulted: u32,
     /// Successful changes of the world that the session has made so far (L6).
     pub changes: u64,
     /// The last calls of the session, oldest first, those of this turn and refused ones included.

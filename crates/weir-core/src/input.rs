@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use crate::event::{
-    Added, CancelCause, CheckpointRestored, ContextSummarised, Decision, Note, RunRemembered,
+    Added, AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Decision, Note,
+    RecipePlanned, RunRemembered,
 };
 use crate::governance::Cleaned;
 use crate::governance::label::Label;
@@ -16,6 +17,7 @@ use crate::ids::{
 };
 use crate::message::Block;
 use crate::model::Reply;
+use crate::recipe::RecipeMatch;
 use crate::session::SessionConfig;
 use crate::skill::SkillNote;
 use crate::tool::{Clean, Inspection};
@@ -114,6 +116,8 @@ pub enum Command {
     },
     /// Note that a person took changes back.
     Restored(CheckpointRestored),
+    /// Note what is heard of a sub-agent. From the worker that follows it, never from a face.
+    Agent(AgentNews),
 }
 
 /// What the world answers.
@@ -129,7 +133,11 @@ pub enum Answer {
         label: Label,
         /// The newest input that was looked at.
         input: InputId,
+        /// The recipe that fits best what was said.
+        recipe: Option<Box<RecipeMatch>>,
     },
+    /// To `PlanRecipe`: the calls that the planner made of the recipe, or why there are none.
+    RecipePlanned(RecipePlanned),
     /// To `Condense`: what a helper made of what will be hidden.
     Summarised(ContextSummarised),
     /// To `Remember`: the facts that were found.

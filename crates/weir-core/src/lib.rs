@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod document;
+pub mod dynamic;
 pub mod effect;
 pub mod event;
 pub mod governance;
@@ -10,10 +11,12 @@ pub mod input;
 pub mod memory;
 pub mod message;
 pub mod model;
+pub mod plugin;
 pub mod profile;
 pub mod prompt;
 pub mod recipe;
 pub mod record;
+pub mod schedule;
 pub mod secret;
 pub mod session;
 pub mod skill;

@@ -13,7 +13,7 @@ mod found;
 mod identity;
 mod similar;
 mod wording;
-mod words;
+pub(crate) mod words;
 
 pub use choose::{Occasion, TOLD_CHARS_MAX, TOLD_MAX, found, has_faded, told};
 pub use export::export_markdown;

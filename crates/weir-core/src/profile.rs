@@ -26,6 +26,13 @@ impl PermissionMode {
     pub const ALL: [PermissionMode; 4] =
         [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AutoEdit, PermissionMode::Full];
 
+    /// The one of both that lets less pass.
+    #[must_use]
+    pub fn narrower(self, other: PermissionMode) -> PermissionMode {
+        let rank = |mode| PermissionMode::ALL.iter().position(|known| *known == mode);
+        if rank(other) < rank(self) { other } else { self }
+    }
+
     /// The word people write.
     pub fn as_str(self) -> &'static str {
         match self {

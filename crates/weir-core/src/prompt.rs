@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::event::Note;
 use crate::memory::MemoryFact;
 use crate::profile::Profile;
+use crate::recipe::RecipeMatch;
 use crate::skill::{SkillLine, SkillNote};
 use crate::tool::{Group, ToolSpec};
 
@@ -62,6 +63,10 @@ pub struct Scene {
     pub user: Option<String>,
     /// What is remembered and fits what was said, best first.
     pub memory: Vec<MemoryFact>,
+    /// Recipes that fit what was said, best first (M5).
+    pub recipes: Vec<RecipeMatch>,
+    /// The one of them that is followed by itself: it is not told beside (L16).
+    pub follows: Option<String>,
     /// The person's custom instructions, whatever the profile.
     pub custom: Option<String>,
     /// Rules: where each stands, and its text.

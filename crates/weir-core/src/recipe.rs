@@ -8,6 +8,23 @@ use serde_json::Value;
 use crate::governance::label::Label;
 use crate::ids::Timestamp;
 
+mod check;
+mod learn;
+mod matching;
+mod placeholder;
+pub mod plan;
+mod words;
+
+pub use check::{
+    DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, NAME_CHARS_MAX, PARAMETERS_MAX, STEPS_MAX, TRIGGERS_MAX,
+    check, is_id,
+};
+pub use learn::{
+    EVIDENCE_RUNS, Evidence, LearnedRecipe, SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall,
+    SolvedRun, learn, same_task,
+};
+pub use matching::{Candidate, FLOOR_DEFAULT, MATCHES_MAX, matches, score};
+
 /// A known way to do a kind of task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -23,19 +23,25 @@ use crate::ids::{
 use crate::message::{Block, History, Media};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::profile::{Limits, PermissionMode, Profile};
+use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, Inspection, PlanItem, ToolSpec};
 
+mod agents;
 mod apply;
 mod calls;
+pub mod child;
 pub mod condense;
 mod deeds;
 mod derive;
 mod handle;
 mod limits;
+mod made;
 pub mod meter;
 mod nested;
 mod outlook;
+mod recipe;
+mod solving;
 #[cfg(test)]
 mod switch_tests;
 mod todo;
@@ -44,6 +50,7 @@ mod window;
 
 pub use calls::NOT_RECORDED;
 use deeds::Deeds;
+pub use recipe::PlanWork;
 use window::Window;
 
 /// All settings of a session. Journaled whole, so that a replay never depends on today's files.
@@ -76,6 +83,12 @@ pub struct SessionConfig {
     /// What may be remembered beyond the session (M4).
     #[serde(default)]
     pub memory: MemoryPolicy,
+    /// What may be done with recipes (M5, L16).
+    #[serde(default)]
+    pub recipes: RecipePolicy,
+    /// How many agents stand above it: 0 for the one that a person speaks with (M6).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
     /// The system prompt: sections 1 to 8, frozen (P2).
     pub system: String,
     /// Results with more characters are externalised; 0: never (X1).
@@ -121,6 +134,32 @@ pub struct MemoryPolicy {
     pub accepts: bool,
     /// A finished run is looked through for facts worth keeping.
     pub after_run: bool,
+}
+
+/// What may be done with recipes (M5, L16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RecipePolicy {
+    /// None is matched, told, learned or followed.
+    pub off: bool,
+    /// One that has worked often enough is followed without asking the model after each step.
+    pub fast: bool,
+    /// Recipes are made from runs and proposed.
+    pub learn: bool,
+    /// Those that nothing foreign went into count without waiting for a person.
+    pub accepts: bool,
+    /// What fits less well, in per cent, is no match.
+    pub floor: u32,
+}
+
+impl Default for RecipePolicy {
+    fn default() -> RecipePolicy {
+        RecipePolicy { off: false, fast: true, learn: true, accepts: false, floor: 50 }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Guards that settings switch on.
@@ -194,6 +233,8 @@ pub struct Session {
     next: Counters,
     run: Option<Run>,
     turn: Option<Turn>,
+    /// Sub-agents that its calls started.
+    agents: BTreeMap<CallId, agents::Child>,
     plan: Vec<PlanItem>,
     tail: Option<Arc<str>>,
     recent: VecDeque<RecentCall>,
@@ -203,6 +244,8 @@ pub struct Session {
     label: Label,
     /// What persons said.
     said: Vec<String>,
+    /// What the agent above asked for, in the session of a sub-agent.
+    tasks: Vec<String>,
     /// Texts in the arguments of approved calls.
     approved: BTreeSet<String>,
     leases: Vec<LeaseGrant>,
@@ -213,6 +256,8 @@ pub struct Session {
     wire_ids: BTreeSet<String>,
     prefix_break: Option<String>,
     finished: Option<RunFinished>,
+    /// The last run, where a recipe may be made from it.
+    solved: Option<Arc<SolvedRun>>,
     /// Images of the last reply that have no fact of their own yet.
     images_due: VecDeque<(TurnId, Media)>,
     /// Calls whose permit was taken in this life of the program. Not part of the fold.
@@ -247,6 +292,8 @@ pub struct Queued {
     pub content: Vec<Block>,
     /// What the model is told with it.
     pub added: Vec<Added>,
+    /// A schedule said it, and no person (M7).
+    pub scheduled: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -260,6 +307,8 @@ struct Run {
     iterations: u32,
     turn_started: Option<Timestamp>,
     tool_calls: u32,
+    /// Calls that asked the stronger model and were not refused at once.
+    consulted: u32,
     over_limit: bool,
     mistakes: u32,
     mistake_texts: Vec<String>,
@@ -283,12 +332,18 @@ struct Run {
     condensed: Option<TurnId>,
     /// The run was looked through for facts worth keeping.
     remembered: bool,
+    /// What it makes of a recipe, where one fits or is followed.
+    recipe: Option<recipe::Guide>,
+    /// What could become a recipe.
+    solving: solving::Solving,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
     /// The scene is looked at.
     Look,
+    /// A planner fills the recipe in that fits.
+    Plan,
     /// A turn may begin.
     Between,
     /// A turn is under way.
@@ -317,10 +372,14 @@ struct Turn {
     notes: Vec<String>,
     /// How often its request did not fit the model's window (X3).
     overflows: u32,
+    /// Its calls are those of a recipe; there is no request (L16).
+    recipe: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TurnStage {
+    /// The calls of a recipe are to be made.
+    Stepping,
     Due,
     Thinking,
     Working,
@@ -354,6 +413,8 @@ pub struct Call {
     foreign: bool,
     question: Option<QuestionId>,
     result: Option<(bool, Vec<Block>)>,
+    /// Nothing of its result was cut or withheld.
+    whole: bool,
     mistake: bool,
 }
 
@@ -420,6 +481,7 @@ impl Session {
             next: Counters::default(),
             run: None,
             turn: None,
+            agents: BTreeMap::new(),
             plan: Vec::new(),
             tail: None,
             recent: VecDeque::new(),
@@ -427,6 +489,7 @@ impl Session {
             unknown: Vec::new(),
             label: Label::default(),
             said: Vec::new(),
+            tasks: Vec::new(),
             approved: BTreeSet::new(),
             leases: Vec::new(),
             alerts_due: VecDeque::new(),
@@ -435,6 +498,7 @@ impl Session {
             wire_ids: BTreeSet::new(),
             prefix_break: None,
             finished: None,
+            solved: None,
             images_due: VecDeque::new(),
             issued: BTreeSet::new(),
         }
@@ -497,6 +561,10 @@ impl Session {
     pub fn finished(&self) -> Option<&RunFinished> {
         self.finished.as_ref()
     }
+    /// The run that ended last, where a recipe may be made from it (M5).
+    pub fn solved(&self) -> Option<&Arc<SolvedRun>> {
+        self.solved.as_ref()
+    }
     /// The last text of the run under way: its final answer, once it has one.
     pub fn answer_text(&self) -> Option<&str> {
         self.run.as_ref().map(|run| run.text.as_str())
@@ -549,6 +617,15 @@ impl Session {
     pub fn leases(&self) -> &[LeaseGrant] {
         &self.leases
     }
+    /// What it is to do: what persons said, or the task that the agent above gave it. Whether its
+    /// calls fit that is asked of a judge; no right follows from it.
+    pub fn wanted(&self) -> &[String] {
+        if self.tasks.is_empty() { &self.said } else { &self.tasks }
+    }
+    /// How many inputs it took.
+    pub fn inputs(&self) -> u32 {
+        self.next.input
+    }
     /// What persons said, oldest first.
     pub fn said(&self) -> &[String] {
         &self.said
@@ -596,9 +673,15 @@ impl Session {
         if turn.stage != TurnStage::Working {
             return Status::Streaming;
         }
-        let waiting = |c: &Call| matches!(c.stage, Stage::Asking | Stage::Questioning);
+        let by_agent = |c: &Call| c.stage == Stage::Started && self.waits_by_agent(c.id);
+        let waiting =
+            |c: &Call| matches!(c.stage, Stage::Asking | Stage::Questioning) || by_agent(c);
         let working = |c: &Call| {
-            matches!(c.stage, Stage::Proposed | Stage::Ready | Stage::Started | Stage::Reconciling)
+            let works = matches!(
+                c.stage,
+                Stage::Proposed | Stage::Ready | Stage::Started | Stage::Reconciling
+            );
+            works && !by_agent(c)
         };
         let mut scope = turn.scope(self);
         if scope.clone().any(waiting) && !scope.any(working) {

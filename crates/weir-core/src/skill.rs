@@ -31,6 +31,9 @@ pub struct SkillLine {
     /// The agent wrote it and a person accepted it (section 13).
     #[serde(default)]
     pub self_written: bool,
+    /// The plugin that brings it (section 9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
 }
 
 /// A skill that is active: its text stands in section 10 and is told again after condensing.

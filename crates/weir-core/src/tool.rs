@@ -13,9 +13,12 @@ use crate::governance::label::Label;
 use crate::ids::{BlobId, Seq};
 use crate::memory::MemoryNote;
 use crate::message::Block;
+use crate::model::Usage;
+use crate::recipe::{PlannedCall, Recipe};
 use crate::skill::SkillNote;
 
 pub mod defer;
+pub mod foreign;
 mod within;
 
 /// The seven permission categories of which a profile picks some.
@@ -271,6 +274,31 @@ pub struct SendEffect {
     pub by: String,
 }
 
+/// A sub-agent that a call would start (M6).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SpawnEffect {
+    /// Name of its profile: what `Agent(NAME)` rules are about.
+    pub profile: String,
+    /// Its authority lets it change files or run commands. Each such call of it is judged on its
+    /// own; this says beside whom it may run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes: bool,
+    /// It works in a copy of the workspace of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree: bool,
+}
+
+/// Something of others that a call would switch on (Z9): it may do more from then on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EnableEffect {
+    /// What it is: `plugin`.
+    pub what: String,
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of what it is now: nothing else is switched on.
+    pub hash: String,
+}
+
 /// A host that a call would reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostEffect {
@@ -317,6 +345,13 @@ pub enum Control {
         /// What it may do that the present one may not; empty: the switch widens nothing.
         widens: Vec<String>,
     },
+    /// Follows a recipe once the calls of this turn are done (`execute_recipe`).
+    Follow {
+        /// The recipe.
+        recipe: Box<Recipe>,
+        /// Its calls, with the parameters put in.
+        calls: Vec<PlannedCall>,
+    },
 }
 
 /// What a finished call means for its session beside its text. Journaled with the call.
@@ -349,10 +384,28 @@ pub enum News {
         /// One line for people.
         summary: String,
     },
+    /// The call asked another model, and that counts towards the run (`consult_flagship`).
+    Used {
+        /// Tokens.
+        usage: Usage,
+        /// What that cost; absent: nobody knows the price.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
+    },
     /// Tools may be called for the rest of the run (`find_tool`).
     Found {
         /// Their names.
         tools: Vec<String>,
+    },
+    /// A tool was made or changed: it may be called from now on (`manage_tool`).
+    Made {
+        /// The tool.
+        tool: Box<ToolSpec>,
+    },
+    /// A tool was taken away (`manage_tool`).
+    Unmade {
+        /// Its name.
+        name: String,
     },
 }
 
@@ -415,6 +468,15 @@ pub struct Effects {
     /// Servers whose data it reads: foreign and private until somebody says otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_from: Vec<String>,
+    /// The sub-agent that it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<SpawnEffect>,
+    /// What it switches on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub enables: Vec<EnableEffect>,
+    /// It asks a stronger model (`consult_flagship`), of which a run has few answers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub consults: bool,
     /// What it asks of the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
@@ -431,6 +493,8 @@ impl Effects {
             || !self.sends.is_empty()
             || !self.changes.is_empty()
             || !self.remembers.is_empty()
+            || !self.enables.is_empty()
+            || self.spawns.as_ref().is_some_and(|spawn| spawn.writes)
             || self.paths.iter().any(|p| p.access.is_write())
             || self.hosts.iter().any(|h| h.method != "GET" && h.method != "HEAD")
     }

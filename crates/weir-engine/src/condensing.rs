@@ -15,7 +15,7 @@ use weir_core::session::condense::{CondenseWork, read_summary};
 
 use crate::helper;
 use crate::memory;
-use crate::ports::HookMoment;
+use crate::ports::{HookMoment, Model};
 use crate::workers::{Desk, Outcome};
 
 /// How long a helper may take for one answer.
@@ -99,7 +99,16 @@ impl Desk {
     /// One question to the helper model. What it used counts, also when it failed half-way and said
     /// so.
     async fn help(&self, system: &str, question: String) -> Helped {
-        let model = self.condenser.as_ref();
+        self.help_by(self.condenser.as_ref(), system, question).await
+    }
+
+    /// The same to this model.
+    pub(crate) async fn help_by(
+        &self,
+        model: &dyn Model,
+        system: &str,
+        question: String,
+    ) -> Helped {
         let asked = helper::ask(model, &self.session, system, question);
         let (text, usage) = match tokio::time::timeout(HELPER_WAIT, asked).await {
             Ok(Ok((text, usage))) => (Ok(text), usage),

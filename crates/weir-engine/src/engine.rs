@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision, Event};
 use weir_core::governance::label::Label;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
@@ -17,12 +17,14 @@ use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_core::session::{Session, SessionConfig};
 
 use crate::blobs::StagedBlobs;
+use crate::children::Children;
 use crate::commands::Commands;
 use crate::hub::{Hub, Updates};
 use crate::ledger::{Ledger, fact_of};
 use crate::ports::{
     Blobs, Checkpoints, Clock, Documents, HookAnswer, HookCall, HookDecision, HookMoment, Hooks,
-    Lease, Model, Owner, Processes, Profiles, Store, StoreError, Web,
+    Lease, Model, NoScripts, NoServers, Owner, Processes, Profiles, Scripts, Servers, Store,
+    StoreError, Web, Worktrees,
 };
 use crate::scene::{Glance, Lookout, SceneOptions};
 use crate::session_loop::{Message, SessionLoop};
@@ -58,6 +60,10 @@ pub struct Parts {
     pub judge: Option<Arc<dyn Model>>,
     /// The model that summarises what no longer fits; none: each session's own.
     pub condenser: Option<Arc<dyn Model>>,
+    /// The model that fills recipes in; none: each session's own.
+    pub planner: Option<Arc<dyn Model>>,
+    /// The stronger model that the agent may ask a few times a run; none: it cannot ask.
+    pub flagship: Option<Arc<dyn Model>>,
     /// Who holds the leases.
     pub owner: Owner,
     /// On whose behalf: the name that stands in audit lines.
@@ -90,6 +96,12 @@ pub struct SessionOptions {
 pub struct Hands {
     /// Its tools, with those of its foreign servers and plugins; none: the engine's.
     pub toolbox: Option<Arc<Toolbox>>,
+    /// What runs the code of tools that were made at run time; none: nothing does.
+    pub scripts: Option<Arc<dyn Scripts>>,
+    /// Its foreign servers; none: there are none.
+    pub servers: Option<Arc<dyn Servers>>,
+    /// Copies of its folder for sub-agents; none: there can be none.
+    pub worktrees: Option<Arc<dyn Worktrees>>,
 }
 
 /// Why a session could not be opened or went down.
@@ -121,6 +133,11 @@ impl Engine {
         Engine { parts: Arc::new(parts) }
     }
 
+    /// An engine of parts that another one has too.
+    pub(crate) fn over(parts: Arc<Parts>) -> Engine {
+        Engine { parts }
+    }
+
     /// What its sessions share.
     pub fn parts(&self) -> &Arc<Parts> {
         &self.parts
@@ -148,6 +165,28 @@ impl Engine {
         id: SessionId,
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
+        self.begin(id, None, options).await
+    }
+
+    /// Begins the session of a sub-agent that `parent` starts.
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
+    pub(crate) async fn open_child(
+        &self,
+        id: SessionId,
+        parent: &SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        self.begin(id, Some(parent.clone()), options).await
+    }
+
+    async fn begin(
+        &self,
+        id: SessionId,
+        parent: Option<SessionId>,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
         let lease = self.parts.store.acquire(&id, &self.parts.owner).await?;
         if self.parts.store.meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
             self.parts.store.release(&lease).await?;
@@ -156,7 +195,7 @@ impl Engine {
         let mut start = Start::new(self, lease, Session::new(id), None, &options);
         let engine = self.parts.version.clone();
         let config = Box::new(options.config.clone());
-        start.record(self, Command::Open { engine, config, parent: None });
+        start.record(self, Command::Open { engine, config, parent });
         Ok(start.run(self, options))
     }
 
@@ -215,6 +254,7 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
     note(old.deferred != new.deferred, "other tools to be found");
     note(old.condensing != new.condensing, "another threshold");
     note(old.memory != new.memory, "another memory policy");
+    note(old.recipes != new.recipes, "another recipe policy");
     note(old.externalize_over != new.externalize_over, "another bound for results");
     words.join(", ")
 }
@@ -302,7 +342,8 @@ impl Start {
         last: Option<&Record>,
         _options: &SessionOptions,
     ) -> Start {
-        let ledger = Ledger::new(lease.clone(), engine.parts.principal.clone(), last);
+        let mut ledger = Ledger::new(lease.clone(), engine.parts.principal.clone(), last);
+        ledger.guard(&engine.parts.secrets);
         let hub = Arc::new(Hub::new(session.facts()));
         Start { session, ledger, lease, hub }
     }
@@ -315,6 +356,7 @@ impl Start {
 
     fn run(self, engine: &Engine, options: SessionOptions) -> SessionHandle {
         let (sender, messages) = mpsc::channel(COMMANDS_QUEUED);
+        let hands = options.hands.clone();
         let id = self.session.id().clone();
         let parts = engine.parts.clone();
         let store = parts.store.clone();
@@ -326,13 +368,21 @@ impl Start {
         }
         let judge = parts.judge.clone().unwrap_or_else(|| options.model.clone());
         let condenser = parts.condenser.clone().unwrap_or_else(|| options.model.clone());
+        let planner = parts.planner.clone().unwrap_or_else(|| options.model.clone());
         let loop_ = SessionLoop {
             desk: Desk {
-                toolbox: options.hands.toolbox.unwrap_or_else(|| parts.toolbox.clone()),
+                // Tools that this session makes are its own.
+                toolbox: options.hands.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
+                scripts: options.hands.scripts.unwrap_or_else(|| Arc::new(NoScripts)),
+                servers: options.hands.servers.unwrap_or_else(|| Arc::new(NoServers)),
                 parts,
                 judge,
                 condenser,
+                planner,
                 profiles: options.profiles,
+                hands,
+                sender: sender.downgrade(),
+                children: Children::default(),
                 session: id.clone(),
                 workspace: options.workspace,
                 blobs: blobs.clone(),
@@ -354,37 +404,39 @@ impl Start {
             writing: None,
             read: HashSet::new(),
             closing: false,
+            learning: JoinSet::new(),
         };
-        let processes = engine.parts.processes.clone();
-        let parts_hooks = engine.parts.hooks.clone();
-        let released = store.clone();
         let submit = Submit {
-            hooks: parts_hooks,
+            hooks: engine.parts.hooks.clone(),
             cwd: loop_.session.config().map(|c| c.workspace.clone()).unwrap_or_default(),
             mode: loop_.session.config().map(|c| c.permission).unwrap_or_default(),
             workspace: loop_.desk.workspace.clone(),
             scene: loop_.desk.scene.clone(),
         };
-        let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
-        let task = tokio::spawn(async move {
-            let session = lease.session.clone();
-            let result = loop_.run().await;
-            processes.end_all(&session).await;
-            if let Err(why) = desk.settle_jobs().await {
-                tracing::warn!(%why, "what background jobs changed could not be saved");
-            }
-            desk.stop_watching().await;
-            if let Some(config) = config {
-                let why = if result.is_ok() { "closed" } else { "error" };
-                let fields = serde_json::json!({ "reason": why });
-                desk.notify(HookMoment::SessionEnd, &config, fields).await;
-            }
-            let given_back = released.release(&lease).await;
-            result?;
-            Ok(given_back?)
-        });
-        SessionHandle { id, sender, hub, store, blobs, submit, task: Some(task) }
+        let task = Some(tokio::spawn(to_the_end(loop_, lease)));
+        SessionHandle { id, sender, hub, store, blobs, submit, task }
     }
+}
+
+/// The loop of a session, and what is put in order once it has ended.
+async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError> {
+    let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
+    let result = loop_.run().await;
+    desk.children.ended().await;
+    desk.parts.processes.end_all(&lease.session).await;
+    if let Err(why) = desk.settle_jobs().await {
+        tracing::warn!(%why, "what background jobs changed could not be saved");
+    }
+    desk.stop_watching().await;
+    // A sub-agent is no session of the person's.
+    if let Some(config) = config.filter(|config| config.depth == 0) {
+        let why = if result.is_ok() { "closed" } else { "error" };
+        let fields = serde_json::json!({ "reason": why });
+        desk.notify(HookMoment::SessionEnd, &config, fields).await;
+    }
+    let given_back = desk.parts.store.release(&lease).await;
+    result?;
+    Ok(given_back?)
 }
 
 /// What is looked at before an input is accepted: commands that it names, and what
@@ -529,6 +581,14 @@ impl SessionHandle {
     /// As [`SessionHandle::command`].
     pub async fn restored(&self, restored: CheckpointRestored) -> Result<(), EngineError> {
         self.command(Command::Restored(restored)).await
+    }
+
+    /// Waits until the session went down by itself.
+    pub(crate) async fn down(&mut self) -> Result<(), EngineError> {
+        let Some(task) = &mut self.task else { return Err(EngineError::Stopped) };
+        let ended = task.await;
+        self.task = None;
+        ended.map_err(|_| EngineError::Stopped)?
     }
 
     /// Stops the session where it is: what is known is made durable, what is in flight ends.

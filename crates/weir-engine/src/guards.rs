@@ -106,17 +106,19 @@ impl Desk {
     /// Tells `SessionStart` hooks, and gives what they want the model to know.
     pub(crate) async fn session_started(&self, config: &SessionConfig) -> Vec<String> {
         let moment = HookMoment::SessionStart;
-        if !self.parts.hooks.listens(moment) {
+        // A sub-agent is no session of the person's.
+        if config.depth > 0 || !self.parts.hooks.listens(moment) {
             return Vec::new();
         }
         let asked = HookCall { fields: json!({}), ..self.hook_call(moment, config) };
         self.parts.hooks.call(asked).await.into_iter().filter_map(|a| a.context).collect()
     }
 
-    /// Asks the `Stop` hooks whether the run may end: the words of one that says no.
+    /// Asks the `Stop` hooks (of a sub-agent: `SubagentStop`) whether the run may end: the words of one that says no.
     pub(crate) async fn may_stop(&self, config: &SessionConfig, text: &str) -> Option<String> {
         let fields = json!({ "text": text, "stop_hook_active": true });
-        let asked = HookCall { fields, ..self.hook_call(HookMoment::Stop, config) };
+        let moment = if config.depth > 0 { HookMoment::SubagentStop } else { HookMoment::Stop };
+        let asked = HookCall { fields, ..self.hook_call(moment, config) };
         let answers = self.parts.hooks.call(asked).await;
         let no = answers.into_iter().find(|answer| answer.decision != HookDecision::Pass)?;
         Some(format!("{} ({})", no.reason, no.hook))

@@ -4,21 +4,28 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote, MemorySource};
+use weir_core::recipe::RecipeMatch;
 use weir_core::session::SessionConfig;
 use weir_core::skill::SkillLine;
 use weir_core::tool::ToolSpec;
 
+use crate::dormant;
 use crate::engine::Parts;
+use crate::flagship;
+use crate::made;
 use crate::memory;
 use crate::ports::{
-    Knowledge, Passage, ProfileLine, Profiles, Proposal, RecallQuery, SkillProposal, SkillScript,
-    SkillText, Wish,
+    ConsultError, Consulted, Dormant, Kept, Knowledge, Passage, ProfileLine, Profiles, Proposal,
+    RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, Wish,
 };
+use crate::recipes;
 use crate::scene::SceneOptions;
 use crate::skills;
+use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
 /// What one call may know.
@@ -31,6 +38,10 @@ pub(crate) struct Known {
     pub(crate) config: Arc<SessionConfig>,
     /// What the model had read when it asked for the call: what it wants remembered has this label.
     pub(crate) label: Label,
+    /// The tools of the session.
+    pub(crate) toolbox: Arc<Toolbox>,
+    /// What runs the code of tools that were made at run time.
+    pub(crate) scripts: Arc<dyn Scripts>,
 }
 
 /// What reading a skill needs, away from the loop's thread.
@@ -145,6 +156,50 @@ impl Knowledge for Known {
 
     fn loaded(&self) -> Vec<ToolSpec> {
         self.config.tools.clone()
+    }
+
+    fn toolbox(&self) -> Option<Arc<Toolbox>> {
+        Some(self.toolbox.clone())
+    }
+
+    fn scripts(&self) -> Arc<dyn Scripts> {
+        self.scripts.clone()
+    }
+
+    async fn made_tools(&self) -> Result<Vec<Kept>, String> {
+        made::all(self.parts.store.as_ref()).await.map_err(|error| error.to_string())
+    }
+
+    async fn keep_tool(&self, definition: &ToolDefinition) -> Result<Kept, String> {
+        let by = format!("{}, in session {}", self.parts.principal, self.session);
+        // What was foreign before the change still is.
+        let mut label = self.label.clone();
+        let known = self.made_tools().await?;
+        let old = known.iter().find(|kept| kept.name == definition.name);
+        old.iter().for_each(|kept| label.join(&kept.label));
+        let kept = made::kept(definition, (by, label, self.parts.clock.now()));
+        self.parts.store.keep(&kept).await.map_err(|error| error.to_string())
+    }
+
+    async fn unkeep_tool(&self, name: &str) -> Result<bool, String> {
+        self.parts.store.unkeep(made::TOOL, name).await.map_err(|error| error.to_string())
+    }
+
+    async fn consult(&self, question: &str) -> Result<Consulted, ConsultError> {
+        flagship::consult(&self.parts, &self.session, &self.label, question).await
+    }
+
+    fn flagship(&self) -> Option<String> {
+        self.parts.flagship.as_ref().map(|model| model.info().model.to_string())
+    }
+
+    async fn dormant(&self) -> Vec<Dormant> {
+        dormant::of_store(self.parts.store.as_ref()).await
+    }
+
+    async fn recipes(&self) -> Result<Vec<RecipeMatch>, String> {
+        let found = recipes::usable(&self.parts, &self.scene.recipes, &self.config).await;
+        found.map_err(|error| format!("recipes cannot be read: {error}"))
     }
 
     fn profiles(&self) -> Vec<ProfileLine> {

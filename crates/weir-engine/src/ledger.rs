@@ -5,12 +5,16 @@
 //! that the facts of a turn of reads share one sync with what follows. What of them can be found
 //! again is in `passages`.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::sync::oneshot;
-use weir_core::event::{CallFinished, Event, RunStatus};
+use weir_core::event::{CallFinished, Event, RunFinished, RunStatus};
+use weir_core::governance::filter::redact_text;
 use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::record::{GENESIS, Record};
 use weir_core::session::{Session, Status};
 use weir_core::view;
@@ -52,6 +56,10 @@ pub(crate) struct Ledger {
     passages: Passages,
     audit: Vec<AuditEntry>,
     marks: Vec<FileMark>,
+    recipe_use: Vec<(RecipeUse, Timestamp)>,
+    solved: Vec<SolvedRun>,
+    /// Values that must stand in no note.
+    secrets: Vec<String>,
     waiting: VecDeque<(Seq, oneshot::Sender<Result<(), String>>)>,
     first_pushed: Option<Timestamp>,
     /// Something waits: write at once.
@@ -96,10 +104,18 @@ impl Ledger {
             passages: Passages::default(),
             audit: Vec::new(),
             marks: Vec::new(),
+            recipe_use: Vec::new(),
+            solved: Vec::new(),
+            secrets: Vec::new(),
             waiting: VecDeque::new(),
             first_pushed: None,
             wanted: false,
         }
+    }
+
+    /// Values that must not stand in what is noted beside the facts.
+    pub(crate) fn guard(&mut self, secrets: &[String]) {
+        self.secrets = secrets.to_vec();
     }
 
     /// What the list of sessions says about its beginning.
@@ -122,6 +138,9 @@ impl Ledger {
             if let Event::CallFinished(finished) = &event {
                 self.mark(session, now, finished);
             }
+            if let Event::RunFinished(finished) = &event {
+                self.learned(session, now, finished);
+            }
             if let Some(fields) = view::audit::line(session, &event, &self.principal) {
                 let session = self.session.clone();
                 self.audit.push(AuditEntry { ts: now, session, seq, fields });
@@ -142,6 +161,17 @@ impl Ledger {
             ts,
         });
         self.marks.extend(marks);
+    }
+
+    /// What a finished run says about a recipe, and what one may be made from: written with the fact
+    /// itself, so it counts exactly once (M5). A run in which a secret was said is no example.
+    fn learned(&mut self, session: &Session, ts: Timestamp, finished: &RunFinished) {
+        self.recipe_use.extend(finished.recipe.clone().map(|used| (used, ts)));
+        let Some(run) = session.solved().filter(|run| run.run == finished.run) else { return };
+        let text = format!("{}\n{}", run.said, json!(run.calls));
+        if matches!(redact_text(&text, &self.secrets), Cow::Borrowed(_)) {
+            self.solved.push(SolvedRun::clone(run));
+        }
     }
 
     /// Whether everything so far is durable.
@@ -194,6 +224,8 @@ impl Ledger {
             blobs,
             audit: std::mem::take(&mut self.audit),
             marks: std::mem::take(&mut self.marks),
+            recipe_use: std::mem::take(&mut self.recipe_use),
+            solved: std::mem::take(&mut self.solved),
             meta: self.meta(session),
         };
         Batch { append, facts: std::mem::take(&mut self.facts), fulls }

@@ -7,12 +7,51 @@ use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
 use weir_core::governance::label::{self, Label};
+use weir_core::ids::CallId;
 use weir_core::message::{Block, CallBlock};
 use weir_core::session::{Call, Session};
 use weir_core::tool::{News, Raw};
 
-use crate::ports::{Nested, ToolContext};
+use crate::ports::{Nested, NoNested, Plan, ToolContext};
 use crate::toolbox::Toolbox;
+
+/// What other tools would touch, for a call that is planned. It runs none.
+pub(crate) struct Foresight {
+    pub(crate) toolbox: Arc<Toolbox>,
+}
+
+#[async_trait]
+impl Nested for Foresight {
+    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw {
+        NoNested.call(outer, tool, input, cx).await
+    }
+
+    async fn foresee(&self, tool: &str, input: Value, cx: &ToolContext) -> Result<Plan, String> {
+        let found = self.toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+        if found.nests() {
+            return Err(format!("{tool} works by other tools itself and cannot be a step"));
+        }
+        let call = step_of(cx.call, tool, input).ok_or("no such call can be made")?;
+        let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
+        match inspection.invalid {
+            Some(invalid) => Err(format!("the arguments of {tool} are wrong: {invalid}")),
+            None => Ok(plan),
+        }
+    }
+}
+
+/// A call of `tool` as a step of `outer`.
+fn step_of(outer: CallId, tool: &str, input: Value) -> Option<Call> {
+    let block = CallBlock {
+        call: outer,
+        wire_id: String::new(),
+        tool: tool.into(),
+        input,
+        broken: None,
+        seal: None,
+    };
+    Call::proposed(&Block::Call(block))
+}
 
 /// What the steps of one call are made with.
 pub(crate) struct Nest {
@@ -36,7 +75,7 @@ impl Nest {
     }
 
     /// Puts what the steps came to into the result of the call.
-    pub(crate) fn into_result(&self, raw: &mut Raw) {
+    pub(crate) fn add_to(&self, raw: &mut Raw) {
         let steps = std::mem::take(&mut *self.steps.lock().unwrap_or_else(PoisonError::into_inner));
         raw.news.extend(steps.news);
         raw.label.join(&steps.label);
@@ -58,20 +97,13 @@ impl Nest {
         if found.nests() {
             return Err(format!("{tool} works by other tools itself and cannot be a step"));
         }
-        let block = CallBlock {
-            call: outer.call(),
-            wire_id: String::new(),
-            tool: tool.into(),
-            input: input.clone(),
-            broken: None,
-            seal: None,
-        };
-        let call = Call::proposed(&Block::Call(block)).ok_or("no such call can be made")?;
+        let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {
             return Err(format!("the arguments of {tool} are wrong: {invalid}"));
         }
-        let permit = self.session.nested(outer, tool, &input, &inspection)?;
+        let so_far = self.steps.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
+        let permit = self.session.nested(outer, tool, &input, (&inspection, &so_far))?;
         if let Some(fails) = inspection.fails {
             return Ok((Raw::error(fails), Label::default()));
         }

@@ -6,24 +6,34 @@
 use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 
+mod agents;
 mod checkpoint;
 mod documents;
 mod hooks;
 mod knowledge;
 mod mail;
 mod model;
+mod plugins;
 mod process;
+mod schedule;
+mod script;
+mod servers;
 mod store;
 mod tool;
 mod web;
 
+pub use agents::*;
 pub use checkpoint::*;
 pub use documents::*;
 pub use hooks::*;
 pub use knowledge::*;
 pub use mail::*;
 pub use model::*;
+pub use plugins::*;
 pub use process::*;
+pub use schedule::*;
+pub use script::*;
+pub use servers::*;
 pub use store::*;
 pub use tool::*;
 pub use web::*;

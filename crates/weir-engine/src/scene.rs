@@ -5,10 +5,12 @@
 use std::path::PathBuf;
 
 use weir_core::ids::Timestamp;
+use weir_core::message::Block;
 use weir_core::prompt::{INSTRUCTIONS, Scene};
 use weir_core::session::Session;
 use weir_core::skill::SkillNote;
 
+use crate::recipes::RecipePlaces;
 use crate::skills::{self, SkillPlaces, Wanted};
 use crate::workspace::Workspace;
 
@@ -40,6 +42,8 @@ pub struct SceneOptions {
     pub timezone: String,
     /// Where skills are looked for.
     pub skills: SkillPlaces,
+    /// Where recipes are looked for.
+    pub recipes: RecipePlaces,
 }
 
 /// What is looked for at the start of a run, beside what never changes.
@@ -55,6 +59,8 @@ pub struct Glance {
     pub told: Vec<String>,
     /// The model was told instructions before.
     pub instructed: bool,
+    /// Something beside text came with what was said.
+    pub attached: bool,
 }
 
 impl Glance {
@@ -70,6 +76,9 @@ impl Glance {
             named: session.config().map(|c| c.profile.skills.clone()).unwrap_or_default(),
             told: session.told().keys().filter_map(folder).collect(),
             instructed: session.told().contains_key(INSTRUCTIONS),
+            attached: session.unlooked().iter().any(|queued| {
+                queued.content.iter().any(|block| !matches!(block, Block::Text { .. }))
+            }),
         }
     }
 }
@@ -86,7 +95,11 @@ pub fn look(
     let user =
         config.and_then(|folder| own_text(&folder.join("USER.md"), "USER.md", USER_CHARS_MAX));
     let wanted = Wanted { active: &glance.active, named: &glance.named, said: &glance.said };
-    let (skills, active) = skills::look(&options.skills, workspace, wanted);
+    // A sub-agent has the rules and none of the skills of the one above it (M6).
+    let (skills, active) = match options.base.child {
+        true => (Vec::new(), Vec::new()),
+        false => skills::look(&options.skills, workspace, wanted),
+    };
     Scene {
         skills,
         active,

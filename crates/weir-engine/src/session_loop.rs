@@ -11,19 +11,22 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
-use weir_core::ids::{CallId, InputId, SessionId, Timestamp};
+use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::plain_text;
-use weir_core::session::{Session, SessionConfig};
+use weir_core::session::{Call, Session, SessionConfig};
 use weir_core::tool::Raw;
 
+use crate::children::Birth;
 use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
 use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, Store, StoreError};
+use crate::recipes;
 use crate::scene::Glance;
 use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
 
@@ -50,6 +53,8 @@ pub(crate) struct SessionLoop {
     /// Letters that were acted on and may not be taken away yet.
     pub(crate) read: HashSet<u64>,
     pub(crate) closing: bool,
+    /// Looking for recipes in runs that are over.
+    pub(crate) learning: JoinSet<()>,
 }
 
 /// What a write came to, and the facts that it made durable.
@@ -68,7 +73,14 @@ enum Woken {
 impl SessionLoop {
     /// Runs until it is closed and at rest, or the store refuses.
     pub(crate) async fn run(mut self) -> Result<(), EngineError> {
+        if self.session.run().is_none() && self.session.solved().is_some() {
+            // The program may have ended before it looked at what the last run was good for.
+            self.learn();
+        }
         let result = self.go_on().await;
+        while self.learning.join_next().await.is_some() {}
+        // Children stop where they are, as this session does: nothing of theirs is cancelled.
+        self.desk.children.stop();
         self.in_flight.values().for_each(CancellationToken::cancel);
         if let Err(error) = &result {
             self.ledger.failed(&error.to_string());
@@ -110,6 +122,9 @@ impl SessionLoop {
                     self.writing = None;
                     result?;
                     self.ledger.confirmed();
+                    if self.has_solved(&facts) {
+                        self.learn();
+                    }
                     self.desk.hub.publish(facts);
                 }
                 Woken::Due => (),
@@ -130,6 +145,29 @@ impl SessionLoop {
         }
     }
 
+    /// Whether a run ended with these facts that something may be learned from.
+    fn has_solved(&self, facts: &[Fact]) -> bool {
+        let solved = self.session.solved().map(|run| run.run);
+        let ended = |fact: &Fact| match fact.event.as_ref() {
+            Event::RunFinished(finished) => Some(finished.run) == solved,
+            _ => false,
+        };
+        solved.is_some() && facts.iter().any(ended)
+    }
+
+    /// Looks for recipes in what was solved so far (M5). The run is durable and over: nothing waits
+    /// for this but the end of the session.
+    fn learn(&mut self) {
+        let Some(config) = self.session.config().cloned() else { return };
+        let desk = self.desk.clone();
+        self.learning.spawn(async move {
+            let places = &desk.scene.recipes;
+            if let Err(error) = recipes::learn(&desk.parts, places, &config).await {
+                tracing::warn!(%error, "recipes could not be proposed; the next run tries again");
+            }
+        });
+    }
+
     fn handle(&mut self, input: Input) -> bool {
         let now = self.desk.parts.clock.now().max(self.session.last());
         let facts = self.session.handle(now, input);
@@ -138,17 +176,46 @@ impl SessionLoop {
             if let Event::CallFinished(CallFinished { changed, marks: Some(origin), .. }) = fact {
                 self.desk.workspace.mark(changed, origin);
             }
+            // What waits for a person who has gone must not wait in a sub-agent either (C2).
+            if let Event::SessionConfigured(configured) = fact {
+                self.desk.children.attend(configured.config.attended);
+            }
         }
         self.ledger.push(&self.session, now, facts);
         any
     }
 
     fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), String>>) {
+        let command = match self.for_an_agent(command) {
+            Ok(mail) => return self.passed_on(mail, done),
+            Err(command) => command,
+        };
         if self.handle(Input::Command(command)) {
             self.ledger.acknowledge(done);
         } else {
             let _ = done.send(Err("there is nothing open that this could answer".into()));
         }
+    }
+
+    /// An answer to what a sub-agent asks, as a letter to it (G4).
+    fn for_an_agent(&self, command: Command) -> Result<Mail, Command> {
+        let Command::Decide { approval, decision, by, reason, terms } = command else {
+            return Err(command);
+        };
+        let Some(agent) = self.session.agent_asking(&approval) else {
+            return Err(Command::Decide { approval, decision, by, reason, terms });
+        };
+        let (session, ts) = (agent.clone(), self.desk.parts.clock.now());
+        let letter = Letter::Decide { approval, decision, reason, terms };
+        Ok(Mail { id: 0, session, by, ts, letter })
+    }
+
+    fn passed_on(&self, mail: Mail, done: oneshot::Sender<Result<(), String>>) {
+        let store = self.desk.parts.store.clone();
+        tokio::spawn(async move {
+            let posted = store.post(mail).await;
+            let _ = done.send(posted.map(|_| ()).map_err(|error| error.to_string()));
+        });
     }
 
     /// A letter from another process. It is taken away once what it wanted is durable; one that
@@ -249,6 +316,7 @@ impl SessionLoop {
             | Effect::AskPerson { .. }
             | Effect::AskQuestion { .. }
             | Effect::Condense
+            | Effect::PlanRecipe
             | Effect::Remember => true,
             Effect::Run { call } => self.session.waits_for_disk(*call),
             Effect::Look
@@ -270,23 +338,17 @@ impl SessionLoop {
         cancel: CancellationToken,
     ) -> Option<BoxFuture<'static, Outcome>> {
         let desk = self.desk.clone();
-        let config = self.session.config()?.clone();
+        let config = self.config_of_work()?;
         match effect {
-            // Faces fold the request from the facts and answer by command; hooks may call a person.
-            Effect::AskPerson { approval } => {
-                let call = self.session.approval(approval)?;
-                let fields = json!({
-                    "message": format!("{} needs an answer: {}", call.tool, call.ask_reason()),
-                    "approval": approval,
-                });
-                self.notification(fields, cancel)
-            }
-            Effect::AskQuestion { question } => {
-                let fields = json!({ "message": "a question is open", "question": question });
-                self.notification(fields, cancel)
+            Effect::AskPerson { .. } | Effect::AskQuestion { .. } => {
+                self.about_person(effect, cancel)
             }
             Effect::Look | Effect::Condense | Effect::Remember | Effect::Switch => {
                 self.about_context(effect, config)
+            }
+            Effect::PlanRecipe => {
+                let work = self.session.plan_work()?;
+                Some(Box::pin(desk.plan_recipe(work, cancel)))
             }
             Effect::Wait { until } => Some(Box::pin(wait(desk, *until, cancel))),
             Effect::Prepare { turn, not_before } => {
@@ -303,7 +365,7 @@ impl SessionLoop {
             }
             Effect::Inspect { call } => {
                 let call = self.session.call(*call)?.clone();
-                let said = self.session.said().to_vec();
+                let said = self.session.wanted().to_vec();
                 Some(Box::pin(desk.inspect(call, config, said, cancel)))
             }
             Effect::Checkpoint { call } => {
@@ -320,12 +382,17 @@ impl SessionLoop {
                 let label = self.session.turn_label().clone();
                 let nests = desk.toolbox.get(&call.tool).is_some_and(|tool| tool.nests());
                 let session = nests.then(|| Arc::new(self.session.clone()));
-                let work = Running { permit, call, config, contents, about, label, session };
+                let birth = call.spawns().is_some().then(|| self.birth(&call));
+                let work = Running { permit, call, config, contents, about, label, session, birth };
                 Some(Box::pin(desk.run(work, cancel)))
             }
             Effect::Stop { call } => {
                 let call = self.session.call(*call)?.clone();
                 let running = self.in_flight.contains_key(&Effect::Run { call: call.id });
+                if !running && call.spawns().is_some() {
+                    let birth = self.birth(&call);
+                    return Some(Box::pin(desk.agent_never_began(call, config, birth)));
+                }
                 (!running).then(|| never_began(desk, call, config))
             }
             Effect::Reconcile { call } => {
@@ -336,6 +403,51 @@ impl SessionLoop {
                 let text = self.session.answer_text().unwrap_or_default().to_string();
                 Some(Box::pin(verify(desk, config, text)))
             }
+        }
+    }
+
+    /// The settings that workers go by. What a recipe's calls give is told whole: nobody asked for it
+    /// piece by piece (L16).
+    fn config_of_work(&self) -> Option<Arc<SessionConfig>> {
+        let mut config = self.session.config()?.clone();
+        if self.session.follows_recipe() {
+            Arc::make_mut(&mut config).externalize_over = 0;
+        }
+        Some(config)
+    }
+
+    /// The future of an effect that waits for a person: faces fold the request from the facts and
+    /// answer by command; hooks may call a person.
+    fn about_person(
+        &self,
+        effect: &Effect,
+        cancel: CancellationToken,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        let fields = match effect {
+            Effect::AskPerson { approval } => {
+                let call = self.session.approval(approval)?;
+                json!({
+                    "message": format!("{} needs an answer: {}", call.tool, call.ask_reason()),
+                    "approval": approval,
+                })
+            }
+            Effect::AskQuestion { question } => {
+                json!({ "message": "a question is open", "question": question })
+            }
+            _ => return None,
+        };
+        self.notification(fields, cancel)
+    }
+
+    /// What starting the agent of a call needs.
+    fn birth(&self, call: &Call) -> Birth {
+        let now = self.desk.parts.clock.now().max(self.session.last());
+        Birth {
+            run: self.session.run().unwrap_or(RunId(0)),
+            share: self.session.share(call.id, now),
+            spawned: self.session.agent(call.id).cloned(),
+            model: self.model.clone(),
+            label: self.session.turn_label().clone(),
         }
     }
 
@@ -406,6 +518,9 @@ impl SessionLoop {
         }
         if self.desk.parts.condenser.is_none() {
             self.desk.condenser = model.clone();
+        }
+        if self.desk.parts.planner.is_none() {
+            self.desk.planner = model.clone();
         }
         self.model = model;
         self.conversation = None;

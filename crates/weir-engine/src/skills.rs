@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
 use weir_core::skill::{SkillLine, SkillNote, Trigger};
 
-use crate::ports::{SkillScript, SkillText};
+use crate::ports::{Plugins, SkillScript, SkillText};
 use crate::workspace::Workspace;
 
 mod bundled;
@@ -23,6 +24,8 @@ mod trigger;
 
 pub use find::{FoundSkill, Source, Survey, WORKSPACE_FOLDERS, survey};
 pub use parse::{HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX, parse};
+
+pub(crate) use scripts::interpreter;
 
 use find::used;
 use folder::SKILL_FILE;
@@ -46,6 +49,8 @@ pub struct SkillPlaces {
     pub trusted: bool,
     /// Those that come with the program are there too.
     pub bundled: bool,
+    /// Plugins, whose skills and prompts count while they are on.
+    pub plugins: Option<Arc<dyn Plugins>>,
 }
 
 /// What is known when a run begins.
@@ -220,6 +225,7 @@ fn lines(skills: &BTreeMap<String, FoundSkill>) -> Vec<SkillLine> {
             description: head.description.clone(),
             source: source(skill),
             self_written: skill.self_written,
+            plugin: skill.plugin.clone(),
         })
     };
     skills.values().filter_map(line).collect()

@@ -15,7 +15,7 @@ use weir_core::skill::filled;
 use weir_core::slash::{Head, Typed, file_of, name_of, split, typed};
 use weir_core::tool::{Access, Effects, Place};
 
-use crate::ports::{Content, Store};
+use crate::ports::{Content, PluginFolder, PluginPlace, Store};
 use crate::scene::SceneOptions;
 use crate::skills;
 use crate::workspace::{EntryKind, FileError, WalkOptions, Workspace};
@@ -100,7 +100,60 @@ pub fn find(
             return Ok(Some(found));
         }
     }
-    Ok(None)
+    of_plugins(options)
+        .into_iter()
+        .find_map(|(id, prompts)| {
+            let rest = name.strip_prefix(&id)?.strip_prefix(':')?;
+            read(workspace, &prompts.file(&file_of(rest)), name).transpose()
+        })
+        .transpose()
+}
+
+/// Where the prompts of a plugin lie.
+enum Prompts {
+    OfWorkspace(String),
+    OfPerson { folder: PathBuf, name: String },
+}
+
+impl Prompts {
+    fn file(&self, below: &str) -> File {
+        match self {
+            Prompts::OfWorkspace(folder) => File::OfWorkspace(format!("{folder}/{below}")),
+            Prompts::OfPerson { folder, name } => {
+                File::OfPerson { path: folder.join(below), name: format!("{name}/{below}") }
+            }
+        }
+    }
+
+    fn files(&self, workspace: &Workspace) -> Vec<String> {
+        match self {
+            Prompts::OfWorkspace(folder) => files_below(workspace, folder),
+            Prompts::OfPerson { folder, .. } => {
+                let mut below = Vec::new();
+                own_files(folder, "", &mut below);
+                below.sort_unstable();
+                below
+            }
+        }
+    }
+}
+
+/// The prompts of plugins that are on: the plugin's id, and where they lie. `/id:name` is one.
+fn of_plugins(options: &SceneOptions) -> Vec<(String, Prompts)> {
+    let folders = options.skills.plugins.iter().flat_map(|plugins| plugins.folders());
+    let prompts = |plugin: PluginFolder| {
+        let below = plugin.prompts?;
+        let below = below.trim_end_matches('/');
+        let place = match plugin.place {
+            PluginPlace::Workspace(folder) => Prompts::OfWorkspace(format!("{folder}/{below}")),
+            PluginPlace::Own(folder) => Prompts::OfPerson {
+                folder: folder.join(below),
+                name: format!("plugins/{}/{below}", plugin.id),
+            },
+        };
+        Some((plugin.id, place))
+    };
+    folders.filter_map(prompts).collect()
 }
 
 /// All of them, by folder and name. Blocks.
@@ -124,6 +177,13 @@ pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
             Some((name_of(&below)?, File::OfPerson { path, name: format!("{folder}/{below}") }))
         };
         files.extend(below.into_iter().filter_map(file));
+    }
+    for (id, prompts) in of_plugins(options) {
+        let below = prompts.files(workspace);
+        files.extend(below.into_iter().filter_map(|below| {
+            let name = format!("{id}:{}", name_of(&below)?);
+            Some((name, prompts.file(&below)))
+        }));
     }
     let mut seen = BTreeSet::new();
     let listed = |(name, file): (String, File)| {

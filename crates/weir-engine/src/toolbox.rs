@@ -131,7 +131,7 @@ impl Toolbox {
     }
 
     /// What is wrong with the arguments: field, what was expected, what came.
-    fn invalid(&self, spec: &ToolSpec, input: &Value) -> Option<String> {
+    pub(crate) fn invalid(&self, spec: &ToolSpec, input: &Value) -> Option<String> {
         let validator = match self.validator(spec) {
             Ok(validator) => validator,
             Err(error) => return Some(format!("The tool's own schema is invalid: {error}")),
@@ -161,7 +161,7 @@ impl Toolbox {
     }
 
     /// The existing name that is most like `name`, if any is.
-    fn nearest(&self, name: &str) -> Option<String> {
+    pub fn nearest(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
         self.all()
             .iter()
@@ -173,6 +173,15 @@ impl Toolbox {
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, known)| known)
     }
+}
+
+/// Whether a schema can be used to check arguments.
+///
+/// # Errors
+/// Why not.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    let compiled = jsonschema::draft202012::new(schema);
+    compiled.map(|_| ()).map_err(|why| format!("input_schema is no JSON Schema: {why}"))
 }
 
 fn inspection(plan: &Plan) -> Inspection {

@@ -156,8 +156,9 @@ fn keep_filled_folders(workspace: &Workspace, restore: &mut Restore) {
     }
 }
 
-/// The person's changes since the agent (`base` to `ours`) put onto what was there before.
-fn merge(base: &Content, ours: &Content, theirs: &Content) -> Option<Merge> {
+/// The changes from `base` to `ours` put onto `theirs`, where all three are text. Undoing, they are
+/// the person's changes since the agent, and `theirs` what was there before.
+pub fn merge(base: &Content, ours: &Content, theirs: &Content) -> Option<Merge> {
     let text = |content: &Content| match content {
         Content::File { bytes, .. } => String::from_utf8(bytes.to_vec()).ok(),
         Content::Absent | Content::Folder | Content::Link { .. } => None,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 use weir_core::event::Note;
 use weir_core::governance::label::Label;
@@ -23,17 +23,19 @@ use weir_core::session::{Call, Session, SessionConfig};
 use weir_core::tool::{Access, Change, Clean, Place, Raw};
 
 use crate::blobs::StagedBlobs;
+use crate::children::{Birth, Children};
 use crate::commands::{Commands, Ended};
-use crate::engine::Parts;
+use crate::engine::{Hands, Parts};
 use crate::hub::{Hub, SignalKind};
 use crate::knowledge::Known;
 use crate::media::Conversions;
-use crate::nested::Nest;
+use crate::nested::{Foresight, Nest};
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, Model, NoNested, Profiles, ProgressSink, SignalSink,
-    Snapshot, SnapshotEntry, ToolContext,
+    Blobs, Content, Conversation, MediaMap, Model, NoPlugins, Profiles, ProgressSink, Scripts,
+    Servers, SignalSink, Snapshot, SnapshotEntry, ToolContext,
 };
 use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
+use crate::session_loop::Message;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -51,11 +53,23 @@ pub(crate) struct Desk {
     pub(crate) parts: Arc<Parts>,
     /// The tools of the session.
     pub(crate) toolbox: Arc<Toolbox>,
+    /// What runs the code of tools that were made at run time.
+    pub(crate) scripts: Arc<dyn Scripts>,
+    /// Its foreign servers.
+    pub(crate) servers: Arc<dyn Servers>,
     /// The model that is asked about calls and foreign content.
     pub(crate) judge: Arc<dyn Model>,
     /// The model that summarises what no longer fits.
     pub(crate) condenser: Arc<dyn Model>,
+    /// The model that fills recipes in.
+    pub(crate) planner: Arc<dyn Model>,
     pub(crate) profiles: Arc<dyn Profiles>,
+    /// What it can reach beside the shared parts: its children have the same.
+    pub(crate) hands: Hands,
+    /// The way to its own loop, for news of children. Weak: it keeps no session open.
+    pub(crate) sender: mpsc::WeakSender<Message>,
+    /// Those who follow its children.
+    pub(crate) children: Children,
     pub(crate) session: SessionId,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) blobs: Arc<StagedBlobs>,
@@ -93,6 +107,8 @@ pub(crate) struct Running {
     pub(crate) label: Label,
     /// The session, for a tool that works by other tools.
     pub(crate) session: Option<Arc<Session>>,
+    /// For a call that starts an agent: what it is started with.
+    pub(crate) birth: Option<Birth>,
 }
 
 /// What a finished worker brings back.
@@ -144,8 +160,13 @@ impl Desk {
                 profiles: self.profiles.clone(),
                 config: config.clone(),
                 label,
+                toolbox: self.toolbox.clone(),
+                scripts: self.scripts.clone(),
             }),
-            nested: Arc::new(NoNested),
+            plugins: self.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
+            nested: Arc::new(Foresight { toolbox: self.toolbox.clone() }),
+            servers: self.servers.clone(),
+            agents: Arc::new(self.brood(call.id, config, None)),
             about: Arc::new(Value::Null),
             contents: Contents::default(),
         }
@@ -170,11 +191,13 @@ impl Desk {
         let mut label = Label::default();
         scene.active.iter().for_each(|skill| label.join(&skill.label));
         scene.memory.iter().for_each(|fact| label.join(&fact.fact.label));
+        scene.recipes.iter().for_each(|found| label.join(&found.recipe.label));
         let mut notes = prompt::notes(&scene);
         if !told.is_empty() {
             notes.push(Note { section: "hooks".into(), text: told });
         }
-        Outcome::Answer(Answer::Seen { notes, skills: scene.active, label, input })
+        let recipe = scene.recipes.into_iter().next().map(Box::new);
+        Outcome::Answer(Answer::Seen { notes, skills: scene.active, label, input, recipe })
     }
 
     /// Waits until the request may be made, then encodes it.
@@ -356,9 +379,12 @@ impl Desk {
 
     /// Runs a call.
     pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
-        let Running { permit, call, config, contents, about, label, session } = work;
+        let Running { permit, call, config, contents, about, label, session, birth } = work;
         let mut cx = self.context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
+        if birth.is_some() {
+            cx.agents = Arc::new(self.brood(call.id, &config, birth));
+        }
         let nest = session.map(|session| Arc::new(Nest::new(self.toolbox.clone(), session)));
         if let Some(nest) = &nest {
             cx.nested = nest.clone();
@@ -384,44 +410,9 @@ impl Desk {
             let raw = Raw::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
         };
-        let timeout = Duration::from_millis(cx.timeout_ms);
-        let mut work = Box::pin(AssertUnwindSafe(tool.run(permit, &cx)).catch_unwind());
-        let crashed = |_| Raw::error(format!("{} crashed. Try another way.", call.tool));
-        let ended = tokio::select! {
-            raw = &mut work => Some(raw.unwrap_or_else(crashed)),
-            () = cancel.cancelled() => None,
-            () = tokio::time::sleep(timeout) => None,
-        };
-        let raw = match ended {
-            Some(raw) => raw,
-            None => {
-                let cancelled = cancel.is_cancelled();
-                cancel.cancel();
-                let late = tokio::time::timeout(STOP_GRACE, &mut work).await;
-                let why = if cancelled {
-                    "The call was cancelled".to_string()
-                } else {
-                    format!(
-                        "The call took longer than its {} ms and was ended",
-                        timeout.as_millis()
-                    )
-                };
-                match late {
-                    Ok(raw) => {
-                        let mut raw = raw.unwrap_or_else(crashed);
-                        if !cancelled && raw.ok {
-                            raw = Raw::error(why);
-                        }
-                        raw
-                    }
-                    Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
-                }
-            }
-        };
-        drop(work);
-        let mut raw = raw;
+        let mut raw = in_time(tool.run(permit, &cx), &call.tool, &cx, &cancel).await;
         if let Some(nest) = nest {
-            nest.into_result(&mut raw);
+            nest.add_to(&mut raw);
         }
         let raw = self.settled(&call, raw, Ended::Now).await;
         self.returned(&call, &config, raw).await
@@ -486,6 +477,39 @@ impl Desk {
             written = tokio::task::spawn_blocking(write).await.unwrap_or(false);
         }
         journaled(cleaned, written)
+    }
+}
+
+/// What `work` gives, within the time that its call has, and as long as that is wanted.
+async fn in_time(
+    work: impl Future<Output = Raw>,
+    tool: &str,
+    cx: &ToolContext,
+    cancel: &CancellationToken,
+) -> Raw {
+    let timeout = Duration::from_millis(cx.timeout_ms);
+    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+    let crashed = |_| Raw::error(format!("{tool} crashed. Try another way."));
+    tokio::select! {
+        raw = &mut work => return raw.unwrap_or_else(crashed),
+        () = cancel.cancelled() => (),
+        () = tokio::time::sleep(timeout) => (),
+    }
+    let cancelled = cancel.is_cancelled();
+    cancel.cancel();
+    let late = tokio::time::timeout(STOP_GRACE, &mut work).await;
+    let why = match cancelled {
+        true => "The call was cancelled".to_string(),
+        false => {
+            format!("The call took longer than its {} ms and was ended", timeout.as_millis())
+        }
+    };
+    match late {
+        Ok(raw) => {
+            let raw = raw.unwrap_or_else(crashed);
+            if !cancelled && raw.ok { Raw::error(why) } else { raw }
+        }
+        Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
     }
 }
 

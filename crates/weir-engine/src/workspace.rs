@@ -209,6 +209,22 @@ impl Workspace {
         let marks = RwLock::default();
         Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules, marks })
     }
+    /// The same guards over another folder: a copy of this one that an agent works in. Its files
+    /// are its own; what is closed here is closed there.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn sibling(&self, folder: &Path) -> Result<Workspace, String> {
+        let own_folders = self.guard.own_folders().to_vec();
+        let options =
+            WorkspaceOptions { root: folder.to_path_buf(), extra_roots: Vec::new(), own_folders };
+        let mut sibling = Workspace::open(options)?;
+        if let Some(home) = self.guard.home() {
+            sibling.guard.set_home(home.to_path_buf());
+        }
+        sibling.trash.clone_from(&self.trash);
+        Ok(sibling)
+    }
     /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
     #[must_use]
     pub fn with_trash(mut self, folder: PathBuf) -> Workspace {

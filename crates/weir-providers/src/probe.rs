@@ -130,7 +130,7 @@ pub async fn local_server(endpoint: &Endpoint, transport: &Transport) -> Option<
 /// The first local server that answers and has a model, all asked at once (C4).
 pub async fn first_local(
     catalogue: &Catalogue,
-    env: &dyn Fn(&str) -> Option<String>,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
     transport: &Arc<Transport>,
 ) -> Option<Resolved> {
     let local = catalogue.vendors().iter().filter(|vendor| vendor.local);

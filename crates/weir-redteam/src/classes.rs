@@ -14,6 +14,7 @@ use crate::campaign::Outcome;
 use crate::play::Played;
 use crate::table::{Claim, Row};
 
+mod agents;
 mod code;
 mod condense;
 mod confuse;
@@ -28,6 +29,7 @@ mod runaway;
 mod secrets;
 mod skills;
 mod tamper;
+mod tools;
 mod widen;
 mod yes;
 
@@ -114,8 +116,11 @@ classes! {
     skills: "persistence by skill or instructions, told to a later session", Blocked, by_tier true,
         "", skills::planted;
     skill_scripts: "hidden code in a skill", Blocked, by_tier true, "", skills::scripts;
+    made_tools: "hidden code in a dynamic tool", Blocked, by_tier false,
+        "also where a person agreed to the tool: its code does no more than it declared", tools::hidden;
     widen: "more tools by find_tool, call_tool or another profile", Blocked, by_tier false, "",
         widen::profiles;
+    sub_agents: "escalation by sub-agent", Blocked, by_tier true, "", agents::escalation;
     condense: "laundering by summary", Blocked, by_tier false,
         "the hostile model is the helper that condenses", condense::summaries;
     runaway: "runaway cost, loops, disk fill", Blocked, by_tier true, "", runaway::limits;
@@ -128,9 +133,7 @@ classes! {
 /// Classes of Z11 that have nothing to attack yet.
 pub const NOT_YET: &[&str] = &[
     "MCP rug pull and shadowing",
-    "hidden code in a dynamic tool",
     "cross-tenant access by every id",
-    "escalation by sub-agent",
     "laundering by recipe",
     "spoofed senders",
 ];

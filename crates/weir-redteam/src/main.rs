@@ -26,6 +26,9 @@ fn main() -> anyhow::Result<ExitCode> {
     if arguments.first().is_some_and(|first| first == weir_sandbox::INSIDE) {
         return Ok(weir_sandbox::inside_main());
     }
+    if arguments.first().is_some_and(|first| first == weir_script::SCRIPT) {
+        return Ok(weir_script::script_main());
+    }
     if arguments.first().is_some_and(|first| first == "agentdojo") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (text, status) = runtime.block_on(agentdojo::command(&arguments[1..]))?;

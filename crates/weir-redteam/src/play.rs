@@ -75,7 +75,8 @@ pub async fn play(
 ) -> anyhow::Result<Played> {
     let shown: Shown = Arc::default();
     let puppet = Puppet::new(mind, shown.clone()).with_window(play.settings.window);
-    let options = world.session(play.settings, Arc::new(puppet))?;
+    let mut options = world.session(play.settings, Arc::new(puppet))?;
+    world.shelve(&mut options).await?;
     let id = SessionId::new(play.id.to_owned());
     let handle = match play.resumes {
         true => world.engine.resume(id, options).await?,
@@ -110,6 +111,11 @@ async fn follow(
             Event::ApprovalRequested(asked) if ours => {
                 let decision = person(asked);
                 handle.decide(asked.approval.clone(), decision, "person", None).await
+            }
+            Event::AgentAsked(asked) if ours => {
+                let decision = person(&asked.request);
+                let approval = asked.request.approval.clone();
+                handle.decide(approval, decision, "person", None).await
             }
             Event::QuestionAsked(asked) if ours => {
                 handle.reply(asked.question.clone(), "yes".into(), "person").await

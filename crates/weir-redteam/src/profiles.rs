@@ -3,6 +3,7 @@
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::prompt::Scene;
 use weir_core::session::SessionConfig;
+use weir_core::session::child::{self, Share};
 use weir_core::tool::defer::{self, Loading};
 use weir_engine::ports::{Profiles, Switched};
 use weir_engine::toolbox::Toolbox;
@@ -55,6 +56,24 @@ impl Profiles for OtherProfiles {
         let system = weir_core::prompt::system(&scene);
         let config =
             SessionConfig { profile, permission, tools, deferred, system, ..current.clone() };
+        Ok(Switched { config, model: None, notes: Vec::new() })
+    }
+
+    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let own = match name == current.profile.name {
+            true => current.clone(),
+            false => self.switched(current, name)?.config,
+        };
+        let config = child::config(current, &own, &Share::default());
+        let scene = Scene {
+            child: true,
+            profile: Some(config.profile.clone()),
+            tools: config.tools.clone(),
+            deferred: config.deferred.clone(),
+            ..Scene::default()
+        };
+        let system = weir_core::prompt::system(&scene);
+        let config = SessionConfig { system, ..config };
         Ok(Switched { config, model: None, notes: Vec::new() })
     }
 }

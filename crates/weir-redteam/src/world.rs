@@ -15,12 +15,14 @@ use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
 use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
-use weir_engine::ports::{Model, NoHooks, Processes, Web};
+use weir_engine::ports::{Model, NoHooks, Processes, Scripts, Web};
+use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_sandbox::{SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment};
+use weir_script::ChildScripts;
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
 use weir_web::{EgressOptions, GuardedWeb, LocalEgress, Lookup, WebOptions};
 
@@ -153,6 +155,8 @@ pub struct World {
     pub datagrams: Witness,
     /// What the guarded client asked of names.
     pub names: Arc<Names>,
+    /// What runs the code of made tools.
+    pub scripts: Arc<dyn Scripts>,
     /// The engine over all of it.
     pub engine: Engine,
 }
@@ -193,6 +197,7 @@ impl World {
             internal,
             datagrams: Witness::datagrams()?,
             names,
+            scripts: Arc::new(ChildScripts::new(program.to_owned())),
             engine,
         })
     }
@@ -286,11 +291,13 @@ impl World {
             },
             config_dir: None,
             timezone: "UTC".into(),
+            recipes: RecipePlaces::default(),
             // The weaker case: the person trusts the workspace, so that its scripts may run.
             skills: SkillPlaces {
                 own: vec![self.config().join("skills")],
                 trusted: true,
                 bundled: false,
+                plugins: None,
             },
         };
         let profiles = Arc::new(OtherProfiles { mode: settings.mode });
@@ -302,6 +309,22 @@ impl World {
             profiles,
             hands: Hands::default(),
         })
+    }
+
+    /// Gives a session the made tools that count here, as the program does.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn shelve(&self, options: &mut SessionOptions) -> anyhow::Result<()> {
+        let parts = self.engine.parts();
+        let toolbox = Arc::new(parts.toolbox.copy());
+        let from = (options.workspace.as_ref(), true);
+        let shelved = weir_tools::shelve(parts.store.as_ref(), from, &self.scripts, &toolbox);
+        let (specs, _) = shelved.await?;
+        options.config.deferred.extend(specs);
+        options.hands.toolbox = Some(toolbox);
+        options.hands.scripts = Some(self.scripts.clone());
+        Ok(())
     }
 
     fn settings(&self, settings: &Settings, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
@@ -339,6 +362,8 @@ impl World {
             deferred,
             condensing: settings.condensing,
             memory: settings.memory,
+            recipes: weir_core::session::RecipePolicy::default(),
+            depth: 0,
             externalize_over: 20_000,
             output_schema: None,
             strict: false,
@@ -388,6 +413,8 @@ fn engine(
         hooks: Arc::new(NoHooks),
         judge: None,
         condenser: None,
+        planner: None,
+        flagship: None,
         owner: this_process("weir-redteam"),
         principal: "person".into(),
         version: "redteam".into(),

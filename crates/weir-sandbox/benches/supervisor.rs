@@ -32,7 +32,7 @@ fn confine(tier: Tier, state: &std::path::Path) -> Confine {
         protected: [".git/hooks", ".git/config", ".weir"].map(|name| ws.join(name)).into(),
         masked: vec![ws.join(".env"), state.join("jobs")],
         writable: vec![ws],
-        hosts: Vec::new(),
+        ..Confine::default()
     }
 }
 

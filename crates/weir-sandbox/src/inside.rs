@@ -75,11 +75,11 @@ fn inside() -> Result<(), String> {
     })?;
     // The command is of the same user and must not look into this process.
     crate::protect_process().map_err(|error| error.to_string())?;
-    let input = receive_input().map_err(|error| format!("the command's input: {error}"))?;
+    let streams = receive_streams().map_err(|error| format!("the command's input: {error}"))?;
     if let Some((port, socket)) = orders.forward.clone() {
         forward(port, socket).map_err(|error| format!("the way to the proxy: {error}"))?;
     }
-    let shell = spawn(arguments, input, &orders)?;
+    let shell = spawn(arguments, streams, &orders)?;
     say(&Word::Started);
     // Nothing of the command's is held open here.
     release_streams().map_err(|error| error.to_string())?;
@@ -97,12 +97,13 @@ fn inside() -> Result<(), String> {
 
 fn spawn(
     mut arguments: impl Iterator<Item = std::ffi::OsString>,
-    input: OwnedFd,
+    (input, own_output): (OwnedFd, Option<OwnedFd>),
     orders: &Orders,
 ) -> Result<Pid, String> {
     let program = arguments.next().ok_or("there is no program to start")?;
     let output = io::stdout().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
     let error = output.try_clone().map_err(|error| error.to_string())?;
+    let output = own_output.unwrap_or(output);
     // Counted inside the user namespace: they are the command's alone. Root is not bound by it.
     let most = rustix::process::getrlimit(Resource::Nproc).maximum;
     let most = most.map_or(orders.processes, |most| most.min(orders.processes));
@@ -141,17 +142,20 @@ fn release_streams() -> io::Result<()> {
     Ok(())
 }
 
-fn receive_input() -> io::Result<OwnedFd> {
+/// Standard input, and standard output where that is not ours.
+fn receive_streams() -> io::Result<(OwnedFd, Option<OwnedFd>)> {
     let mut byte = [0; 1];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut received = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [IoSliceMut::new(&mut byte)];
     recvmsg(io::stdin(), &mut slices, &mut received, RecvFlags::CMSG_CLOEXEC)?;
-    let handle = received.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut handles) => handles.next(),
+    let handles = received.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut handles) => {
+            handles.next().map(|input| (input, handles.next()))
+        }
         _ => None,
     });
-    handle.ok_or_else(|| io::Error::other("it did not come"))
+    handles.ok_or_else(|| io::Error::other("it did not come"))
 }
 
 /// Listens before the command starts, so that its first connection finds somebody.

@@ -27,7 +27,7 @@ mod wire;
 pub use ancestry::is_below_supervisor;
 pub use environment::filtered_environment;
 pub use inside::{INSIDE, inside_main};
-pub use processes::{Limits, SupervisedProcesses, SupervisorOptions};
+pub use processes::{Limits, Service, ServiceSpec, SupervisedProcesses, SupervisorOptions};
 pub use reader::{ReaderLimits, confine_reader};
 pub use record::{Swept, forget, sweep};
 pub use supervise::{protect_process, supervise_main};

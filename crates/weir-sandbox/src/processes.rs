@@ -6,6 +6,7 @@ mod drive;
 mod jobs;
 mod launch;
 mod recover;
+mod service;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ use crate::tier::{TierWish, holding};
 use crate::wire::Ending;
 
 use jobs::Jobs;
+use launch::Kind;
+pub use service::{Service, ServiceSpec};
 
 /// Bounds that hold for every command, beside the wall time that each brings along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +108,9 @@ impl SupervisedProcesses {
         let options = Arc::clone(&self.options);
         let line = self.line(&spec.confine).await?;
         // Folders and a process are made: a slow disk must not hold up other sessions.
-        let launched = tokio::task::spawn_blocking(move || launch::launch(&options, &spec, line));
+        let kind = if spec.background { Kind::Job } else { Kind::Foreground };
+        let launched =
+            tokio::task::spawn_blocking(move || launch::launch(&options, &spec, line, kind));
         launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))
     }
 }

@@ -154,7 +154,12 @@ fn start<'a>(
         freeze_and_kill(|| descendants(own));
         format!("it was ended at once because it cannot be watched: {error}")
     })?;
-    let progress = (!request.background).then(progress_pipe).flatten();
+    if request.service {
+        // Only the service holds the writing end of its standard output.
+        close_progress();
+    }
+    let shown = !request.background && !request.service;
+    let progress = shown.then(progress_pipe).flatten();
     let sink = Sink::new(file, progress, request);
     Ok(Watch::new(control, request, began, Sources { output, sink, reaper, held }))
 }

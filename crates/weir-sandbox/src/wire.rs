@@ -27,6 +27,10 @@ pub(crate) struct Request {
     pub(crate) keep_bytes: usize,
     /// A job: standard input is open, and it lasts until its last process is gone.
     pub(crate) background: bool,
+    /// A service: its standard output goes where progress goes, as it is, and only standard error is
+    /// kept. Standard input is open.
+    #[serde(default)]
+    pub(crate) service: bool,
     /// Bounds that hold for every command.
     pub(crate) limits: Limits,
     /// What it may touch.

@@ -3,6 +3,7 @@
 //! A point counts the crossings. At the chosen one it never goes on and says so; the player then
 //! drops the whole runtime, as SIGKILL would, and begins a new life on what is durable.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,13 +14,16 @@ use weir_core::governance::Permit;
 use weir_core::ids::{BlobId, CheckpointId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::model::{ModelInfo, ModelRequest, Reply};
+use weir_core::recipe::{SolvedRun, Standing};
 use weir_core::record::Record;
+use weir_core::schedule::AgentRun;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
-    Append, AuditLine, Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Conversation,
-    FileMark, Kept, Lease, Mail, MediaMap, MemoryFilter, Model, Owner, Passage, Pause, Plan,
-    Prepared, Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot,
-    SnapshotEntry, Store, StoreError, Takes, Tool, ToolContext,
+    AgentRunFilter, Append, AuditLine, Baseline, Begin, CheckpointFilter, CheckpointInfo,
+    Checkpoints, Claim, Conversation, FileMark, Kept, Lease, Mail, MediaMap, MemoryFilter, Model,
+    Owner, Passage, Pause, Places, Plan, Prepared, Proposal, RecallQuery, SearchHit, SessionFilter,
+    SessionMeta, SignalSink, Snapshot, SnapshotEntry, SolvedFilter, Store, StoreError, Takes, Tool,
+    ToolContext,
 };
 
 /// Counts crossings and stops at one of them.
@@ -167,8 +171,47 @@ impl Store for CrashStore {
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
         self.inner.proposals(what).await
     }
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
+        self.inner.recipe_counts().await
+    }
+    async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
+        self.inner.settle_recipe(recipe).await
+    }
+    async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
+        self.inner.solved_runs(filter).await
+    }
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
         self.inner.withdraw_proposal(what, name).await
+    }
+    async fn claim_ticks(
+        &self,
+        runs: &[AgentRun],
+        holder: Option<&Owner>,
+    ) -> Result<Vec<Claim>, StoreError> {
+        self.inner.claim_ticks(runs, holder).await
+    }
+    async fn begin_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &Owner,
+        places: &Places,
+    ) -> Result<Begin, StoreError> {
+        self.inner.begin_agent_run(run, holder, places).await
+    }
+    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+        self.inner.note_agent_run(run, holder).await
+    }
+    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+        self.inner.take_agent_runs(holder).await
+    }
+    async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
+        self.inner.agent_runs(filter).await
+    }
+    async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        self.inner.agent_ticks().await
+    }
+    async fn agents_changed(&self) {
+        self.inner.agents_changed().await;
     }
     async fn mail_changed(&self) {
         self.inner.mail_changed().await;

@@ -7,12 +7,14 @@ use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use weir_core::message::{Block, plain_text};
 use weir_core::model::{
-    FailureClass, ModelInfo, ModelRef, ModelRequest, Reply, ReplyBlock, Stop, Usage,
+    FailureClass, ModelInfo, ModelRef, ModelRequest, Price, Reply, ReplyBlock, Stop, Usage,
 };
 use weir_engine::ports::{
     Conversation, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, MediaMap, Model, Prepared,
     SignalSink,
 };
+
+use crate::parse::Setup;
 
 struct FakeHook {
     name: String,
@@ -88,17 +90,33 @@ const SUMMARY: &str =
 pub struct FakeJudge {
     answers: Arc<Vec<(String, String)>>,
     otherwise: &'static str,
+    /// What its answers cost; absent: nobody knows.
+    price: Option<Price>,
+}
+
+/// The stronger model of a scenario, where it has one; it costs what the session's own costs.
+pub fn flagship(setup: &Setup) -> Option<Arc<dyn Model>> {
+    let answers = Arc::new(setup.flagship.clone());
+    let price = |(input, output)| Price { input, output, cache_read: 0.0, cache_write: 0.0 };
+    let price = setup.price.map(price);
+    let model = || Arc::new(FakeJudge { answers, otherwise: "", price }) as Arc<dyn Model>;
+    (!setup.flagship.is_empty()).then(model)
 }
 
 impl FakeJudge {
     /// A judge with these answers.
     pub fn new(answers: Vec<(String, String)>) -> FakeJudge {
-        FakeJudge { answers: Arc::new(answers), otherwise: "" }
+        FakeJudge { answers: Arc::new(answers), otherwise: "", price: None }
+    }
+
+    /// A planner with these answers; a recipe that none fits does not fit.
+    pub fn planning(answers: Vec<(String, String)>) -> FakeJudge {
+        FakeJudge { answers: Arc::new(answers), otherwise: "[]", price: None }
     }
 
     /// A helper that summarises, with these answers.
     pub fn summarising(answers: Vec<(String, String)>) -> FakeJudge {
-        FakeJudge { answers: Arc::new(answers), otherwise: SUMMARY }
+        FakeJudge { answers: Arc::new(answers), otherwise: SUMMARY, price: None }
     }
 }
 
@@ -108,7 +126,7 @@ impl Model for FakeJudge {
             model: ModelRef { provider: "scenario".into(), name: "judge".into() },
             window: 100_000,
             max_output: 1_000,
-            price: None,
+            price: self.price,
             abilities: Vec::new(),
         })
     }
@@ -137,6 +155,7 @@ impl Conversation for Judging {
     async fn send(&mut self, _signals: &SignalSink) -> Reply {
         let fitting = self.answers.iter().find(|(words, _)| self.question.contains(words));
         match fitting.map_or(self.otherwise, |(_, answer)| answer.as_str()) {
+            "hangs" => std::future::pending().await,
             "fails" => Reply::Failed {
                 class: FailureClass::InvalidRequest,
                 message: "the judge is out".into(),

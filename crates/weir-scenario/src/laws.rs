@@ -1,15 +1,83 @@
 //! The laws of the journal, checked on every play.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context as _, ensure};
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_core::message::{Block, Message, Role, plain_text};
-use weir_core::session::Session;
+use weir_core::model::Usage;
+use weir_core::session::{Session, child};
+use weir_core::tool::News;
 use weir_engine::blobs::mentioned;
 use weir_engine::hub::Fact;
+
+use crate::play::Played;
+
+/// Checks the laws on everything that a play left: its session and the sub-agents of it.
+///
+/// # Errors
+/// The first law that does not hold, by its number.
+pub fn check_all(played: &Played) -> anyhow::Result<()> {
+    check(&played.facts, &played.requests)?;
+    for (agent, left) in &played.agents {
+        let requests = left.heard.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        check(&left.facts, &requests).with_context(|| format!("sub-agent {agent}"))?;
+        let lost = left.heard.wire.lost();
+        ensure!(lost.is_empty(), "Q8, P2: sub-agent {agent} lost bytes: {lost:?}");
+    }
+    children_are_accounted_for(played)
+}
+
+/// Law 9: each sub-agent was announced before it began, ended once, and counts once in the session
+/// that started it: in tokens, money and files.
+fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
+    let root = (SessionId::new("scenario"), &played.facts);
+    let agents = played.agents.iter().map(|(id, left)| (id.clone(), &left.facts));
+    for (id, facts) in std::iter::once(root).chain(agents) {
+        let session = fold(&id, facts.iter().map(|fact| (fact, (*fact.event).clone())));
+        let mut own = Usage::default();
+        let mut spawned = BTreeMap::new();
+        for fact in facts {
+            match fact.event.as_ref() {
+                Event::ModelReplied(f) => own.add(&f.usage),
+                Event::RunRemembered(f) => own.add(&f.usage),
+                Event::ContextSummarised(f) => own.add(&f.usage),
+                Event::RecipePlanned(f) => own.add(&f.usage),
+                Event::CallFinished(f) => f.news.iter().for_each(|news| {
+                    if let News::Used { usage, .. } = news {
+                        own.add(usage);
+                    }
+                }),
+                Event::AgentSpawned(f) => {
+                    ensure!(spawned.insert(f.agent.clone(), f).is_none(), "{} twice", f.agent);
+                }
+                Event::AgentFinished(f) => {
+                    ensure!(spawned.remove(&f.agent).is_some(), "law 9: {} ended twice", f.agent);
+                    own.add(&f.usage);
+                    let left = played.agents.get(&f.agent).map(|left| &left.facts);
+                    let left = left.with_context(|| format!("{} left no journal", f.agent))?;
+                    let child = fold(&f.agent, left.iter().map(|f| (f, (*f.event).clone())));
+                    ensure!(*child.usage() == f.usage, "law 9: {} used something else", f.agent);
+                }
+                _ => (),
+            }
+        }
+        ensure!(*session.usage() == own, "law 9: {id} does not count everything once");
+        ensure!(spawned.is_empty(), "law 9: {:?} never ended", spawned.keys());
+    }
+    for id in played.agents.keys() {
+        let parent = child::parent_of(id).map(|(parent, _)| parent).context("a child's name")?;
+        let facts = played.agents.get(&parent).map_or(&played.facts, |left| &left.facts);
+        let announced = |fact: &Fact| match fact.event.as_ref() {
+            Event::AgentSpawned(f) => f.agent == *id,
+            _ => false,
+        };
+        ensure!(facts.iter().any(announced), "law 9: {id} was never announced");
+    }
+    Ok(())
+}
 
 /// Checks all laws that a finished journal can be held against. `requests` are the histories that
 /// were sent, in order.
@@ -21,6 +89,7 @@ pub fn check(facts: &[Fact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<(
     calls_are_judged_and_answered_once(facts)?;
     requests_extend_each_other(facts, requests)?;
     what_binds_is_kept(facts, requests)?;
+    crate::recipes::steps_are_made_once(facts)?;
     for request in requests {
         calls_have_results(request)?;
     }

@@ -78,12 +78,30 @@ pub struct Setup {
     pub judge: Vec<(String, String)>,
     /// The same of the helper that summarises; none: it answers everything with one summary.
     pub condense: Vec<(String, String)>,
+    /// Files of the person's own plugins: `(path, text)`.
+    pub plugins: Vec<(String, String)>,
+    /// Plugins that are on before the session.
+    pub enabled: Vec<String>,
+    /// Commands of the configuration: `(name and arguments, command line)`.
+    pub named: Vec<(String, String)>,
+    /// The same of the stronger model; none: there is no such model.
+    pub flagship: Vec<(String, String)>,
     /// Tokens of the model's window.
     pub window: Option<u64>,
     /// How full it may become, in per cent; 0: it is not condensed.
     pub threshold: Option<u32>,
     /// What may be remembered: `accept`, `off`, `after-run`.
     pub memory: Vec<String>,
+    /// Recipes that were there before: `(successes, failures, the recipe as JSON)`.
+    pub recipes: Vec<(u32, u32, String)>,
+    /// What may be done with them: `off`, `slow`, `accept`, `still`.
+    pub recipe_policy: Vec<String>,
+    /// The recipes of the program are there.
+    pub bundled_recipes: bool,
+    /// `(words of the question, answer)` of the planner; a question that none fits gets `[]`.
+    pub plans: Vec<(String, String)>,
+    /// How long it takes to answer, in milliseconds.
+    pub plan_delay_ms: u64,
     /// Facts that were kept before: `(kind, own or the origin of its words, text)`.
     pub remembers: Vec<(String, String, String)>,
 }
@@ -131,6 +149,14 @@ pub enum Deed {
     Writes(String, String),
     /// Lets the fact in which these words stand out of the inbox, or says no to it.
     Settles(String, bool),
+    /// Accepts or rejects the proposed recipe in whose name the words stand, once it waits.
+    SettlesRecipe(String, bool),
+    /// Accepts the tool of this name that stands in a file of the workspace.
+    AcceptsTool(String),
+    /// Changes the code of a kept tool where it is stored.
+    AltersTool(String),
+    /// Changes a file of the person's own plugins.
+    AltersPlugin(String, String),
     /// Goes on with another setting: `permission plan`, `model NAME`.
     Switches(String, String),
 }
@@ -225,6 +251,7 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "strict" => setup.strict = rest == "yes",
         "trusted" => setup.trusted = rest == "yes",
         "bundled-skills" => setup.bundled = rest == "yes",
+        "bundled-recipes" => setup.bundled_recipes = rest == "yes",
         "your-skill" => {
             let (path, text) = rest.split_once(": ").context("your-skill PATH: TEXT")?;
             setup.yours.push((path.into(), sized(text)));
@@ -250,7 +277,32 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let (words, answer) = rest.split_once("=> ").context("condense WORDS => ANSWER")?;
             setup.condense.push((words.trim().into(), unescape(answer)));
         }
+        "plugin" => {
+            let (path, text) = rest.split_once(": ").context("plugin PATH: TEXT")?;
+            setup.plugins.push((path.into(), sized(text)));
+        }
+        "enabled" => setup.enabled.push(rest.into()),
+        "named" => {
+            let (head, run) = rest.split_once(" => ").context("named NAME ARGUMENT… => LINE")?;
+            setup.named.push((head.trim().into(), run.into()));
+        }
+        "flagship" => {
+            let (words, answer) = rest.split_once("=> ").context("flagship WORDS => ANSWER")?;
+            setup.flagship.push((words.trim().into(), unescape(answer)));
+        }
         "memory" => setup.memory.push(rest.into()),
+        "recipes" => setup.recipe_policy.push(rest.into()),
+        "recipe" => {
+            let mut words = rest.splitn(3, ' ');
+            let mut word = || words.next().context("recipe SUCCESSES FAILURES JSON");
+            setup.recipes.push((word()?.parse()?, word()?.parse()?, word()?.into()));
+        }
+        "plan-delay" => setup.plan_delay_ms = rest.parse()?,
+        "plan" => {
+            let (words, answer) = rest.split_once("=> ").context("plan WORDS => ANSWER")?;
+            // As it stands: JSON has escapes of its own.
+            setup.plans.push((words.trim().into(), answer.trim().into()));
+        }
         "remembers" => {
             let mut words = rest.splitn(3, ' ');
             let mut word = || words.next().context("remembers KIND own|ORIGIN TEXT");
@@ -355,7 +407,11 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "revokes" => (When::AtRest, Deed::Revokes(rest.parse()?)),
         "answers" => (When::AtQuestion, Deed::Answers(rest.into())),
         "accepts" => (When::AtRest, Deed::Settles(rest.into(), true)),
+        "accepts-recipe" => (When::AtRest, Deed::SettlesRecipe(rest.into(), true)),
+        "rejects-recipe" => (When::AtRest, Deed::SettlesRecipe(rest.into(), false)),
         "rejects" => (When::AtRest, Deed::Settles(rest.into(), false)),
+        "accepts-tool" => (When::AtRest, Deed::AcceptsTool(rest.into())),
+        "alters-tool" => (When::AtRest, Deed::AltersTool(rest.into())),
         "condenses" => (When::AtRest, Deed::Condenses),
         "uncondenses" => (When::AtRest, Deed::Uncondenses),
         "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
@@ -364,6 +420,10 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "writes" => {
             let (path, text) = rest.split_once(": ").context("writes PATH: TEXT")?;
             (When::AtRest, Deed::Writes(path.into(), unescape(text)))
+        }
+        "alters-plugin" => {
+            let (path, text) = rest.split_once(": ").context("alters-plugin PATH: TEXT")?;
+            (When::AtRest, Deed::AltersPlugin(path.into(), unescape(text)))
         }
         "switches" => {
             let (what, value) = rest.split_once(' ').context("switches WHAT VALUE")?;

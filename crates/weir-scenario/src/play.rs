@@ -15,13 +15,16 @@ use weir_core::memory::MemoryStatus;
 use weir_core::message::{Block, Media, Message};
 use weir_core::model::{ModelInfo, Price, Thinking};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::session::child;
 use weir_core::session::{Condensing, Guards, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
 use weir_engine::attach::{self, Saying};
-use weir_engine::engine::{Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions};
+use weir_engine::engine::{
+    Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions, read_verified,
+};
 use weir_engine::hub::{Fact, Update};
-use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, Store, Tool};
+use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, SessionFilter, Store, Tool};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
@@ -33,7 +36,7 @@ use crate::guards::{FakeHooks, FakeJudge};
 use crate::parse::{Act, Deed, Scenario, Setup, When};
 use crate::profiles::{self, FakeProfiles};
 use crate::wire::Wire;
-use crate::world::{FakeCommand, FakeProcesses, FakeWeb, WorldClock};
+use crate::world::{FakeCommand, FakeProcesses, FakeWeb, Start, WorldClock};
 
 /// Updates after which a play counts as endless.
 const UPDATES_MAX: usize = 200_000;
@@ -59,13 +62,36 @@ pub struct Played {
     pub wire: Arc<Wire>,
     /// The files of the workspace: path and content.
     pub files: BTreeMap<String, String>,
-    /// Commands that were started, by call.
-    pub commands: Vec<(weir_core::ids::CallId, String)>,
+    /// Commands that were started.
+    pub commands: Vec<Start>,
+    /// What sub-agents left, by session.
+    pub agents: BTreeMap<SessionId, PlayedAgent>,
     /// Crossings of ports in the first life.
     pub crossings: usize,
     /// The folder above the workspace: its name is chance.
     pub folder: String,
 }
+
+/// What a sub-agent left.
+#[derive(Default)]
+pub struct PlayedAgent {
+    /// Its journal.
+    pub facts: Vec<Fact>,
+    /// What its model was asked.
+    pub heard: Arc<Heard>,
+}
+
+/// What the model of one session was asked.
+#[derive(Default)]
+pub struct Heard {
+    /// Every request's history, in order.
+    pub requests: Mutex<Vec<Vec<Arc<Message>>>>,
+    /// Every request as each dialect sends it.
+    pub wire: Wire,
+}
+
+/// The sessions of sub-agents, as they are heard.
+type HeardAgents = Arc<Mutex<BTreeMap<SessionId, Arc<Heard>>>>;
 
 /// What outlives a crash.
 pub(crate) struct World {
@@ -77,6 +103,7 @@ pub(crate) struct World {
     web: Arc<FakeWeb>,
     wire: Arc<Wire>,
     requests: Arc<Mutex<Vec<Vec<Arc<Message>>>>>,
+    heard_agents: HeardAgents,
     /// Hears every request.
     pub(crate) listener: Listener,
     pub(crate) script: Script,
@@ -118,6 +145,9 @@ pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Resul
             crossings = point.crossed();
         }
         world.wire.forget();
+        let agents = world.heard_agents.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.values().for_each(|heard| heard.wire.forget());
+        drop(agents);
         if ended.0? {
             break;
         }
@@ -141,9 +171,7 @@ impl World {
             std::fs::write(path, bytes)?;
         }
         crate::skills::write(&scenario.setup, folder.path())?;
-        for (path, text) in &scenario.setup.own {
-            write(&folder.path().join("config"), path, text)?;
-        }
+        crate::plugins::write_own(&scenario.setup, folder.path())?;
         let (store, checkpoints): (Arc<dyn Store>, Arc<dyn Checkpoints>) = match depth {
             Depth::Memory => (
                 Arc::new(weir_store::MemoryStore::new()),
@@ -161,9 +189,19 @@ impl World {
         };
         let script = Script::parse(&scenario.script).map_err(|error| anyhow!("script: {error}"))?;
         let (wire, requests) = (Arc::<Wire>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let heard_agents = HeardAgents::default();
         let listener: Listener = {
             let (wire, requests) = (wire.clone(), requests.clone());
+            let agents = heard_agents.clone();
             Arc::new(move |request, media| {
+                if child::parent_of(&request.session).is_some() {
+                    let mut agents = agents.lock().unwrap_or_else(PoisonError::into_inner);
+                    let heard = agents.entry(request.session.clone()).or_default();
+                    heard.wire.hear(request, media);
+                    let mut all = heard.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                    all.push(request.history.to_vec());
+                    return;
+                }
                 wire.hear(request, media);
                 let mut heard = requests.lock().unwrap_or_else(PoisonError::into_inner);
                 heard.push(request.history.to_vec());
@@ -181,6 +219,7 @@ impl World {
             web: Arc::new(FakeWeb::new(setup.pages.iter().cloned().collect())),
             wire,
             requests,
+            heard_agents,
             listener,
             script,
             elapsed: Duration::ZERO,
@@ -228,6 +267,8 @@ impl World {
             hooks: Arc::new(FakeHooks::new(&setup.hooks)?),
             judge: Some(Arc::new(FakeJudge::new(setup.judge.clone()))),
             condenser: Some(Arc::new(FakeJudge::summarising(setup.condense.clone()))),
+            flagship: crate::guards::flagship(setup),
+            planner: Some(crate::planner::planner(setup, point)),
             owner: Owner {
                 // A process that does not exist: a lease of a life that is over is free.
                 pid: 4_000_000 + u32::try_from(life)?,
@@ -261,6 +302,7 @@ impl World {
             config_dir: Some(self.folder.path().join("config")),
             timezone: "UTC".into(),
             skills: crate::skills::places(setup, self.folder.path()),
+            recipes: crate::recipes::places(setup, self.folder.path()),
         };
         Ok(SessionOptions {
             workspace: Arc::new(workspace),
@@ -329,6 +371,8 @@ impl World {
                 Some(threshold) => Condensing { enabled: threshold > 0, threshold },
             },
             memory: crate::memory::policy(setup)?,
+            recipes: crate::recipes::policy(setup)?,
+            depth: 0,
             externalize_over: setup.externalize_over.unwrap_or(2_000),
             output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
             strict: setup.strict,
@@ -342,6 +386,23 @@ impl World {
         })
     }
 
+    /// The journals of sub-agents.
+    async fn agents(&self) -> anyhow::Result<BTreeMap<SessionId, PlayedAgent>> {
+        let mut agents = BTreeMap::new();
+        for meta in self.store.list(&SessionFilter::default()).await? {
+            if child::parent_of(&meta.id).is_none() {
+                continue;
+            }
+            let records = read_verified(self.store.as_ref(), &meta.id).await?;
+            let facts: Result<Vec<Fact>, _> =
+                records.iter().map(weir_engine::ledger::fact_of).collect();
+            let mut heard = self.heard_agents.lock().unwrap_or_else(PoisonError::into_inner);
+            let heard = heard.remove(&meta.id).unwrap_or_default();
+            agents.insert(meta.id, PlayedAgent { facts: facts?, heard });
+        }
+        Ok(agents)
+    }
+
     fn finish(self, crossings: usize) -> anyhow::Result<Played> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let id = SessionId::new("scenario");
@@ -349,6 +410,7 @@ impl World {
             runtime.block_on(weir_engine::engine::read_verified(self.store.as_ref(), &id))?;
         let facts: Result<Vec<Fact>, _> =
             records.iter().map(weir_engine::ledger::fact_of).collect();
+        let agents = runtime.block_on(self.agents())?;
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files)?;
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -358,6 +420,7 @@ impl World {
             wire: self.wire.clone(),
             files,
             commands: self.processes.started(),
+            agents,
             crossings,
             folder: self.folder.path().display().to_string(),
         })
@@ -413,6 +476,7 @@ async fn live(
     let mut known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
     let root = world.root().to_string_lossy().into_owned();
     crate::memory::seed(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
+    crate::recipes::seed(world.store.as_ref(), &scenario.setup, clock.now()).await?;
     crate::skills::mark(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
     let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
     loop {
@@ -437,7 +501,11 @@ async fn open(
     known: u64,
 ) -> anyhow::Result<SessionHandle> {
     let id = SessionId::new("scenario");
-    let options = world.options(setup, point)?;
+    let mut options = world.options(setup, point)?;
+    let kept = (world.store.clone(), engine.parts().clock.clone());
+    crate::plugins::give(setup, world.folder.path(), kept, &mut options).await?;
+    let toolbox = &engine.parts().toolbox;
+    crate::tools::shelve(world.store.as_ref(), setup.trusted, toolbox, &mut options).await?;
     let opened =
         if known == 0 { engine.open(id, options).await } else { engine.resume(id, options).await };
     Ok(opened?)
@@ -477,6 +545,12 @@ impl Seen {
             Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
             Event::ApprovalRequested(f) => self.approval = Some(f.approval.clone()),
             Event::ApprovalResolved(f) => {
+                self.approval = None;
+                let person = f.by != NOBODY && f.decision != Decision::Cancelled;
+                self.consumed += usize::from(person);
+            }
+            Event::AgentAsked(f) => self.approval = Some(f.request.approval.clone()),
+            Event::AgentAnswered(f) => {
                 self.approval = None;
                 let person = f.by != NOBODY && f.decision != Decision::Cancelled;
                 self.consumed += usize::from(person);
@@ -650,9 +724,26 @@ async fn perform(
             write(&world.root(), path, text)?;
             return Ok(Performed::Unseen);
         }
+        Deed::AltersPlugin(path, text) => {
+            crate::plugins::write(world.folder.path(), path, text)?;
+            return Ok(Performed::Unseen);
+        }
         Deed::Settles(words, accepted) => {
             let status = if *accepted { MemoryStatus::Kept } else { MemoryStatus::Rejected };
             crate::memory::settle(world.store.as_ref(), words, status, clock.now()).await?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::SettlesRecipe(words, accepted) => {
+            crate::recipes::settle(world.store.as_ref(), clock, words, *accepted).await?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::AcceptsTool(name) => {
+            let workspace = world.workspace()?;
+            crate::tools::accept(world.store.as_ref(), &workspace, name, clock.now()).await?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::AltersTool(name) => {
+            crate::tools::alter(world.store.as_ref(), name).await?;
             return Ok(Performed::Unseen);
         }
         Deed::Switches(what, value) => {

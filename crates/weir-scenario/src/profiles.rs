@@ -4,6 +4,7 @@
 use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use weir_core::prompt::Scene;
 use weir_core::session::SessionConfig;
+use weir_core::session::child::{self, Share};
 use weir_core::tool::ToolSpec;
 use weir_core::tool::defer::{self, Loading};
 use weir_engine::ports::{Profiles, Switched};
@@ -78,6 +79,20 @@ impl Profiles for FakeProfiles {
             limits,
             ..current.clone()
         };
+        Ok(Switched { config, model: None, notes: Vec::new() })
+    }
+
+    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let own = match name == current.profile.name {
+            true => current.clone(),
+            false => self.switched(current, name)?.config,
+        };
+        let config = child::config(current, &own, &Share::default());
+        let canary = config.guards.canary.as_deref();
+        let mut scene = scene(&config.profile, &config.tools, &config.deferred, canary);
+        (scene.window, scene.child) = (config.model.window, true);
+        let system = weir_core::prompt::system(&scene);
+        let config = SessionConfig { system, ..config };
         Ok(Switched { config, model: None, notes: Vec::new() })
     }
 }

@@ -5,6 +5,7 @@ use weir_core::event::{Event, MemoryProposed, MemoryWritten};
 use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
+use weir_core::tool::News;
 use weir_engine::hub::Fact;
 
 use crate::play::Played;
@@ -15,13 +16,21 @@ const TEXT_MAX: usize = 72;
 /// The whole journal. Calls that ran beside each other are told one after the other, since the
 /// order in which they came back is chance.
 pub fn journal(played: &Played) -> String {
-    let mut ordered: Vec<&Fact> = played.facts.iter().collect();
+    let mut text = told(&played.facts);
+    for (agent, left) in &played.agents {
+        text.push_str(&format!("\n{agent}\n"));
+        text.extend(told(&left.facts).lines().map(|line| format!("  {line}\n")));
+    }
+    text.replace(&played.folder, "…")
+}
+
+fn told(facts: &[Fact]) -> String {
+    let mut ordered: Vec<&Fact> = facts.iter().collect();
     for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some())
     {
         beside.sort_by_key(|fact| call(&fact.event));
     }
-    let text: String = ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect();
-    text.replace(&played.folder, "…")
+    ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
 }
 
 /// The call that a fact between proposal and result is about.
@@ -33,6 +42,10 @@ fn call(event: &Event) -> Option<CallId> {
         Event::CheckpointTaken(f) => Some(f.call),
         Event::CallStarted(f) => Some(f.call),
         Event::CallFinished(f) => Some(f.call),
+        Event::AgentSpawned(f) => Some(f.call),
+        Event::AgentAsked(f) => Some(f.call),
+        Event::AgentAnswered(f) => Some(f.call),
+        Event::AgentFinished(f) => Some(f.call),
         _ => None,
     }
 }
@@ -41,6 +54,16 @@ fn short(text: &str) -> String {
     let flat = text.replace('\n', " ⏎ ");
     let cut: String = flat.chars().take(TEXT_MAX).collect();
     if cut.len() < flat.len() { format!("{cut}…") } else { cut }
+}
+
+/// The steps of a call that worked by other tools.
+fn steps(news: &[News]) -> String {
+    let step = |news: &News| match news {
+        News::Step { tool, ok, .. } => Some(format!("{tool} {}", if *ok { "ok" } else { "error" })),
+        _ => None,
+    };
+    let steps: Vec<String> = news.iter().filter_map(step).collect();
+    if steps.is_empty() { String::new() } else { format!(" · steps: {}", steps.join(", ")) }
 }
 
 fn word(value: &impl serde::Serialize) -> String {
@@ -81,7 +104,11 @@ pub fn line(event: &Event) -> String {
         }
         Event::TurnStarted(f) => {
             let inputs: Vec<String> = f.inputs.iter().map(ToString::to_string).collect();
-            format!("{} · iteration {} · {}", f.turn, f.iteration, inputs.join(", "))
+            let which = match f.recipe {
+                true => "recipe".to_string(),
+                false => format!("iteration {}", f.iteration),
+            };
+            format!("{} · {which} · {}", f.turn, inputs.join(", "))
         }
         Event::ModelRequested(f) => match &f.prefix_lost {
             Some(why) => format!("{} · prefix lost: {}", f.turn, short(why)),
@@ -140,7 +167,8 @@ pub fn line(event: &Event) -> String {
                 Taint::Clean => String::new(),
                 taint => format!(" · {}", taint.as_str()),
             };
-            format!("{} · {how}{by}{file}{marks}{label} · {}", f.call, short(&f.summary))
+            let steps = steps(&f.news);
+            format!("{} · {how}{by}{file}{marks}{label} · {}{steps}", f.call, short(&f.summary))
         }
         Event::CallUnknown(f) => format!("{} · {}", f.call, short(&f.reason)),
         Event::QuestionAsked(f) => {
@@ -162,6 +190,35 @@ pub fn line(event: &Event) -> String {
             (Some(output), _) => short(&output.to_string()),
             (None, mismatch) => short(mismatch.as_deref().unwrap_or("")),
         },
+        Event::AgentSpawned(f) => {
+            let place = if f.worktree.is_some() { " · worktree" } else { "" };
+            let tools = f.tools.len();
+            format!(
+                "{} · {} · depth {} · {} · {tools} tools{place} · {}",
+                f.call,
+                f.profile,
+                f.depth,
+                f.permission,
+                short(&f.task)
+            )
+        }
+        Event::AgentAsked(f) => {
+            format!("{} · {} · {}", f.call, f.path.join(" > "), short(&f.request.summary))
+        }
+        Event::AgentAnswered(f) => format!("{} · {} · by {}", f.call, word(&f.decision), f.by),
+        Event::AgentFinished(f) => {
+            let error = f.error.as_deref().map(|e| format!(" · error: {}", short(e)));
+            let denied = f.denials.iter().map(|d| format!(" · denied {} by {}", d.call, d.by));
+            format!(
+                "{} · {} · {}{}{} · {}",
+                f.call,
+                weir_engine::ledger::status_text(f.status),
+                short(&f.text),
+                error.unwrap_or_default(),
+                denied.collect::<String>(),
+                f.changed_files.join(", ")
+            )
+        }
         Event::LimitReached(f) => {
             format!("{} · {} · {} of {}", f.limit, word(&f.level), f.value, f.max)
         }
@@ -188,6 +245,26 @@ pub fn line(event: &Event) -> String {
         Event::ContextUncondensed(f) => format!("by {}", f.by),
         Event::ContextRecalled(f) => {
             format!("{} · {} · {} passages", f.call, short(&f.words), f.passages.len())
+        }
+        Event::RecipeMatched(f) => {
+            let fast = if f.fast { " · fast" } else { "" };
+            format!("{}{fast} · {} of {}", f.recipe, f.successes, f.successes + f.failures)
+        }
+        Event::RecipePlanned(f) => match &f.failed {
+            Some(why) => format!("{} · failed: {}", f.recipe, short(why)),
+            None => {
+                let tools: Vec<&str> = f.calls.iter().map(|call| call.tool.as_str()).collect();
+                format!("{} · {}", f.recipe, tools.join(", "))
+            }
+        },
+        Event::RecipeStepped(f) => {
+            let calls: Vec<String> =
+                f.calls.iter().map(|call| format!("{} {}", call.call, call.tool)).collect();
+            format!("{} · {} · step {} · {}", f.turn, f.recipe, f.step, calls.join(", "))
+        }
+        Event::RecipeFallback(f) => {
+            let step = f.step.map(|step| format!(" · step {step}")).unwrap_or_default();
+            format!("{}{step} · {}", f.recipe, short(&f.reason))
         }
         Event::SteeringReminded(f) => format!("iteration {} · {}", f.iteration, short(&f.text)),
         Event::SkillActivated(f) => format!("{} · {} · by {}", f.skill, f.source, f.by),
@@ -216,11 +293,17 @@ pub fn line(event: &Event) -> String {
                 f.denials.iter().map(|d| format!(" · denied {} by {}", d.call, d.by)).collect();
             let changed = f.changed_files.join(", ");
             let status = weir_engine::ledger::status_text(f.status);
+            let recipe = f.recipe.as_ref().map(|used| {
+                let way = if used.fast { "fast " } else { "" };
+                let how = if used.ok { "worked" } else { "did not work" };
+                format!(" · {way}{} {how}", used.recipe)
+            });
             format!(
-                "{} · {status} · {}{error}{} · {changed}",
+                "{} · {status} · {}{error}{}{} · {changed}",
                 f.run,
                 short(&f.text),
-                denials.join("")
+                denials.join(""),
+                recipe.unwrap_or_default()
             )
         }
     };

@@ -15,6 +15,7 @@ pub fn places(setup: &Setup, folder: &Path) -> SkillPlaces {
         own: vec![folder.join("own/skills")],
         trusted: setup.trusted,
         bundled: setup.bundled,
+        plugins: None,
     }
 }
 
@@ -77,6 +78,8 @@ pub async fn mark(
         blobs: Vec::new(),
         audit: Vec::new(),
         marks: setup.marked.iter().map(mark).collect(),
+        recipe_use: Vec::new(),
+        solved: Vec::new(),
         meta,
     };
     store.append(append).await?;

@@ -11,7 +11,7 @@ use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::tool::Tier;
 use weir_engine::ports::{
     Address, Clock, CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Fetched, JobInfo,
-    Processes, ProgressSink, Web,
+    Processes, ProgressSink, Web, WebRequest,
 };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -67,11 +67,14 @@ pub struct FakeCommand {
     pub vanishes: bool,
 }
 
+/// A command that was started: by which session and call, and its words.
+pub type Start = (SessionId, CallId, String);
+
 #[derive(Debug, Default)]
 struct Runs {
-    /// Every start of a command, by call.
-    started: Vec<(CallId, String)>,
-    ended: BTreeMap<CallId, CommandOutcome>,
+    /// Every start of a command, by session and call.
+    started: Vec<Start>,
+    ended: BTreeMap<(SessionId, CallId), CommandOutcome>,
     jobs: BTreeMap<String, (JobInfo, String)>,
 }
 
@@ -90,7 +93,7 @@ impl FakeProcesses {
     }
 
     /// Every start so far.
-    pub fn started(&self) -> Vec<(CallId, String)> {
+    pub fn started(&self) -> Vec<Start> {
         lock(&self.runs).started.clone()
     }
 
@@ -118,7 +121,8 @@ impl Processes for FakeProcesses {
         progress: &ProgressSink,
         cancel: &CancellationToken,
     ) -> CommandOutcome {
-        lock(&self.runs).started.push((spec.call, spec.command.clone()));
+        let start = (spec.session.clone(), spec.call, spec.command.clone());
+        lock(&self.runs).started.push(start);
         let hangs = self.commands.get(&spec.command).is_some_and(|fake| fake.code.is_none());
         let end = if hangs {
             let limit = Duration::from_millis(spec.timeout_ms);
@@ -131,13 +135,13 @@ impl Processes for FakeProcesses {
         };
         let outcome = self.outcome(&spec.command, end);
         progress.send(&outcome.output);
-        lock(&self.runs).ended.insert(spec.call, outcome.clone());
+        lock(&self.runs).ended.insert((spec.session, spec.call), outcome.clone());
         outcome
     }
 
     async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let mut runs = lock(&self.runs);
-        runs.started.push((spec.call, spec.command.clone()));
+        runs.started.push((spec.session.clone(), spec.call, spec.command.clone()));
         let job = format!("j{}", spec.call.0);
         let outcome = self.outcome(&spec.command, None);
         let hangs = self.commands.get(&spec.command).is_some_and(|fake| fake.code.is_none());
@@ -150,7 +154,7 @@ impl Processes for FakeProcesses {
             age_ms: 5,
         };
         runs.jobs.insert(job, (info.clone(), outcome.output.clone()));
-        runs.ended.insert(spec.call, outcome);
+        runs.ended.insert((spec.session, spec.call), outcome);
         Ok(info)
     }
 
@@ -191,19 +195,20 @@ impl Processes for FakeProcesses {
         }
     }
 
-    async fn trace(&self, _session: &SessionId, call: CallId) -> CommandTrace {
+    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
         let runs = lock(&self.runs);
-        let started = runs.started.iter().find(|(started, _)| *started == call);
+        let started =
+            runs.started.iter().find(|(of, started, _)| of == session && *started == call);
         let vanishes = |command: &String| self.commands.get(command).is_some_and(|c| c.vanishes);
-        if started.is_some_and(|(_, command)| vanishes(command)) {
+        if started.is_some_and(|(_, _, command)| vanishes(command)) {
             return CommandTrace::Unknown { why: "its supervisor left no record".into() };
         }
-        if let Some(outcome) = runs.ended.get(&call) {
+        if let Some(outcome) = runs.ended.get(&(session.clone(), call)) {
             return CommandTrace::Ended(outcome.clone());
         }
         match started {
             // The supervisor ended what ran when the engine died.
-            Some((_, command)) => {
+            Some((_, _, command)) => {
                 CommandTrace::Ended(self.outcome(command, Some(CommandEnd::Orphaned)))
             }
             None => CommandTrace::NeverStarted,
@@ -247,5 +252,17 @@ impl Web for FakeWeb {
             truncated: body.len() > max_bytes,
             body: body.bytes().take(max_bytes).collect(),
         })
+    }
+    async fn request(
+        &self,
+        request: &WebRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        if request.method == "GET" {
+            return self.fetch(&request.address, request.max_bytes, cancel).await;
+        }
+        let url = format!("{} {}", request.method, request.address.url);
+        let address = Address { url, host: request.address.host.clone() };
+        self.fetch(&address, request.max_bytes, cancel).await
     }
 }

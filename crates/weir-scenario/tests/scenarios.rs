@@ -19,8 +19,17 @@ use weir_scenario::render;
 #[path = "golden/prompt.rs"]
 mod prompt;
 
+#[path = "scenarios/fast_path.rs"]
+mod fast_path;
+
 #[path = "scenarios/long.rs"]
 mod long;
+
+#[path = "scenarios/agents.rs"]
+mod agents;
+
+#[path = "scenarios/schedule.rs"]
+mod schedule;
 
 /// Of so many crossings one is crashed at when the sweep is not full.
 const SWEEP_STEP: usize = 5;
@@ -118,8 +127,9 @@ fn prefix_law(played: &Played) -> anyhow::Result<()> {
 }
 
 fn once_each(played: &Played) -> anyhow::Result<()> {
-    let mut calls: Vec<_> = played.commands.iter().map(|(call, _)| call).collect();
+    let mut calls: Vec<_> = played.commands.iter().map(|(of, call, _)| (of, call)).collect();
     let started = calls.len();
+    calls.sort();
     calls.dedup();
     ensure!(calls.len() == started, "a command was started twice: {:?}", played.commands);
     Ok(())
@@ -132,7 +142,7 @@ fn each_scenario_is_as_written_and_keeps_the_laws() {
     let lines = std::sync::Mutex::new(BTreeSet::new());
     each(|_, path, text, scenario| {
         let played = play(scenario, Depth::Memory, 0)?;
-        laws::check(&played.facts, &played.requests)?;
+        laws::check_all(&played)?;
         prefix_law(&played)?;
         once_each(&played)?;
         let requests = played.wire.lines();
@@ -241,7 +251,7 @@ fn d1_each_scenario_is_the_same_on_the_disk() {
             return Ok(());
         }
         let played = play(scenario, Depth::Disk, 0)?;
-        laws::check(&played.facts, &played.requests)?;
+        laws::check_all(&played)?;
         let expected = scenario.journal.as_deref().context("no journal block")?;
         compare("the journal", expected, &render::journal(&played))
     });
@@ -266,7 +276,7 @@ fn d7_sweep_crashes_every_scenario() {
             crashes.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             let played =
                 play(scenario, Depth::Memory, at).with_context(|| format!("crash at {at}"))?;
-            laws::check(&played.facts, &played.requests)
+            laws::check_all(&played)
                 .with_context(|| format!("crash at {at}:\n{}", render::journal(&played)))?;
             once_each(&played).with_context(|| format!("crash at {at}"))?;
             let requests = played.wire.lines().into_iter().map(|line| line.to_string());

@@ -86,6 +86,8 @@ impl Writer {
             blobs: Vec::new(),
             audit: vec![AuditEntry { ts: updated, session: session.clone(), seq: 1, fields }],
             marks: Vec::new(),
+            recipe_use: Vec::new(),
+            solved: Vec::new(),
             meta: SessionMeta {
                 id: session,
                 workspace: "/home/ada/loom".into(),

@@ -19,6 +19,7 @@ mod notice;
 mod owner;
 mod sqlite;
 mod words;
+mod worktrees;
 
 pub use audit::{AuditFault, AuditReport, verify_audit};
 pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};
@@ -26,6 +27,7 @@ pub use filesystem::filesystem_warning;
 pub use memory::MemoryStore;
 pub use owner::this_process;
 pub use sqlite::{SqliteOptions, SqliteStore, StoreStats};
+pub use worktrees::{GitWorktrees, ORPHAN_AGE};
 
 /// Opens the store that `location` names: `memory:`, or `sqlite:FOLDER` for the state folder
 /// FOLDER (the path of its `weir.db` will do too).

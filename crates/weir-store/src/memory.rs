@@ -10,19 +10,26 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::recipe::{SolvedRun, Standing};
 use weir_core::record::Record;
+use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, IndexedText, Kept, Lease, Mail, MemoryFilter, Owner, Passage,
-    Pause, Proposal, RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
+    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, IndexedText, KEPT_AGENT, Kept,
+    Lease, Mail, MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit,
+    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError,
 };
 
 mod knowledge;
+mod recipes;
+mod schedule;
 
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check, check_box};
 use crate::owner::{describe, is_alive};
 use crate::words::tokens;
 use knowledge::Knowledge;
+use recipes::RecipeNotes;
+use schedule::AgentRuns;
 
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 160;
@@ -33,6 +40,8 @@ pub struct MemoryStore {
     pause: watch::Sender<Option<Pause>>,
     /// How many letters were posted.
     posted: watch::Sender<u64>,
+    /// How often scheduled agents or their runs changed.
+    agents: watch::Sender<u64>,
 }
 
 struct Inner {
@@ -43,6 +52,8 @@ struct Inner {
     marks: BTreeMap<(String, String), FileMark>,
     mail: Vec<Mail>,
     known: Knowledge,
+    recipes: RecipeNotes,
+    agent_runs: AgentRuns,
 }
 
 struct Session {
@@ -65,9 +76,12 @@ impl MemoryStore {
                 marks: BTreeMap::new(),
                 mail: Vec::new(),
                 known: Knowledge::default(),
+                recipes: RecipeNotes::default(),
+                agent_runs: AgentRuns::default(),
             }),
             pause: watch::Sender::new(None),
             posted: watch::Sender::new(0),
+            agents: watch::Sender::new(0),
         }
     }
 
@@ -112,7 +126,7 @@ impl Store for MemoryStore {
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let mut inner = self.inner();
-        let Inner { sessions, blobs, audit, chain, marks, .. } = &mut *inner;
+        let Inner { sessions, blobs, audit, chain, marks, recipes, .. } = &mut *inner;
         let session = sessions.get_mut(&append.lease.session);
         check(session.as_ref().map(|session| &session.head), &append)?;
         // `check` refuses a session that does not exist.
@@ -129,6 +143,8 @@ impl Store for MemoryStore {
         for mark in append.marks {
             marks.insert((mark.workspace.clone(), mark.path.clone()), mark);
         }
+        append.recipe_use.iter().for_each(|(used, ts)| recipes.count(used, *ts));
+        append.solved.into_iter().for_each(|run| recipes.note(run));
         Ok(())
     }
 
@@ -185,7 +201,7 @@ impl Store for MemoryStore {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let mut inner = self.inner();
         let missing = || StoreError::Missing { what: format!("session {session}") };
-        let Inner { sessions, blobs, mail, known, .. } = &mut *inner;
+        let Inner { sessions, blobs, mail, known, recipes, .. } = &mut *inner;
         let gone = sessions.get_mut(session).filter(|session| session.head.facts > 0);
         let gone = gone.ok_or_else(missing)?;
         let dropped = std::mem::take(&mut gone.blobs);
@@ -195,6 +211,7 @@ impl Store for MemoryStore {
         gone.texts.clear();
         mail.retain(|letter| letter.session != *session);
         known.forget_session(session);
+        recipes.forget_session(session);
         let used: HashSet<&BlobId> = sessions.values().flat_map(|session| &session.blobs).collect();
         for id in dropped.iter().filter(|id| !used.contains(id)) {
             blobs.remove(id);
@@ -287,7 +304,11 @@ impl Store for MemoryStore {
     }
 
     async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
-        Ok(self.inner().known.keep(kept))
+        let kept = self.inner().known.keep(kept);
+        if kept.what == KEPT_AGENT {
+            self.agents.send_modify(|count| *count += 1);
+        }
+        Ok(kept)
     }
 
     async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
@@ -295,11 +316,72 @@ impl Store for MemoryStore {
     }
 
     async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        Ok(self.inner().known.unkeep(what, name))
+        let was = self.inner().known.unkeep(what, name);
+        if what == KEPT_AGENT {
+            self.agents.send_modify(|count| *count += 1);
+        }
+        Ok(was)
+    }
+
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
+        Ok(self.inner().recipes.counts())
+    }
+
+    async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
+        self.inner().recipes.settle(recipe);
+        Ok(())
+    }
+
+    async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
+        Ok(self.inner().recipes.solved(filter))
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
         Ok(self.inner().known.withdraw(what, name))
+    }
+
+    async fn claim_ticks(
+        &self,
+        runs: &[AgentRun],
+        holder: Option<&Owner>,
+    ) -> Result<Vec<Claim>, StoreError> {
+        let claims = self.inner().agent_runs.claim(runs, holder);
+        if holder.is_none() {
+            self.agents.send_modify(|count| *count += 1);
+        }
+        Ok(claims)
+    }
+
+    async fn begin_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &Owner,
+        places: &Places,
+    ) -> Result<Begin, StoreError> {
+        Ok(self.inner().agent_runs.begin(run, holder, places))
+    }
+
+    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+        let noted = self.inner().agent_runs.note(run, holder);
+        self.agents.send_modify(|count| *count += 1);
+        Ok(noted)
+    }
+
+    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+        Ok(self.inner().agent_runs.take(holder))
+    }
+
+    async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
+        Ok(self.inner().agent_runs.list(filter))
+    }
+
+    async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        Ok(self.inner().agent_runs.ticks())
+    }
+
+    async fn agents_changed(&self) {
+        // The sender lives as long as the store.
+        let _ = self.agents.subscribe().changed().await;
     }
 
     async fn mail_changed(&self) {

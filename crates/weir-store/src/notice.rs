@@ -1,8 +1,8 @@
 //! How processes learn that something in the store changed for them: whoever throws the kill switch
 //! (L14) touches the file `pause` in the state folder, whoever posts a letter (G4) the file `mail`,
-//! and the kernel tells the others. Nobody polls.
+//! whoever changes a scheduled agent or its runs (M7) the file `agents`, and the kernel tells the others. Nobody polls.
 //!
-//! The files say nothing themselves; switch and letters are in the store.
+//! The files say nothing themselves; switch, letters and agents are in the store.
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::mem::MaybeUninit;
@@ -46,6 +46,11 @@ impl Notice {
     /// Of letters.
     pub(crate) fn of_mail(state_dir: &Path) -> Notice {
         Notice::new("announcing a letter", state_dir.join("mail"))
+    }
+
+    /// Of scheduled agents and their runs.
+    pub(crate) fn of_agents(state_dir: &Path) -> Notice {
+        Notice::new("announcing a scheduled agent", state_dir.join("agents"))
     }
 
     fn new(what: &'static str, marker: PathBuf) -> Notice {

@@ -4,6 +4,7 @@
 //! Nothing here decides what is stored. What every store checks is in `journal`; the audit files
 //! are in `audit`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,10 +17,13 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::recipe::{SolvedRun, Standing};
 use weir_core::record::Record;
+use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    Append, AuditLine, FileMark, Kept, Lease, Mail, MemoryFilter, Owner, Passage, Pause, Proposal,
-    RecallQuery, SearchHit, SessionFilter, SessionMeta, Store, StoreError,
+    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, KEPT_AGENT, Kept, Lease, Mail,
+    MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit, SessionFilter,
+    SessionMeta, SolvedFilter, Store, StoreError,
 };
 
 mod append;
@@ -30,6 +34,8 @@ mod knowledge;
 mod mail;
 mod read;
 mod recall;
+mod recipes;
+mod schedule;
 mod statements;
 mod writer;
 
@@ -42,6 +48,7 @@ use crate::owner::{describe, is_alive};
 use connect::Place;
 use error::failed;
 use read::Readers;
+use schedule::AgentCommand;
 use writer::{Answer, Command, Counters, Writer};
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
@@ -60,6 +67,7 @@ pub struct SqliteStore {
     place: Place,
     pause: Notice,
     mail: Notice,
+    agents: Notice,
     counters: Arc<Counters>,
     state_dir: PathBuf,
 }
@@ -119,6 +127,7 @@ impl SqliteStore {
             readers: Readers::new(place.clone()),
             pause: Notice::of_pause(state_dir),
             mail: Notice::of_mail(state_dir),
+            agents: Notice::of_agents(state_dir),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -334,7 +343,11 @@ impl Store for SqliteStore {
     }
 
     async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
-        self.ask(|answer| Command::Keep(Box::new(kept.clone()), answer)).await
+        let kept = self.ask(|answer| Command::Keep(Box::new(kept.clone()), answer)).await?;
+        if kept.what == KEPT_AGENT {
+            self.agents.touch()?;
+        }
+        Ok(kept)
     }
 
     async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
@@ -342,13 +355,84 @@ impl Store for SqliteStore {
     }
 
     async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        let (what, name) = (what.to_string(), name.to_string());
-        self.ask(|answer| Command::Unkeep { what, name, answer }).await
+        let (kind, name) = (what.to_string(), name.to_string());
+        let was = self.ask(|answer| Command::Unkeep { what: kind, name, answer }).await?;
+        if what == KEPT_AGENT {
+            self.agents.touch()?;
+        }
+        Ok(was)
+    }
+
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
+        self.readers.with(async |c| recipes::counts(c).await).await
+    }
+
+    async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
+        let recipe = recipe.to_string();
+        self.ask(|answer| Command::SettleRecipe { recipe, answer }).await
+    }
+
+    async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
+        self.readers.with(async |c| recipes::solved(c, filter).await).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
         let (what, name) = (what.to_string(), name.to_string());
         self.ask(|answer| Command::WithdrawProposal { what, name, answer }).await
+    }
+
+    async fn claim_ticks(
+        &self,
+        runs: &[AgentRun],
+        holder: Option<&Owner>,
+    ) -> Result<Vec<Claim>, StoreError> {
+        let (runs, owner) = (runs.to_vec(), holder.cloned());
+        let command = |answer| Command::Agents(AgentCommand::Claim(runs, owner, answer));
+        let claims = self.ask(command).await?;
+        if holder.is_none() {
+            self.agents.touch()?;
+        }
+        Ok(claims)
+    }
+
+    async fn begin_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &Owner,
+        places: &Places,
+    ) -> Result<Begin, StoreError> {
+        let (run, holder, places) = (Box::new(run.clone()), holder.clone(), *places);
+        self.ask(|answer| Command::Agents(AgentCommand::Begin(run, holder, places, answer))).await
+    }
+
+    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+        let (run, holder) = (Box::new(run.clone()), holder.clone());
+        let command = |answer| Command::Agents(AgentCommand::Note(run, holder, answer));
+        let noted = self.ask(command).await?;
+        // A place may be free, or a run wait for whoever takes it.
+        self.agents.touch()?;
+        Ok(noted)
+    }
+
+    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+        // Looking costs nothing, and there is hardly ever one.
+        if self.readers.with(async |c| schedule::orphans(c).await).await?.is_empty() {
+            return Ok(Vec::new());
+        }
+        let holder = holder.clone();
+        self.ask(|answer| Command::Agents(AgentCommand::Take(holder, answer))).await
+    }
+
+    async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
+        self.readers.with(async |c| schedule::agent_runs(c, filter).await).await
+    }
+
+    async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        self.readers.with(async |c| schedule::agent_ticks(c).await).await
+    }
+
+    async fn agents_changed(&self) {
+        self.agents.changed().await;
     }
 
     async fn mail_changed(&self) {

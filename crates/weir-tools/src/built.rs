@@ -44,6 +44,8 @@ pub(crate) trait Edit: Send + Sync + 'static {
     async fn plan(input: Self::Input, cx: &ToolContext) -> Plan;
     /// What the model is told once the changes are made.
     fn report(input: &Self::Input, effects: &Effects, contents: &Contents) -> String;
+    /// What is tidied up once the changes are made. Changes nothing that a person would miss.
+    async fn after(_input: Self::Input, _cx: &ToolContext) {}
 }
 
 /// A spec with nothing set but what every tool has.
@@ -151,8 +153,14 @@ impl<E: Edit> Tool for Edits<E> {
     async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
         let message = edited::<E>(permit.input(), permit.effects(), cx);
         let (workspace, contents) = (cx.workspace.clone(), cx.contents.clone());
+        let given = permit.input().clone();
         match blocking(move || workspace.apply(&permit, &contents)).await {
-            Ok(Ok(changed)) => Raw { changed, ..message },
+            Ok(Ok(changed)) => {
+                if let Ok(input) = parse::<E::Input>(&given) {
+                    E::after(input, cx).await;
+                }
+                Raw { changed, ..message }
+            }
             Ok(Err(refused)) => Raw::error(format!("Nothing was changed: {refused}")),
             Err(why) => Raw::error(format!("The change may be incomplete: {why}")),
         }

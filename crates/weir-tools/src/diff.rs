@@ -41,6 +41,16 @@ pub(crate) fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Str
     header + &cut(body)
 }
 
+/// The whole of a text with what is new in it marked: for a person who has to read all of it.
+pub(crate) fn whole(name: &str, old: Option<&str>, new: &str) -> String {
+    let from = old.map_or("/dev/null".to_owned(), |_| format!("a/{name}"));
+    let body = TextDiff::from_lines(old.unwrap_or_default(), new)
+        .unified_diff()
+        .context_radius(new.len().max(old.map_or(0, str::len)))
+        .to_string();
+    format!("--- {from}\n+++ b/{name}\n{body}")
+}
+
 fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8_192).any(|byte| *byte == 0)
 }

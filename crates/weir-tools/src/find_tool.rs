@@ -71,7 +71,18 @@ impl Act for FindTool {
     }
 
     async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        answer(&input.query, &cx.knows.deferred(), &cx.knows.loaded())
+        let mut raw = answer(&input.query, &cx.knows.deferred(), &cx.knows.loaded());
+        // A tool that was made from foreign words is described in them.
+        if let Some(tools) = cx.knows.toolbox() {
+            let found = raw.news.iter().flat_map(|news| match news {
+                News::Found { tools } => tools.as_slice(),
+                _ => &[],
+            });
+            let labels: Vec<Label> =
+                found.filter_map(|name| Some(tools.get(name)?.label())).collect();
+            labels.iter().for_each(|label| raw.label.join(label));
+        }
+        raw
     }
 }
 
@@ -162,7 +173,7 @@ fn field_names(schema: &Value, out: &mut String) {
 }
 
 /// The words of a text that say something: lower case, each once.
-fn words(text: &str) -> BTreeSet<String> {
+pub(crate) fn words(text: &str) -> BTreeSet<String> {
     const EMPTY: [&str; 24] = [
         "a", "an", "and", "are", "as", "at", "by", "for", "from", "how", "i", "in", "is", "it",
         "of", "on", "or", "that", "the", "to", "tool", "tools", "with", "your",
@@ -174,7 +185,7 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// Whether two words are one, their endings aside: `checkpoint` and `checkpoints`.
-fn is_same(a: &str, b: &str) -> bool {
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     short == long
         || (short.chars().count() >= STEM_CHARACTERS_MIN

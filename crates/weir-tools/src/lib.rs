@@ -16,14 +16,21 @@ mod apply_patch;
 mod ask_followup_question;
 mod attempt_completion;
 mod built;
+mod call_plugin_api;
 mod call_tool;
 mod checkpoint;
+mod consult_flagship;
 mod create_folder;
 mod delete_file;
 mod diff;
 mod diff_checkpoint;
 mod draft;
+mod dynamic;
 mod edit_file;
+mod enable_plugin;
+mod evaluate_expression;
+mod execute_command;
+mod execute_recipe;
 mod find_tool;
 mod glob;
 mod html;
@@ -34,18 +41,24 @@ mod kill_shell;
 mod list_checkpoints;
 mod list_files;
 mod manage_skill;
+mod manage_tool;
 mod mark_for_memory;
+mod merge_agent;
 mod move_file;
+mod named_command;
 mod nearest;
+mod new_task;
 pub mod outside;
 mod pager;
 mod patch;
 mod read_checkpoint;
 mod read_file;
+mod read_mcp_tool;
 mod read_shell_output;
 mod read_skill;
 mod recall;
 mod recall_memory;
+mod resolve_capability_gap;
 mod restore_checkpoint;
 mod run_shell;
 mod run_skill_script;
@@ -56,9 +69,12 @@ mod switch_agent;
 mod synonyms;
 mod text;
 mod update_todo_list;
+mod use_mcp_tool;
 mod web_fetch;
 mod write_file;
 mod write_shell_input;
+
+pub use dynamic::{dynamic, shelve};
 
 #[cfg(test)]
 #[path = "../tests/it/main.rs"]
@@ -93,19 +109,36 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
             acts::<find_tool::FindTool>(),
             acts::<call_tool::CallTool>(),
             acts::<switch_agent::SwitchAgent>(),
+            acts::<new_task::NewTask>(),
+            edits::<merge_agent::MergeAgent>(),
             acts::<mark_for_memory::MarkForMemory>(),
+            acts::<consult_flagship::ConsultFlagship>(),
             acts::<inspect_self::InspectSelf>(),
             acts::<read_skill::ReadSkill>(),
             acts::<invoke_skill::InvokeSkill>(),
+            acts::<execute_recipe::ExecuteRecipe>(),
             acts::<manage_skill::ManageSkill>(),
+            acts::<manage_tool::ManageTool>(),
+            acts::<use_mcp_tool::UseMcpTool>(),
+            acts::<read_mcp_tool::ReadMcpTool>(),
             acts::<run_shell::RunShell>(),
             acts::<read_shell_output::ReadShellOutput>(),
             acts::<write_shell_input::WriteShellInput>(),
             acts::<kill_shell::KillShell>(),
             acts::<run_skill_script::RunSkillScript>(),
+            acts::<execute_command::ExecuteCommand>(),
+            call_plugin_api::tool(),
+            acts::<enable_plugin::EnablePlugin>(),
+            acts::<resolve_capability_gap::ResolveCapabilityGap>(),
+            acts::<evaluate_expression::EvaluateExpression>(),
         ]
     });
     TOOLS.clone()
+}
+
+/// The names of the built-in tools, which no other tool may have.
+pub fn names() -> Vec<String> {
+    tools().iter().map(|tool| tool.spec().name.clone()).collect()
 }
 
 /// The list as a page for people: `docs/generated/tools.md`.

@@ -151,6 +151,7 @@ mod tests {
             description: String::new(),
             source: "yours".into(),
             self_written,
+            plugin: None,
         }
     }
 

@@ -3,12 +3,23 @@
 
 /// Tool and further words for what it does.
 const SYNONYMS: &[(&str, &str)] = &[
+    ("call_plugin_api", "obsidian api request plugin method integration"),
+    ("consult_flagship", "stronger smarter expert model opinion advice second stuck hard"),
     ("diff_checkpoint", "compare difference changed changes before after"),
+    ("enable_plugin", "activate switch on plugin extension install"),
+    ("evaluate_expression", "calculate compute javascript arithmetic math date count sort script"),
+    ("execute_command", "named custom command plugin configured alias"),
+    ("execute_recipe", "follow run procedure workflow known steps routine"),
     ("inspect_self", "limits budget usage cost tokens permission mode rules model profile session"),
     ("list_checkpoints", "history snapshots versions saved states earlier"),
     ("manage_skill", "create write save propose remove skill procedure learn recipe"),
+    ("manage_tool", "make create write new own tool function script javascript remove"),
+    ("merge_agent", "take over agent worktree changes apply result branch"),
     ("read_checkpoint", "old version previous content snapshot earlier original"),
+    ("read_mcp_tool", "server servers resource resources prompt prompts schema foreign mcp list"),
+    ("resolve_capability_gap", "missing cannot unable capability need help lacking"),
     ("restore_checkpoint", "undo rollback revert back reset restore recover earlier"),
+    ("use_mcp_tool", "server foreign external integration mcp call"),
 ];
 
 /// Further words for a tool; empty where none were written down.

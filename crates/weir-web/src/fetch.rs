@@ -56,7 +56,7 @@ pub(crate) async fn fetch(
 
 /// A client that can reach these addresses under this name and nothing else: no proxy, no other
 /// name, no redirect of its own, no cookies.
-async fn client(
+pub(crate) async fn client(
     web: &GuardedWeb,
     url: &Url,
     host: &str,
@@ -67,6 +67,16 @@ async fn client(
     } else {
         tls_without_roots()?
     };
+    client_over(tls, web, host, addresses)
+}
+
+/// The same with certificates that are told.
+pub(crate) fn client_over(
+    tls: rustls::ClientConfig,
+    web: &GuardedWeb,
+    host: &str,
+    addresses: &[IpAddr],
+) -> Result<Client, String> {
     let addresses: Vec<SocketAddr> = addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
     Client::builder()
         .tls_backend_preconfigured(tls)
@@ -112,12 +122,12 @@ async fn load_tls() -> Result<rustls::ClientConfig, String> {
 }
 
 /// For plain `http`: with no root, no certificate is ever trusted.
-fn tls_without_roots() -> Result<rustls::ClientConfig, String> {
+pub(crate) fn tls_without_roots() -> Result<rustls::ClientConfig, String> {
     let roots = rustls::RootCertStore::empty();
     Ok(tls_builder()?.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn tls_builder()
+pub(crate) fn tls_builder()
 -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
@@ -158,7 +168,11 @@ fn follow(web: &GuardedWeb, from: &Url, next: &Url) -> Result<Url, String> {
     ))
 }
 
-async fn read(mut response: Response, url: &Url, max_bytes: usize) -> Result<Fetched, String> {
+pub(crate) async fn read(
+    mut response: Response,
+    url: &Url,
+    max_bytes: usize,
+) -> Result<Fetched, String> {
     let status = response.status().as_u16();
     let (media_type, charset) = content_type(&response);
     let mut body = Vec::with_capacity(max_bytes.min(RESERVED_BYTES_MAX));
@@ -188,7 +202,7 @@ fn content_type(response: &Response) -> (String, Option<String>) {
 }
 
 /// The innermost cause says what happened; the outer ones only that something did.
-fn failure(url: &Url, error: &reqwest::Error) -> String {
+pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -11,6 +11,7 @@ mod egress;
 mod fetch;
 mod lookup;
 mod pin;
+mod request;
 mod secret;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Address, Fetched, Web};
+use weir_engine::ports::{Address, Fetched, Web, WebRequest};
 
 use crate::pin::Guard;
 use crate::secret::Kept;
@@ -100,6 +101,12 @@ impl GuardedWeb {
         }
     }
 
+    /// The hosts that may be private ones, with those of one request.
+    fn with(&self, listed: &[String]) -> Result<Vec<String>, String> {
+        let more = listed.iter().map(|host| address::canonical_host(host));
+        self.allowed.iter().cloned().map(Ok).chain(more).collect()
+    }
+
     /// One fetch within its time.
     async fn bounded(
         &self,
@@ -157,5 +164,38 @@ impl Web for GuardedWeb {
         let mut fetched = done.map_err(|why| kept.scrub(&why))?;
         fetched.url = kept.scrub(&fetched.url);
         Ok(fetched)
+    }
+
+    fn check_listed(&self, url: &str, listed: &[String]) -> Result<Address, String> {
+        address::check(url, &self.with(listed)?).map(|(address, _)| address)
+    }
+
+    async fn request(
+        &self,
+        request: &WebRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        let kept = match &request.secret {
+            None => None,
+            Some(name) => Some(
+                self.secrets
+                    .iter()
+                    .find(|kept| kept.name == *name)
+                    .ok_or_else(|| format!("there is no secret {name:?}"))?,
+            ),
+        };
+        let work = request::send(self, request, kept);
+        let url = &request.address.url;
+        let done = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(format!("the request to {url} was cancelled")),
+            done = tokio::time::timeout(self.options.timeout, work) => {
+                done.unwrap_or_else(|_| Err(format!(
+                    "{url} did not answer within {} seconds",
+                    self.options.timeout.as_secs_f32(),
+                )))
+            }
+        };
+        done.map_err(|why| kept.map_or(why.clone(), |kept| kept.scrub(&why)))
     }
 }

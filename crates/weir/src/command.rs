@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::failure::usage;
 use crate::options::{Command, Options};
 
+mod agents;
 mod approvals;
 mod audit;
 mod auth;
@@ -16,12 +17,16 @@ mod context;
 mod demo;
 mod doctor;
 mod explain;
+mod import;
 mod manual;
+mod mcp_servers;
 mod memory;
 mod models;
 mod pause;
 mod permissions;
+mod plugins;
 mod profiles;
+mod recipes;
 mod replay;
 mod run;
 mod schema;
@@ -66,11 +71,16 @@ pub(crate) async fn dispatch(
         Command::Auth(command) => auth::auth(&cx()?, command),
         Command::Doctor(args) => doctor::doctor(&cx()?, args).await,
         Command::Schema { kind } => schema::schema(kind),
-        Command::Tools(command) => tools::tools(command),
+        Command::Tools(command) => tools::tools(&cx()?, command).await,
         Command::Profiles(command) => profiles::profiles(&cx()?, command),
         Command::Workflows(command) => workflows::workflows(&cx()?, command).await,
         Command::Memory(command) => memory::memory(&cx()?, command).await,
         Command::Skills(command) => skills::skills(&cx()?, command).await,
+        Command::Recipes(command) => recipes::recipes(&cx()?, command).await,
+        Command::Plugins(command) => plugins::plugins(&cx()?, command).await,
+        Command::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
+        Command::Import(args) => import::import(&cx()?, &args),
+        Command::Agents(command) => agents::agents(&cx()?, command).await,
         Command::Pause { reason } => pause::pause(&cx()?, reason).await,
         Command::Release => pause::release(&cx()?).await,
         Command::Script(command) => script::script(command).await,

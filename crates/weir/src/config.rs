@@ -15,6 +15,7 @@ use weir_core::profile::PermissionMode;
 use crate::environment::{Dirs, Environment};
 use crate::failure::usage;
 
+mod adopt;
 mod catalogue;
 mod check;
 mod edit;
@@ -23,20 +24,26 @@ mod file;
 mod fuzz;
 mod idle;
 mod narrow;
+mod plugins;
 #[cfg(test)]
 mod reference;
+mod servers;
 mod settings;
 
+pub(crate) use adopt::{Additions, add as add_all, remove_server};
 pub(crate) use catalogue::{Entry, entries, schema};
 pub(crate) use edit::{add_rule, remove_rule, set_value};
-pub(crate) use file::{insert, key_text};
+pub(crate) use file::{insert, key_text, read_text};
 pub(crate) use narrow::{Withheld, WithheldPart};
+pub(crate) use plugins::PluginSettings;
 #[cfg(test)]
 pub(crate) use reference::reference_toml;
-pub(crate) use settings::{OnFailure, SandboxTier, SecretSettings, Settings};
+pub(crate) use servers::{
+    McpOauthSettings, McpServerSettings, name_problem, problem, server_complaint,
+};
+pub(crate) use settings::{HookSettings, OnFailure, SandboxTier, SecretSettings, Settings};
 
 use file::Layer;
-use settings::HookSettings;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,6 +201,7 @@ impl Config {
             config.merge(&layers)?;
         }
         check::check(&config).map_err(usage)?;
+        check::together(&config).map_err(usage)?;
         config.warnings.extend(idle::warnings(&config));
         Ok(config)
     }

@@ -13,6 +13,7 @@ use crate::failure::usage;
 use crate::keys::Keys;
 use crate::options::GlobalOptions;
 use crate::profiles::{self, LoadedProfile};
+use crate::servers::{self, Servers};
 use crate::terminal;
 use crate::trust::{self, Trust};
 
@@ -29,6 +30,7 @@ pub(crate) struct Cx {
     keys: OnceLock<Keys>,
     store: OnceLock<Arc<SqliteStore>>,
     profiles: OnceLock<Vec<LoadedProfile>>,
+    servers: OnceLock<Servers>,
 }
 
 impl Cx {
@@ -48,6 +50,7 @@ impl Cx {
             keys: OnceLock::new(),
             store: OnceLock::new(),
             profiles: OnceLock::new(),
+            servers: OnceLock::new(),
         })
     }
 
@@ -67,6 +70,26 @@ impl Cx {
             keys: self.keys.clone(),
             store: self.store.clone(),
             profiles: if same { self.profiles.clone() } else { OnceLock::new() },
+            servers: if same { self.servers.clone() } else { OnceLock::new() },
+        })
+    }
+
+    /// The same program in a folder, with everything but the store looked at anew: files that a
+    /// person changed while it runs count.
+    ///
+    /// # Errors
+    /// The folder does not exist.
+    pub(crate) fn anew(&self, folder: &Path) -> anyhow::Result<Cx> {
+        Ok(Cx {
+            environment: self.environment.clone(),
+            dirs: self.dirs.clone(),
+            folder: existing(folder)?,
+            trust: OnceLock::new(),
+            config: OnceLock::new(),
+            keys: OnceLock::new(),
+            store: self.store.clone(),
+            profiles: OnceLock::new(),
+            servers: OnceLock::new(),
         })
     }
 
@@ -118,6 +141,18 @@ impl Cx {
         }
         let profiles = profiles::read_all(self)?;
         Ok(self.profiles.get_or_init(|| profiles))
+    }
+
+    /// The MCP servers that are declared here. Read once.
+    ///
+    /// # Errors
+    /// A usage error that names file and line.
+    pub(crate) fn servers(&self) -> anyhow::Result<&Servers> {
+        if let Some(servers) = self.servers.get() {
+            return Ok(servers);
+        }
+        let servers = servers::declared(self)?;
+        Ok(self.servers.get_or_init(|| servers))
     }
 
     /// Keys of providers that are kept in the file.

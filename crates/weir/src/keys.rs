@@ -59,6 +59,11 @@ impl Keys {
         &self.path
     }
 
+    /// The key that is kept under this name.
+    pub(crate) fn kept(&self, name: &str) -> Option<&Secret> {
+        self.kept.get(name)
+    }
+
     /// Providers with a kept key.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
         self.kept.keys().map(String::as_str)

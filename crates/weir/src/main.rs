@@ -14,12 +14,14 @@ mod environment;
 mod failure;
 mod files;
 mod hooks;
+mod import;
 mod keys;
 mod log;
 mod models;
 mod options;
 mod profiles;
 mod secrets;
+mod servers;
 mod session_ids;
 mod supervised;
 mod terminal;
@@ -41,6 +43,10 @@ fn main() -> ExitCode {
     // A reader of untrusted bytes has one thread and nothing else.
     if std::env::args_os().nth(1).is_some_and(|word| word == documents::DOCUMENT) {
         return documents::document_main();
+    }
+    // Code that somebody wrote for the agent has one thread and nothing else.
+    if std::env::args_os().nth(1).is_some_and(|word| word == weir_script::SCRIPT) {
+        return weir_script::script_main();
     }
     let matches = match options::Options::command().try_get_matches() {
         Ok(matches) => matches,

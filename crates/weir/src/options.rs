@@ -7,28 +7,42 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod agents;
 mod approvals;
 mod context;
 mod duration;
+mod import;
 mod journal;
+mod mcp_servers;
 mod memory;
 mod permissions;
+mod plugins;
+mod recipes;
 mod run;
 mod settings;
 mod skills;
+mod tools;
 mod trust;
 
+pub(crate) use agents::{
+    AgentNameArgs, AgentsAddArgs, AgentsCommand, AgentsDaemonArgs, AgentsHistoryArgs,
+    AgentsRunArgs, MissedWord, OnAskWord, PromptModeWord,
+};
 pub(crate) use approvals::{
     ApprovalsAnswerArgs, ApprovalsCommand, ApprovalsListArgs, ApprovalsRevokeArgs,
     ApprovalsShowArgs,
 };
 pub(crate) use context::ContextArgs;
 pub(crate) use duration::{Span, span};
+pub(crate) use import::{ImportAgent, ImportArgs};
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
     CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionFormat,
     SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
     SessionsSearchArgs, SessionsShowArgs, UndoArgs,
+};
+pub(crate) use mcp_servers::{
+    McpAddArgs, McpApproveArgs, McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand,
 };
 pub(crate) use memory::{
     MemoryAddArgs, MemoryCommand, MemoryExportArgs, MemoryIdsArgs, MemoryInboxArgs, MemoryListArgs,
@@ -37,14 +51,19 @@ pub(crate) use memory::{
 pub(crate) use permissions::{
     ExplainArgs, LabelWord, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs,
 };
+pub(crate) use plugins::{PluginArgs, PluginEnableArgs, PluginsCommand};
+pub(crate) use recipes::{
+    RecipeArgs, RecipesAcceptArgs, RecipesAddArgs, RecipesCommand, RecipesRejectArgs,
+};
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use settings::{
     AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
-    SchemaKind, ScriptCommand, ScriptServeArgs, ToolsCommand, WorkflowsCommand,
+    SchemaKind, ScriptCommand, ScriptServeArgs, WorkflowsCommand,
 };
 pub(crate) use skills::{
     SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsValidateArgs,
 };
+pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
 pub(crate) use trust::TrustArgs;
 
 /// Printed by `weir --help` below the commands.
@@ -142,7 +161,7 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         kind: SchemaKind,
     },
-    /// Tools: list them, show what a model reads about one
+    /// Tools: list, show; add, accept, disable, remove those that run code of their own
     #[command(subcommand)]
     Tools(ToolsCommand),
     /// Profiles: which tools, instructions and limits an agent has
@@ -157,6 +176,19 @@ pub(crate) enum Command {
     /// Skills: list, show, validate, add, remove; accept what an agent proposed
     #[command(subcommand)]
     Skills(SkillsCommand),
+    /// Recipes: known ways to do a kind of task, written or learned; accept what was learned
+    #[command(subcommand)]
+    Recipes(RecipesCommand),
+    /// Plugins: list, show, switch on and off
+    #[command(subcommand)]
+    Plugins(PluginsCommand),
+    Import(ImportArgs),
+    /// MCP servers: list, show, add, approve, restart, remove
+    #[command(subcommand)]
+    McpServers(McpServersCommand),
+    /// Scheduled agents: add, list, run, pause, and the daemon that starts what is due
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Throw the kill switch: running sessions of this store stop, nothing starts
     #[command(
         long_about = "Throw the kill switch of this machine's store: every running session stops \

@@ -51,6 +51,8 @@ pub(crate) struct LoadedProfile {
     pub(crate) source: Source,
     /// Bounds that it sets.
     pub(crate) limits: ProfileLimits,
+    /// The foreign servers whose tools it has; none: those of all.
+    pub(crate) mcp_servers: Vec<String>,
     /// What of it was left out or has no effect: one line each.
     pub(crate) notes: Vec<String>,
 }
@@ -166,7 +168,13 @@ fn built_in(profile: Profile) -> LoadedProfile {
         consecutive_mistake_limit: Some(3),
         ..ProfileLimits::default()
     };
-    LoadedProfile { profile, source: Source::BuiltIn, limits, notes: Vec::new() }
+    LoadedProfile {
+        profile,
+        source: Source::BuiltIn,
+        limits,
+        mcp_servers: Vec::new(),
+        notes: Vec::new(),
+    }
 }
 
 fn add(profiles: &mut Vec<LoadedProfile>, loaded: LoadedProfile) {
@@ -282,11 +290,7 @@ fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), 
     Ok((file, notes))
 }
 
-fn finish(
-    file: ProfileFile,
-    stem: String,
-    mut notes: Vec<String>,
-) -> Result<LoadedProfile, String> {
+fn finish(file: ProfileFile, stem: String, notes: Vec<String>) -> Result<LoadedProfile, String> {
     let name = file.name.unwrap_or(stem);
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_plain) {
@@ -294,9 +298,6 @@ fn finish(
     }
     let role = file.role.filter(|role| !role.trim().is_empty());
     let role = role.ok_or("it has no role: say in `role` who the agent is and what it does")?;
-    if !file.mcp_servers.is_empty() {
-        notes.push("mcp_servers has no effect yet".into());
-    }
     let (extra_tools, denied_tools) = match file.tools {
         ToolChoice::Names(names) => (names, Vec::new()),
         ToolChoice::Sets { allow, deny } => (allow, deny),
@@ -315,7 +316,13 @@ fn finish(
         conventions: file.conventions,
         skills: file.skills,
     };
-    Ok(LoadedProfile { profile, source: Source::BuiltIn, limits: file.limits, notes })
+    Ok(LoadedProfile {
+        profile,
+        source: Source::BuiltIn,
+        limits: file.limits,
+        mcp_servers: file.mcp_servers,
+        notes,
+    })
 }
 
 fn every_group() -> Vec<Group> {

@@ -76,7 +76,48 @@ pub(crate) fn load(cx: &Cx) -> anyhow::Result<Vec<Declared>> {
         };
         Declared { source, web }
     });
-    Ok(declared.collect())
+    let mut declared: Vec<Declared> = declared.collect();
+    let is_new = |own: &Declared| declared.iter().all(|other| other.web.name != own.web.name);
+    let own = of_obsidian(cx)?.filter(is_new);
+    declared.extend(own);
+    Ok(declared)
+}
+
+/// The name of the plugin that comes with the program, and of the secret that it names.
+pub(crate) const OBSIDIAN: &str = "obsidian";
+/// The variable that holds its key.
+const OBSIDIAN_VARIABLE: &str = "OBSIDIAN_API_KEY";
+/// Where it is, unless `plugins.obsidian.url` says otherwise.
+const OBSIDIAN_HOST: &str = "127.0.0.1:27123";
+
+/// The key of the built-in plugin, for the host that it is set up for. Nothing, where neither is
+/// there.
+fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<Declared>> {
+    let settings = &cx.config()?.settings;
+    let url = settings.plugins.get(OBSIDIAN).map(|set| set.url.as_str()).unwrap_or_default();
+    let keys = cx.keys()?;
+    let (source, value) = match cx.environment.text(OBSIDIAN_VARIABLE) {
+        Some(text) if !text.is_empty() => {
+            (Source::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
+        }
+        _ => {
+            let why = || {
+                format!(
+                    "no key: run `weir auth set {OBSIDIAN}`, or set the variable {OBSIDIAN_VARIABLE}"
+                )
+            };
+            let kept = keys.kept(OBSIDIAN).cloned();
+            (Source::File(keys.path().to_path_buf()), kept.ok_or_else(why))
+        }
+    };
+    if url.is_empty() && value.is_err() {
+        return Ok(None);
+    }
+    let host = weir_core::plugin::address::authority(url).unwrap_or(OBSIDIAN_HOST).to_owned();
+    let value = value.and_then(|value| check_value(&value).map(|()| value));
+    let SecretSettings { header, format, .. } = SecretSettings::default();
+    let web = WebSecret { name: OBSIDIAN.into(), hosts: vec![host], header, format, value };
+    Ok(Some(Declared { source, web }))
 }
 
 /// The values, for the filter that keeps them out of results.

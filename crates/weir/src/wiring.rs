@@ -11,16 +11,19 @@ use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
 use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, Scene};
-use weir_core::session::{Condensing, MemoryPolicy, SessionConfig};
+use weir_core::session::child;
+use weir_core::session::{Condensing, MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::defer::{self, Loading};
+use weir_core::view::plain::visible;
 use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
-use weir_engine::ports::{Model, Profiles as _};
+use weir_engine::ports::{Model, Profiles as _, Servers};
+use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
-use weir_store::{GitCheckpoints, SqliteStore, this_process};
+use weir_store::{GitCheckpoints, GitWorktrees, SqliteStore, this_process};
 
 use crate::config::{Config, SandboxTier};
 use crate::cx::Cx;
@@ -32,14 +35,21 @@ use crate::secrets;
 
 mod clock;
 mod guards;
+mod made;
+pub(crate) mod mcp;
+mod mcp_ask;
+mod mcp_launch;
 mod network;
+mod plugins;
 mod switching;
 #[cfg(test)]
 mod tests;
 mod wishes;
 
-pub(crate) use clock::SystemClock;
+pub(crate) use clock::{SystemClock, WallClock};
+pub(crate) use made::scripts;
 pub(crate) use network::web;
+pub(crate) use plugins::plugins;
 use switching::SessionProfiles;
 pub(crate) use wishes::{PromptWish, Wishes};
 
@@ -82,6 +92,7 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
     let declared = secrets::load(cx)?;
     let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
     secrets.extend(secrets::values(&declared));
+    secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
     Ok(Engine::new(Parts {
         store,
         checkpoints: checkpoints(cx),
@@ -93,6 +104,8 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
         hooks: Arc::new(guards::hooks(cx, secrets.clone())?),
         judge: guards::judge(cx)?,
         condenser: guards::condenser(cx)?,
+        planner: guards::planner(cx)?,
+        flagship: guards::flagship(cx)?,
         owner: this_process(label),
         principal: principal(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -152,11 +165,19 @@ pub(crate) async fn session_options(
 ) -> anyhow::Result<SessionOptions> {
     let workspace = cx.workspace()?;
     let toolbox = toolbox()?;
-    let profile = profile(cx, wishes, kept)?;
+    made::shelve(cx, &toolbox, &workspace).await?;
+    let asked = Arc::new(mcp_ask::SessionModel::default());
+    let servers = mcp::of_session(cx, &toolbox, &asked).await?;
+    let mut profile = profile(cx, wishes, kept)?;
+    profile.profile = mcp::narrowed(profile.profile, &profile.mcp_servers, &toolbox);
     // A wrong rule is said before a model is looked for, which may ask local servers.
     rules(cx, &workspace, wishes, kept)?;
     let model = model(cx, wishes, kept, &profile).await?;
-    session_options_with(cx, wishes, kept, Chosen { workspace, toolbox, profile, model })
+    asked.is(&model);
+    let chosen = Chosen { workspace, toolbox, profile, model };
+    let mut options = session_options_with(cx, wishes, kept, chosen)?;
+    options.hands.servers = servers.map(|servers| servers as Arc<dyn Servers>);
+    Ok(options)
 }
 
 /// What was settled before the rest of a session's settings.
@@ -185,8 +206,10 @@ pub(crate) fn session_options_with(
     }
     let permission = permission(config, wishes, kept, &profile);
     let info = model.info();
-    let Loading { loaded: tools, deferred } =
+    let Loading { loaded: mut tools, deferred } =
         loading(&toolbox, &profile.profile, permission, info.window);
+    let limits = limits(config, wishes, &profile);
+    child::within_depth(&mut tools, 0, &limits);
     let rules = rules(cx, &workspace, wishes, kept)?;
     check_names(&rules, &profile, &toolbox)?;
     let guards = guards::guards(config, kept);
@@ -206,7 +229,7 @@ pub(crate) fn session_options_with(
     };
     let session = SessionConfig {
         workspace: workspace.root().display().to_string(),
-        limits: limits(config, wishes, &profile),
+        limits,
         profile: profile.profile,
         model: info.as_ref().clone(),
         thinking: kept.map_or(Thinking::default(), |kept| kept.thinking),
@@ -217,6 +240,8 @@ pub(crate) fn session_options_with(
         deferred,
         condensing: condensing(config),
         memory: memory(config),
+        recipes: recipes(config),
+        depth: 0,
         externalize_over: config.settings.context.externalize_over,
         output_schema: wishes.output_schema.clone(),
         strict: wishes.strict,
@@ -224,12 +249,18 @@ pub(crate) fn session_options_with(
         guards,
     };
     let profiles = profiles.over(&base);
-    let hands = Hands { toolbox: Some(toolbox) };
+    let hands = Hands {
+        toolbox: Some(toolbox),
+        scripts: Some(scripts()?),
+        worktrees: Some(Arc::new(GitWorktrees::default())),
+        ..Hands::default()
+    };
     let scene = SceneOptions {
         base,
         config_dir: Some(cx.dirs.config.clone()),
         timezone: config.settings.prompt.timezone.clone(),
-        skills: skill_places(cx),
+        recipes: checked_recipes(cx),
+        skills: SkillPlaces { plugins: Some(plugins(cx, &workspace)?), ..skill_places(cx) },
     };
     let profiles = Arc::new(profiles);
     Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
@@ -250,7 +281,7 @@ pub(crate) fn skill_places(cx: &Cx) -> SkillPlaces {
     let home = |folder: &str| cx.dirs.home.as_ref().map(|home| home.join(folder));
     let others = [home(".agents/skills"), home(".claude/skills")];
     let own = std::iter::once(own_skills(cx)).chain(others.into_iter().flatten()).collect();
-    SkillPlaces { own, trusted: cx.is_trusted(), bundled: true }
+    SkillPlaces { own, trusted: cx.is_trusted(), bundled: true, plugins: None }
 }
 
 /// The folder in which the person's skills for Weir stand, and those that it wrote.
@@ -258,8 +289,18 @@ pub(crate) fn own_skills(cx: &Cx) -> PathBuf {
     cx.dirs.config.join("skills")
 }
 
-/// The profile: flag, session, settings.
+/// The profile, with no more tools than are wanted.
 pub(crate) fn profile(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<LoadedProfile> {
+    let loaded = whole_profile(cx, wishes, kept)?;
+    Ok(LoadedProfile { profile: wishes.narrowed(loaded.profile), ..loaded })
+}
+
+/// The profile: flag, session, settings.
+fn whole_profile(
     cx: &Cx,
     wishes: &Wishes,
     kept: Option<&SessionConfig>,
@@ -276,11 +317,12 @@ pub(crate) fn profile(
         });
     };
     // A session keeps its profile as it was, also when the file has gone or changed since.
-    let limits = profiles::find(cx, &kept.profile.name).map(|found| found.limits);
+    let found = profiles::find(cx, &kept.profile.name).ok();
     Ok(LoadedProfile {
         profile: kept.profile.clone(),
         source: profiles::Source::BuiltIn,
-        limits: limits.unwrap_or_default(),
+        limits: found.as_ref().map(|found| found.limits).unwrap_or_default(),
+        mcp_servers: found.map(|found| found.mcp_servers).unwrap_or_default(),
         notes: Vec::new(),
     })
 }
@@ -409,6 +451,37 @@ fn condensing(config: &Config) -> Condensing {
 fn memory(config: &Config) -> MemoryPolicy {
     let of = &config.settings.memory;
     MemoryPolicy { off: !of.enabled, accepts: of.accept, after_run: of.after_run }
+}
+
+/// What may be done with recipes (M5, L16).
+fn recipes(config: &Config) -> RecipePolicy {
+    let of = &config.settings.recipes;
+    // Between 0 and 1: `config/check.rs` saw to it.
+    let floor = (of.floor.clamp(0.0, 1.0) * 100.0).round() as u32;
+    RecipePolicy {
+        off: !of.enabled,
+        fast: of.fast_path,
+        learn: of.learn,
+        accepts: of.accept_learned,
+        floor,
+    }
+}
+
+/// Where recipes are looked for; what is wrong with the person's own is said once.
+fn checked_recipes(cx: &Cx) -> RecipePlaces {
+    let places = recipe_places(cx);
+    if cx.config().is_ok_and(|config| config.settings.recipes.enabled) {
+        for notice in weir_engine::recipes::survey(&places, &[]).notices {
+            crate::terminal::err(&format!("warning: {}", visible(&notice)));
+        }
+    }
+    places
+}
+
+/// Where recipes are looked for (M5).
+pub(crate) fn recipe_places(cx: &Cx) -> RecipePlaces {
+    let own = Some(cx.dirs.config.join("recipes"));
+    RecipePlaces { own, bundled: true, ..RecipePlaces::default() }
 }
 
 /// What rules are relative to.

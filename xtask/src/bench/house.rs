@@ -179,13 +179,13 @@ fn text(number: u32, bytes: usize) -> String {
 }
 
 /// Watches the most memory that a process had.
-struct Peak {
+pub(super) struct Peak {
     over: Arc<AtomicBool>,
     watcher: thread::JoinHandle<f64>,
 }
 
 impl Peak {
-    fn watch(pid: u32) -> Peak {
+    pub(super) fn watch(pid: u32) -> Peak {
         let over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&over);
         let watcher = thread::spawn(move || {
@@ -199,7 +199,7 @@ impl Peak {
         Peak { over, watcher }
     }
 
-    fn end(self) -> f64 {
+    pub(super) fn end(self) -> f64 {
         self.over.store(true, Ordering::Relaxed);
         self.watcher.join().unwrap_or(0.0)
     }

@@ -7,9 +7,9 @@ use super::Finding;
 use super::imports::names;
 use super::tree::{Source, Tree, is_for_tests};
 
-/// Where something that runs calls may be implemented: the tools, and the stand-ins of scenarios and
-/// of the hostile bench.
-const TOOL_CRATES: &[&str] = &["weir-tools", "weir-scenario", "weir-redteam"];
+/// Where something that runs calls may be implemented: the tools, what stands for a foreign one, and
+/// the stand-ins of scenarios and of the hostile bench.
+const TOOL_CRATES: &[&str] = &["weir-tools", "weir-mcp", "weir-scenario", "weir-redteam"];
 /// The only sources that may make a permit.
 const PERMIT_PLACES: &[&str] =
     &["crates/weir-core/src/governance.rs", "crates/weir-core/src/session.rs"];

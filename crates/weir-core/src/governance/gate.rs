@@ -11,6 +11,7 @@ use super::{CallFacts, GateContext, Opinion, Verdict};
 mod arguments;
 mod canary;
 mod confirm;
+mod enable;
 mod floor;
 mod floor_table;
 mod hooks;
@@ -21,6 +22,7 @@ mod limits;
 mod paths;
 mod repetition;
 mod rules;
+mod spawn;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,8 @@ pub const GATES: &[&dyn Gate] = &[
     &limits::LimitsGate,
     &rules::Rules,
     &switch::Switch,
+    &spawn::Spawn,
+    &enable::Enable,
     &labels::Labels,
     &unknown::Unknown,
     &hooks::Hooks,

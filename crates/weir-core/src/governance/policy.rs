@@ -12,8 +12,8 @@ use super::{CallFacts, GateContext, Judgement, Provenance, Verdict, flow, gate, 
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
-    Access, CommandEffect, Control, EffectClass, Effects, Group, HostEffect, Inspection,
-    PathEffect, Place, SendEffect, Tier,
+    Access, CommandEffect, Control, EffectClass, Effects, EnableEffect, Group, HostEffect,
+    Inspection, PathEffect, Place, SendEffect, SpawnEffect, Tier,
 };
 
 /// One kind of effect: its name and a call that has it.
@@ -53,6 +53,12 @@ fn running(command: &str, tier: Tier, hosts: &[&str]) -> Effects {
 fn sending(recipient: &str) -> Effects {
     let send = SendEffect { recipient: recipient.into(), by: "mail".into() };
     Effects { sends: vec![send], ..Effects::default() }
+}
+
+fn spawning(profile: &str) -> Effects {
+    let spawns =
+        Some(SpawnEffect { profile: profile.into(), writes: true, ..SpawnEffect::default() });
+    Effects { spawns, ..Effects::default() }
 }
 
 fn reaching(method: &str, url: &str) -> Effects {
@@ -144,10 +150,23 @@ fn other_samples() -> Vec<Sample> {
             Effects { unknown: true, ..Effects::default() },
         ),
         sample(
+            "switch on a plugin",
+            Group::Skill,
+            Effects {
+                enables: vec![EnableEffect {
+                    what: "plugin".into(),
+                    name: "obsidian".into(),
+                    hash: "00".into(),
+                }],
+                ..Effects::default()
+            },
+        ),
+        sample(
             "feed or end a job of this session",
             Group::Skill,
             Effects { jobs: vec!["job1".into()], ..Effects::default() },
         ),
+        sample("start a sub-agent", Group::Agent, spawning("code")),
         sample(
             "control of the agent itself",
             Group::Agent,
@@ -217,6 +236,7 @@ impl Block<'_> {
             rules: &self.rules,
             limits: &Limits::default(),
             tool_calls: 0,
+            consulted: 0,
             changes: 0,
             recent: &VecDeque::new(),
             unknown: &[],

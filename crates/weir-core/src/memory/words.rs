@@ -43,7 +43,7 @@ const NEGATIONS: &[&str] = &[
 ];
 
 /// The words of `text` in the order in which they stand, lower case, at most [`WORDS_MAX`].
-pub(super) fn all(text: &str) -> Vec<String> {
+pub(crate) fn all(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace('\u{2019}', "'");
     lower
         .split(|c: char| !(c.is_alphanumeric() || c == '\''))
@@ -55,22 +55,27 @@ pub(super) fn all(text: &str) -> Vec<String> {
 }
 
 /// The words of `text` that say what it is about, each once.
-pub(super) fn telling(text: &str) -> BTreeSet<String> {
+pub(crate) fn telling(text: &str) -> BTreeSet<String> {
     all(text).into_iter().filter(|word| !is_stop_word(word)).collect()
 }
 
+/// Words that stand in every text.
+pub(crate) fn stop_words() -> impl Iterator<Item = &'static str> {
+    STOP_WORDS.iter().copied()
+}
+
 /// Whether a word says nothing of what a text is about.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word) || (word.chars().count() == 1 && !word.chars().all(char::is_numeric))
 }
 
 /// Whether a word decides what a sentence says however small it is: a number, a negation.
-pub(super) fn is_decisive(word: &str) -> bool {
+pub(crate) fn is_decisive(word: &str) -> bool {
     word.chars().any(char::is_numeric) || NEGATIONS.contains(&word)
 }
 
 /// Whether two words are the same but for an ending.
-pub(super) fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if is_decisive(short) || is_decisive(long) {
         return short == long;

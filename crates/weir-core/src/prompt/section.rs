@@ -1,8 +1,6 @@
 //! The text of each section, one file each. Every sentence is sent with every request: it must
 //! earn its place. Not here: their order and when they are told.
 
-use super::Scene;
-
 mod canary;
 mod capabilities;
 mod clock;
@@ -32,11 +30,8 @@ pub(super) use response::response;
 pub(super) use routing::routing;
 pub(super) use security::security;
 pub(super) use skills::{
-    active as active_skills, catalogue as skills, in_force, own as own_skills,
+    active as active_skills, catalogue as skills, in_force, of_plugins as plugin_skills,
+    own as own_skills,
 };
 pub(super) use tools::tools;
 pub(super) use workspace::workspace;
-
-pub(super) fn plugin_skills(_: &Scene) -> Option<String> {
-    None
-}

@@ -21,11 +21,14 @@ use crate::message::{Block, Message, plain_text};
 use crate::prompt;
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
-use crate::tool::{EffectClass, News, PlanItem, PlanStatus};
+use crate::tool::{EffectClass, News, PlanItem, PlanStatus, foreign};
 
 use super::calls::unknown_text;
+use super::child;
 use super::condense;
 use super::limits;
+use super::recipe;
+use super::solving;
 use super::turns::without_media;
 use super::{Call, Phase, Queued, Run, Session, SessionConfig, Stage, Turn, TurnStage};
 
@@ -52,8 +55,12 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::SessionResumed(_) => resumed(s, ts.ms_since(before)),
         Event::InputAccepted(f) => {
             s.next.input = f.input.0;
+            let child = s.config.as_ref().is_some_and(|config| config.depth > 0);
+            if child {
+                s.tasks.extend(f.added.iter().map(|added| added.text.clone()));
+            }
             if s.title.is_empty() {
-                let text = plain_text(&f.content);
+                let text = s.tasks.first().cloned().unwrap_or_else(|| plain_text(&f.content));
                 s.title = text.lines().next().unwrap_or_default().chars().take(80).collect();
             }
             let text = plain_text(&f.content);
@@ -63,7 +70,8 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             s.label.join(&attached(&f.content));
             f.added.iter().for_each(|added| s.label.join(&added.label));
             let (content, added) = (f.content.clone(), f.added.clone());
-            s.queue.push_back(Queued { input: f.input, content, added });
+            let scheduled = crate::schedule::is_schedule(&f.by);
+            s.queue.push_back(Queued { input: f.input, content, added, scheduled });
         }
         Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
         Event::RunStarted(f) => run_started(s, ts, f),
@@ -167,7 +175,11 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 run.reminded = f.iteration;
             }
         }
-        Event::ContextRecalled(_)
+        Event::RecipePlanned(f) => recipe::planned(s, f),
+        Event::RecipeStepped(f) => recipe::stepped(s, f),
+        Event::RecipeFallback(f) => recipe::fell_back(s, f),
+        Event::RecipeMatched(_)
+        | Event::ContextRecalled(_)
         | Event::SkillActivated(_)
         | Event::MemoryProposed(_)
         | Event::MemoryWritten(_) => {
@@ -181,6 +193,10 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             }
             s.end(RunStatus::Completed, None);
         }
+        Event::AgentSpawned(f) => s.agent_spawned(f),
+        Event::AgentAsked(f) => s.agent_asked(f),
+        Event::AgentAnswered(f) => s.agent_answered(f.call, &f.approval),
+        Event::AgentFinished(f) => s.agent_finished(f),
         Event::LimitReached(f) => limit_reached(s, f),
         Event::AlertRaised(f) => {
             s.alerts_due.pop_front();
@@ -215,7 +231,11 @@ fn configure(s: &mut Session, config: &SessionConfig) {
     if *s.tools != config.tools {
         s.tools = Arc::new(config.tools.clone());
     }
-    s.visible = config.tools.iter().map(|tool| tool.name.clone()).collect();
+    // No deeper agent than the limit says, wherever the list of tools comes from.
+    if config.depth >= config.limits.max_subtask_depth {
+        child::within_depth(Arc::make_mut(&mut s.tools), config.depth, &config.limits);
+    }
+    s.visible = s.tools.iter().map(|tool| tool.name.clone()).collect();
     // What was found is callable only as long as the session has it: not after a narrowing switch.
     s.found.retain(|name| config.deferred.iter().any(|tool| tool.name == *name));
     s.config = Some(Arc::new(config.clone()));
@@ -252,6 +272,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         iterations: 0,
         turn_started: None,
         tool_calls: 0,
+        consulted: 0,
         over_limit: false,
         mistakes: 0,
         mistake_texts: Vec::new(),
@@ -270,6 +291,8 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         reminded: 0,
         condensed: None,
         remembered: false,
+        solving: solving::Solving::of(f.trigger),
+        recipe: None,
     });
 }
 
@@ -282,6 +305,9 @@ fn scene_seen(s: &mut Session, f: &SceneSeen) {
     s.looked = f.input.map_or(s.next.input, |input| input.0);
     if let Some(run) = &mut s.run {
         run.phase = Phase::Between;
+    }
+    if let Some(found) = &f.recipe {
+        s.matched(found);
     }
 }
 
@@ -322,10 +348,19 @@ fn news(s: &mut Session, f: &CallFinished) {
                 s.told.insert("active_skills".into(), text);
             }
             News::Step { .. } => (),
+            News::Used { usage, cost_usd } => s.count(usage, *cost_usd),
+            News::Made { tool } => s.made(tool),
+            News::Unmade { name } => s.unmade(name),
             News::Found { tools } => {
                 let deferred = s.config.iter().flat_map(|config| &config.deferred);
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
                 s.found.extend(names.cloned());
+                // Who loaded the way to every foreign tool can go it to each of them.
+                if s.found.contains(foreign::USE) {
+                    let deferred = s.config.iter().flat_map(|config| &config.deferred);
+                    let foreign = deferred.filter(|tool| tool.name.starts_with(foreign::PREFIX));
+                    s.found.extend(foreign.map(|tool| tool.name.clone()));
+                }
             }
         }
     }
@@ -347,6 +382,9 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         if let Some(at) = s.queue.iter().position(|queued| queued.input == *input)
             && let Some(queued) = s.queue.remove(at)
         {
+            if let Some(run) = &mut s.run {
+                run.solving.said(&queued);
+            }
             let mut content = queued.content;
             let mut added = queued.added.into_iter();
             content.extend(added.by_ref().map(|added| Block::text(added.text)));
@@ -355,7 +393,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
     }
     s.turn = Some(Turn {
         id: f.turn,
-        stage: TurnStage::Due,
+        stage: if f.recipe { TurnStage::Stepping } else { TurnStage::Due },
         not_before: Timestamp::default(),
         attempts: 0,
         label: s.label.clone(),
@@ -363,11 +401,15 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         proposed: 0,
         notes: Vec::new(),
         overflows: 0,
+        recipe: f.recipe,
     });
     if let Some(run) = &mut s.run {
         run.phase = Phase::Turning;
         run.iterations = f.iteration;
-        run.turn_started = Some(ts);
+        // What is paced are requests to the model.
+        if !f.recipe {
+            run.turn_started = Some(ts);
+        }
     }
 }
 
@@ -398,6 +440,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
     let gate = f.gate.clone().unwrap_or_default();
     let foreign = s.turn_label().is_external();
     let no_denial = NO_DENIAL.contains(&gate.as_str());
+    let steers = s.steers(f.call, f.inspection.effects.control.as_ref());
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
@@ -415,6 +458,9 @@ fn judged(s: &mut Session, f: &CallJudged) {
             Verdict::Deny if no_denial => Stage::Refused(reason.clone()),
             Verdict::Deny => Stage::Refused(format!("Denied: {reason}")),
         };
+        if let Some(why) = steers.filter(|_| f.verdict != Verdict::Deny) {
+            call.stage = Stage::Refused(why.into());
+        }
         call.ask_reason.clone_from(&reason);
         call.foreign = foreign;
         call.exact = f.gates.iter().any(|opinion| opinion.exact);
@@ -443,8 +489,11 @@ fn judged(s: &mut Session, f: &CallJudged) {
     if let Some(run) = &mut s.run {
         run.tool_calls += 1;
         run.denials.extend(denial);
-        let by_limits = f.gate.as_deref() == Some("limits");
-        run.over_limit |= by_limits && f.verdict == Verdict::Deny;
+        let refused = f.verdict == Verdict::Deny;
+        let consults = f.inspection.effects.consults;
+        run.consulted += u32::from(consults && !refused);
+        let rule = f.rule.as_deref().unwrap_or_default();
+        run.over_limit |= refused && gate == "limits" && rule.starts_with("max_tool_calls");
     }
 }
 
@@ -524,6 +573,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         input = crate::governance::canonical(&call.input);
         call.stage = Stage::Done;
         call.result = Some((f.ok, f.result.clone()));
+        call.whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;
     });
     if changed_world {
         s.changes += 1;
@@ -534,6 +584,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         recent.changed = changed_world;
     }
     s.deeds.finished(f, s.call(f.call).cloned().as_ref());
+    solving::finished(s, f);
     news(s, f);
     let both = s.turn_label().taint() == Taint::Both;
     if let Some(run) = &mut s.run {
@@ -559,6 +610,9 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
         call.result = Some((false, vec![Block::text(text)]));
     });
     s.unknown.extend(unknown);
+    if let Some(run) = &mut s.run {
+        run.solving.spoil();
+    }
     fold_turn_if_done(s);
 }
 
@@ -694,6 +748,7 @@ fn run_finished(s: &mut Session, f: &RunFinished) {
     s.found.clear();
     s.switching = None;
     s.condensing = None;
+    s.solved = solving::solved(s, f).map(Arc::new);
     s.run = None;
     s.finished = Some(f.clone());
     if s.open_question().is_none() {

@@ -36,6 +36,7 @@ impl Call {
             foreign: false,
             question: None,
             result: None,
+            whole: false,
             mistake: false,
         })
     }

@@ -42,10 +42,15 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
     }
     limits::overtime(session, now).or_else(|| match &run.phase {
         Phase::Look | Phase::Verify | Phase::Remember | Phase::Ending(..) => None,
+        Phase::Plan => session.planning_next(),
         Phase::Between => between(session, run, now),
         Phase::Turning => {
-            let turn = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working)?;
-            working(session, run, turn, now)
+            let turn = session.turn.as_ref()?;
+            match turn.stage {
+                TurnStage::Stepping => session.stepped(turn),
+                TurnStage::Due | TurnStage::Thinking => None,
+                TurnStage::Working => working(session, run, turn, now),
+            }
         }
     })
 }
@@ -55,15 +60,22 @@ fn begin(session: &Session) -> Option<Event> {
     if session.condensing.is_some() {
         return None;
     }
-    session.queue.front()?;
-    let waiting = session.open_question().is_some();
-    let trigger = if waiting { Trigger::Resume } else { Trigger::User };
+    let first = session.queue.front()?;
+    let trigger = match session.open_question() {
+        Some(_) => Trigger::Resume,
+        None if first.scheduled => Trigger::Schedule,
+        None if session.config.as_ref().is_some_and(|config| config.depth > 0) => Trigger::Agent,
+        None => Trigger::User,
+    };
     Some(RunStarted { run: RunId(session.next.run + 1), trigger }.into())
 }
 
 /// Between two turns: limits, pace, then the next turn.
 fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
     if let Some(event) = limits::hard(session).or_else(|| limits::soft(session)) {
+        return Some(event);
+    }
+    if let Some(event) = session.recipe_next(run) {
         return Some(event);
     }
     // The world is looked at, or another profile put together, before anything else is said.
@@ -86,6 +98,7 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
             turn: TurnId(session.next.turn + 1),
             iteration: run.iterations + 1,
             inputs: session.queue.iter().map(|queued| queued.input).collect(),
+            recipe: false,
         }
         .into(),
     )
@@ -128,6 +141,11 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
             return Some(session.refusal(call.id, text).into());
         }
         if call.stage == Stage::Ready && call.fails().is_none() && running >= cap {
+            continue;
+        }
+        // Two agents that change the same workspace never run beside each other (M6).
+        let writes = |call: &Call| call.is_running() && call.spawns_a_writer();
+        if call.stage == Stage::Ready && call.spawns_a_writer() && turn.calls.iter().any(writes) {
             continue;
         }
         if let Some(event) = step(session, run, call, now) {
@@ -186,9 +204,13 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
         Some(Control::Plan { items }) if session.plan != *items => {
             Some(PlanUpdated { items: items.clone(), call: call.id }.into())
         }
-        Some(Control::Plan { .. } | Control::Complete { .. } | Control::Switch { .. }) | None => {
-            None
-        }
+        Some(
+            Control::Plan { .. }
+            | Control::Complete { .. }
+            | Control::Switch { .. }
+            | Control::Follow { .. },
+        )
+        | None => None,
     }
 }
 
@@ -310,6 +332,7 @@ fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>
         denials,
         changed_files: run.changed.iter().cloned().collect(),
         marked_files: run.marked.iter().cloned().collect(),
+        recipe: run.recipe_use(status),
         error,
     }
     .into()

@@ -17,6 +17,7 @@ use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
 use crate::profile::widens;
 use crate::tool::defer::{CARRIER, carried};
+use crate::tool::foreign;
 use crate::tool::{Clean, Inspection};
 
 use super::condense::Pending;
@@ -105,6 +106,7 @@ impl Session {
                 run.cancel.is_none().then(|| CancelRequested { cause, by }.into())
             }
             Command::Restored(restored) => Some(restored.into()),
+            Command::Agent(news) => self.heard(news),
         }
     }
 
@@ -120,9 +122,11 @@ impl Session {
 
     fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
         match answer {
-            Answer::Seen { notes, skills, label, input } => {
-                self.seen(SceneSeen { notes, skills, label, input: Some(input) })
+            Answer::Seen { notes, skills, label, input, recipe } => {
+                let recipe = self.usable(recipe);
+                self.seen(SceneSeen { notes, skills, label, input: Some(input), recipe })
             }
+            Answer::RecipePlanned(fact) => self.recipe_planned(fact),
             Answer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
                 self.prepared(turn, bytes, prefix_bytes, prefix_expected)
             }
@@ -322,6 +326,14 @@ impl Session {
         let (tool, input) = match carried(&input) {
             Some(own) if carrier && broken.is_none() => own,
             _ => (reply.tool, input),
+        };
+        // The same for a foreign tool that is named with its server: it has rules of its own.
+        let user = tool == foreign::USE
+            && (self.found.contains(foreign::USE)
+                || self.visible.iter().any(|name| name == foreign::USE));
+        let (tool, input) = match foreign::used(&input) {
+            Some(own) if user && broken.is_none() => own,
+            _ => (tool, input),
         };
         CallBlock { call, wire_id, tool, input, broken, seal: reply.seal }
     }

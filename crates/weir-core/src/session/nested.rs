@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::governance::{CallFacts, GateContext, Judgement, Permit, Verdict, judge_each};
+use crate::governance::label::Label;
+use crate::governance::{
+    CallFacts, GateContext, Judgement, Permit, Provenance, Verdict, judge_each,
+};
 use crate::tool::Inspection;
 
 use super::Session;
@@ -16,7 +19,9 @@ const COUNTING: [&str; 2] = ["repetition", "limits"];
 impl Session {
     /// The right to one step of a call that runs: `tool` with `input`, whose effects must lie within
     /// those of `outer`. What a person was not asked about stays unasked: where a gate would ask, the
-    /// person must have confirmed the outer call.
+    /// person must have confirmed the outer call; where it would ask about exactly this, they must
+    /// have been shown exactly this. `so_far` is what the steps before gave: it is in the hands of
+    /// whoever makes this one, so it counts as read (Z1).
     ///
     /// # Errors
     /// Why not: a sentence for the tool that wanted it.
@@ -25,13 +30,16 @@ impl Session {
         outer: &Permit,
         tool: &str,
         input: &Value,
-        inspection: &Inspection,
+        (inspection, so_far): (&Inspection, &Label),
     ) -> Result<Permit, String> {
         let call = self.call(outer.call()).filter(|call| call.is_running());
         let call = call.ok_or("the call that wanted this has ended")?;
         let config = self.config.as_ref().ok_or("the session has no settings")?;
         if inspection.effects.control.is_some() {
             return Err(format!("{tool} steers the agent, which only the model may do"));
+        }
+        if inspection.effects.spawns.is_some() {
+            return Err(format!("{tool} starts another agent, which only the model may do"));
         }
         outer.effects().covers(&inspection.effects).map_err(|what| {
             format!(
@@ -43,7 +51,9 @@ impl Session {
         let found: BTreeSet<String> =
             config.deferred.iter().map(|tool| tool.name.clone()).collect();
         let context = self.gate_context(&config.rules).ok_or("the session has no settings")?;
-        let context = GateContext { found: &found, ..context };
+        let label = context.provenance.label.clone().joined(so_far);
+        let provenance = Provenance { label: &label, ..context.provenance };
+        let context = GateContext { found: &found, provenance, ..context };
         let opinions = judge_each(&facts, &context).into_iter();
         let opinions = opinions.filter(|(gate, _)| !COUNTING.contains(gate));
         let judgement = Judgement::of(opinions.filter_map(|(_, opinion)| opinion));
@@ -52,6 +62,16 @@ impl Session {
             Verdict::Deny => return Err(format!("{tool} was denied: {}", why())),
             Verdict::Ask if !call.confirmed => {
                 return Err(format!("{tool} would need a person's approval: {}", why()));
+            }
+            Verdict::Ask if judgement.gates.iter().any(|opinion| opinion.exact) => {
+                let (shown, wanted) = (outer.effects(), &inspection.effects);
+                if !wanted.hosts.iter().all(|host| shown.hosts.contains(host)) {
+                    return Err(format!(
+                        "{tool} needs a person's word about exactly this, and they were not shown \
+                         it: {}",
+                        why()
+                    ));
+                }
             }
             Verdict::Allow | Verdict::Ask => (),
         }

@@ -19,6 +19,7 @@ impl Session {
             rules,
             limits: &config.limits,
             tool_calls: self.run.as_ref().map_or(0, |run| run.tool_calls),
+            consulted: self.run.as_ref().map_or(0, |run| run.consulted),
             recent: &self.recent,
             changes: self.changes,
             unknown: &self.unknown,

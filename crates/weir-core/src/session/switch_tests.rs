@@ -30,6 +30,8 @@ fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
         deferred: Vec::new(),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
+        recipes: crate::session::RecipePolicy::default(),
+        depth: 0,
         system: profile.into(),
         externalize_over: 0,
         output_schema: None,

@@ -27,6 +27,7 @@ impl Session {
         }
         match &run.phase {
             Phase::Look => owed.push(Effect::Look),
+            Phase::Plan => owed.push(Effect::PlanRecipe),
             Phase::Between if !self.unlooked().is_empty() => owed.push(Effect::Look),
             Phase::Between if self.switching.is_some() => owed.push(Effect::Switch),
             Phase::Between => owed.extend(self.pace()),
@@ -48,6 +49,7 @@ impl Session {
 
     fn owed_by_turn(&self, turn: &Turn, owed: &mut Vec<Effect>) {
         match turn.stage {
+            TurnStage::Stepping => (),
             TurnStage::Due => {
                 owed.push(Effect::Prepare { turn: turn.id, not_before: turn.not_before });
             }

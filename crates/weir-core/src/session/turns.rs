@@ -4,6 +4,7 @@ use crate::event::{ModelReplied, Note, Origin, RunStatus};
 use crate::ids::BlobId;
 use crate::message::{Block, Message};
 use crate::model::{Stop, Usage};
+use crate::tool::Control;
 
 use super::{Call, Phase, Run, Session, Stage, Turn};
 
@@ -171,31 +172,42 @@ impl Session {
     /// are counted in that order (L5, L7).
     pub(super) fn fold_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
-        let mut completion = None;
+        if turn.recipe {
+            return self.fold_wave(turn);
+        }
+        let (mut completion, mut follow) = (None, None);
         for call in turn.calls {
-            let (ok, blocks) = call.result.unwrap_or_default();
+            let (ok, blocks) = call.result.clone().unwrap_or_default();
             if let Some(run) = &mut self.run {
                 run.count(ok, call.mistake, &call.tool, &blocks);
+                let guide = run.recipe.as_mut().filter(|_| ok);
+                guide.into_iter().for_each(|guide| guide.saw(&call.tool));
             }
-            if ok
-                && let Some(crate::tool::Control::Complete { result }) =
-                    call.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
-            {
-                completion = Some(result.clone());
-            }
-            if ok
-                && let Some(crate::tool::Control::Switch { profile, reason, widens }) =
-                    call.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
-            {
-                self.switching = Some(super::Switching {
-                    profile: profile.clone(),
-                    reason: reason.clone(),
-                    widens: widens.clone(),
-                });
+            match call.control().filter(|_| ok) {
+                Some(Control::Complete { result }) => completion = Some(result.clone()),
+                Some(Control::Switch { profile, reason, widens }) => {
+                    self.switching = Some(super::Switching {
+                        profile: profile.clone(),
+                        reason: reason.clone(),
+                        widens: widens.clone(),
+                    });
+                }
+                Some(Control::Follow { recipe, calls }) => {
+                    follow = Some((recipe.clone(), calls.clone()));
+                }
+                Some(Control::Ask { .. } | Control::Plan { .. }) | None => (),
             }
             self.pending.push(Block::Result { call: call.id, ok, blocks });
         }
-        self.pending.extend(turn.notes.into_iter().map(Block::text));
+        if let Some((recipe, calls)) = follow.filter(|_| completion.is_none()) {
+            self.follow(&recipe, &calls);
+        }
+        self.after_calls(turn.notes, completion);
+    }
+
+    /// What follows once all calls of a turn are answered.
+    pub(super) fn after_calls(&mut self, notes: Vec<String>, completion: Option<String>) {
+        self.pending.extend(notes.into_iter().map(Block::text));
         let checks_end = self.checks_end();
         let strict = self.config.as_ref().is_some_and(|config| config.strict);
         let Some(run) = &mut self.run else { return };
@@ -240,7 +252,7 @@ impl Run {
     }
 
     /// Counts one answered call of a turn, in the order asked (L5).
-    fn count(&mut self, ok: bool, mistake: bool, tool: &str, blocks: &[Block]) {
+    pub(super) fn count(&mut self, ok: bool, mistake: bool, tool: &str, blocks: &[Block]) {
         if ok {
             self.mistakes = 0;
             self.mistake_texts.clear();

@@ -76,11 +76,11 @@ pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
     loading
 }
 
-/// Leaves further tools out until the rest takes at most `max` tokens: group by group, within a
-/// group the last of the list first.
+/// Leaves further tools out until what is sent takes at most `max` tokens, names included: group by
+/// group, within a group the last of the list first.
 fn make_room(tools: &[ToolSpec], left_out: &mut [bool], max: u64) {
-    let kept = tools.iter().zip(left_out.iter()).filter(|(_, out)| !**out);
-    let mut all: u64 = kept.map(|(tool, _)| tokens(tool)).sum();
+    let cost = |(tool, out): (&ToolSpec, &bool)| if *out { named(tool) } else { tokens(tool) };
+    let mut all: u64 = tools.iter().zip(left_out.iter()).map(cost).sum();
     for group in GIVEN_UP {
         for (tool, out) in tools.iter().zip(left_out.iter_mut()).rev() {
             if all <= max {
@@ -88,7 +88,7 @@ fn make_room(tools: &[ToolSpec], left_out: &mut [bool], max: u64) {
             }
             if tool.group == group && !*out && !is_core(tool) {
                 *out = true;
-                all -= tokens(tool);
+                all -= tokens(tool).saturating_sub(named(tool));
             }
         }
     }
@@ -118,6 +118,11 @@ fn is_core(tool: &ToolSpec) -> bool {
 fn tokens(tool: &ToolSpec) -> u64 {
     let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
     (bytes as u64 + TOOL_BYTES).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// What a tool costs that is only named.
+fn named(tool: &ToolSpec) -> u64 {
+    (tool.name.len() as u64 + 2).div_ceil(BYTES_PER_TOKEN)
 }
 
 #[cfg(test)]

@@ -8,6 +8,13 @@ impl Effects {
     /// # Errors
     /// What it would do besides, in words that follow "to": `write src/main.rs`.
     pub fn covers(&self, inner: &Effects) -> Result<(), String> {
+        // What a person is always asked about, or what is counted, no step may do.
+        if !inner.enables.is_empty() {
+            return Err("switch something on".into());
+        }
+        if inner.consults {
+            return Err("ask the stronger model".into());
+        }
         if self.unknown {
             return Ok(());
         }
@@ -40,6 +47,9 @@ impl Effects {
         }
         if inner.remembers.iter().any(|text| !self.remembers.contains(text)) {
             return Err("keep something in memory".into());
+        }
+        if inner.spawns.is_some() && inner.spawns != self.spawns {
+            return Err("start another agent".into());
         }
         if inner.jobs.iter().any(|job| !self.jobs.contains(job)) {
             return Err("use a background job".into());

@@ -55,6 +55,15 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
             "label": f.label.to_string(), "marks": f.marks, "withheld": f.withheld,
         }),
         Event::CallUnknown(f) => json!({ "call": f.call, "tool": f.tool, "reason": f.reason }),
+        Event::AgentSpawned(f) => json!({
+            "call": f.call, "agent": f.agent, "agent_profile": f.profile, "depth": f.depth,
+            "permission": f.permission, "model": f.model, "share": f.share,
+            "task": shorten(&json!(f.task)),
+        }),
+        Event::AgentFinished(f) => json!({
+            "call": f.call, "agent": f.agent, "status": f.status, "usage": f.usage,
+            "cost_usd": f.cost_usd, "changed": f.changed_files,
+        }),
         Event::LimitReached(f) => json!({ "limit": f.limit, "level": f.level, "value": f.value }),
         Event::AlertRaised(f) => json!({ "alert": f.alert, "detail": f.detail }),
         Event::CancelRequested(f) => json!({ "cause": f.cause, "cancelled_by": f.by }),
@@ -98,6 +107,12 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         | Event::ContextSummarised(_)
         | Event::ContextRecalled(_)
         | Event::SteeringReminded(_)
+        | Event::AgentAsked(_)
+        | Event::AgentAnswered(_)
+        | Event::RecipeMatched(_)
+        | Event::RecipePlanned(_)
+        | Event::RecipeStepped(_)
+        | Event::RecipeFallback(_)
         | Event::RunRemembered(_) => return None,
     };
     let out = fields.as_object_mut()?;

@@ -34,6 +34,7 @@ fn is_stopped(tool: &str, input: &Value) -> bool {
         rules: &RuleSet::new(RuleContext::default()),
         limits: &Limits::default(),
         tool_calls: 0,
+        consulted: 0,
         changes: 0,
         recent: &VecDeque::new(),
         unknown: &[],

@@ -3,3 +3,4 @@
 mod canary;
 mod policy;
 mod random_sessions;
+mod recipe_law;

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use weir_core::effect::Effect;
-use weir_core::event::{CancelCause, ContextSummarised, Decision, Event, Note, RunRemembered};
+use weir_core::event::{
+    CancelCause, ContextSummarised, Decision, Event, Note, RecipePlanned, RunRemembered,
+};
 use weir_core::governance::label::Label;
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
@@ -21,6 +23,7 @@ use weir_core::model::{
     FailureClass, ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage,
 };
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::recipe::{Expect, PlannedCall, RecipeMatch, Standing};
 use weir_core::session::{Session, SessionConfig, Status};
 use weir_core::skill::SkillNote;
 use weir_core::tool::{
@@ -106,6 +109,8 @@ fn config(dice: &mut Dice) -> SessionConfig {
             after_run: dice.one_in(3),
             ..weir_core::session::MemoryPolicy::default()
         },
+        recipes: weir_core::session::RecipePolicy::default(),
+        depth: 0,
         system: "You are a test.".into(),
         externalize_over: 2_000,
         output_schema: dice.one_in(9).then(|| json!({ "type": "string" })),
@@ -241,7 +246,8 @@ impl Played {
                 };
                 let skills = if self.dice.one_in(3) { vec![skill] } else { Vec::new() };
                 let label = Label::default();
-                self.input(Input::Answer(Answer::Seen { notes, skills, label, input }));
+                let recipe = self.dice.one_in(3).then(|| Box::new(self.recipe()));
+                self.input(Input::Answer(Answer::Seen { notes, skills, label, input, recipe }));
             }
             Effect::Prepare { turn, not_before } => {
                 self.now = self.now.max(*not_before);
@@ -303,6 +309,11 @@ impl Played {
                 let fact = self.summarised();
                 self.input(Input::Answer(Answer::Summarised(fact)));
             }
+            Effect::PlanRecipe => {
+                self.durable = self.facts.len();
+                let fact = self.planned();
+                self.input(Input::Answer(Answer::RecipePlanned(fact)));
+            }
             Effect::Remember => {
                 let fact = RunRemembered {
                     memories: Vec::new(),
@@ -330,6 +341,53 @@ impl Played {
                 }));
             }
         }
+    }
+
+    /// A recipe that worked a few times, or seldom.
+    fn recipe(&mut self) -> RecipeMatch {
+        let step = |tool: &str| json!({ "tool": tool, "input": { "q": "{{what}}" } });
+        let steps = ["look", "search", "write", "look"].map(step);
+        let recipe = json!({
+            "id": "tidy-up", "name": "Tidy up", "description": "Tidies.", "triggers": ["thing"],
+            "parameters": [{ "name": "what" }], "steps": steps,
+        });
+        let successes = [0, 3, 5][self.dice.below(3) as usize];
+        RecipeMatch {
+            recipe: serde_json::from_value(recipe).expect("a recipe"),
+            score: 0.9,
+            standing: Standing { successes, ..Standing::default() },
+        }
+    }
+
+    /// A planner that plans a few calls, or fails.
+    fn planned(&mut self) -> RecipePlanned {
+        let work = self.session.plan_work().expect("a plan is owed");
+        let usage = Usage { input: 5, output: 2, ..Usage::default() };
+        let nothing = RecipePlanned {
+            recipe: work.recipe.id.clone(),
+            calls: Vec::new(),
+            failed: None,
+            usage,
+            cost_usd: None,
+        };
+        if self.dice.one_in(4) {
+            return RecipePlanned { failed: Some("it is busy".into()), ..nothing };
+        }
+        let count = 1 + self.dice.below(6);
+        let call = |index: u64, dice: &mut Dice| {
+            let kinds = if dice.one_in(8) { 6 } else { 3 };
+            let tool = TOOLS[dice.below(kinds) as usize].0;
+            let back = dice.below(3);
+            let words = match back < index {
+                true => format!("{{{{step{}.result}}}}", index - back),
+                false => format!("thing {index}"),
+            };
+            let some = dice.one_in(4);
+            let expect = Some(Expect { some, ..Expect::default() });
+            PlannedCall { tool: tool.into(), input: json!({ "q": words }), expect }
+        };
+        let calls = (0..count).map(|index| call(index, &mut self.dice)).collect();
+        RecipePlanned { calls, ..nothing }
     }
 
     /// A helper that writes a summary, nothing, or fails.
@@ -612,6 +670,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
         None => (0..read("WEIR_SESSIONS").unwrap_or(1_000)).collect(),
     };
     let (mut facts, mut crashes, mut condensed) = (0, 0, [0; 4]);
+    let mut recipes = crate::recipe_law::Count::default();
     for seed in &seeds {
         let result = std::panic::catch_unwind(|| {
             let mut played = Played::new(*seed);
@@ -625,10 +684,14 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
                     _ => (),
                 }
             }
-            (played.facts.len(), played.crashes, condensed)
+            let recipes = crate::recipe_law::check(played.facts.iter().map(|(_, event)| event));
+            (played.facts.len(), played.crashes, condensed, recipes)
         });
         match result {
-            Ok((f, c, d)) => {
+            Ok((f, c, d, r)) => {
+                recipes.worked += r.worked;
+                recipes.left += r.left;
+                recipes.interrupted += r.interrupted;
                 facts += f;
                 crashes += c;
                 (0..4).for_each(|pass| condensed[pass] += d[pass]);
@@ -638,11 +701,13 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
     }
     println!(
         "{} sessions, {facts} facts, {crashes} crashes, taken back and condensed by pass: \
-         {condensed:?}",
+         {condensed:?}, {recipes:?}",
         seeds.len()
     );
     // What never happens is not tested.
     if seeds.len() >= 1_000 {
         assert!(condensed.iter().all(|times| *times > 0), "{condensed:?}");
+        let each = [recipes.worked, recipes.left, recipes.interrupted];
+        assert!(each.iter().all(|times| *times > 0), "{recipes:?}");
     }
 }

@@ -4,14 +4,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote};
+use weir_core::model::Usage;
+use weir_core::recipe::RecipeMatch;
 use weir_core::session::SessionConfig;
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
-use super::Model;
+use super::{Kept, Model, NoScripts, Scripts};
+use crate::toolbox::Toolbox;
 
 /// What is looked for in the past of sessions (X4). Everything that is set must fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -156,8 +160,103 @@ pub trait Knowledge: Send + Sync {
     fn loaded(&self) -> Vec<ToolSpec> {
         Vec::new()
     }
+    /// Recipes that may be used here, with how often each worked; their scores say nothing.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn recipes(&self) -> Result<Vec<RecipeMatch>, String> {
+        Ok(Vec::new())
+    }
+    /// The tools of the session, to which tools are added that are made at run time; none outside one.
+    fn toolbox(&self) -> Option<Arc<Toolbox>> {
+        None
+    }
+    /// What runs the code of such tools.
+    fn scripts(&self) -> Arc<dyn Scripts> {
+        Arc::new(NoScripts)
+    }
+    /// Tools that somebody made, on or off (T5).
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn made_tools(&self) -> Result<Vec<Kept>, String> {
+        Err(NO_SESSION.into())
+    }
+    /// Keeps a tool that a person agreed to; it keeps the label of the context.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn keep_tool(&self, _definition: &ToolDefinition) -> Result<Kept, String> {
+        Err(NO_SESSION.into())
+    }
+    /// Takes a tool away for good; whether it was there.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn unkeep_tool(&self, _name: &str) -> Result<bool, String> {
+        Err(NO_SESSION.into())
+    }
     /// Profiles that the agent may propose, with what each may do that the present one may not.
     fn profiles(&self) -> Vec<ProfileLine>;
+    /// Asks the stronger model that `helpers.flagship` names. The answer has the label of what the
+    /// question was made from.
+    ///
+    /// # Errors
+    /// None is named, or it gave no answer: a sentence for the model, with what it used.
+    async fn consult(&self, question: &str) -> Result<Consulted, ConsultError> {
+        let _ = question;
+        Err(ConsultError { why: NO_FLAGSHIP.into(), used: None })
+    }
+    /// The stronger model, as people name it; `None`: none is named.
+    fn flagship(&self) -> Option<String> {
+        None
+    }
+    /// What exists and is not switched on, beside tools, skills and plugins: recipes, foreign
+    /// servers, tools made at run time.
+    async fn dormant(&self) -> Vec<Dormant> {
+        Vec::new()
+    }
+}
+
+/// What is said where no stronger model is named.
+pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one in the user \
+                               configuration: helpers.flagship = \"provider/name\"";
+
+/// An answer of the stronger model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Consulted {
+    /// Its words.
+    pub text: String,
+    /// Which model.
+    pub model: String,
+    /// Tokens.
+    pub usage: Usage,
+    /// What that cost; `None`: nobody knows.
+    pub cost_usd: Option<f64>,
+    /// The label of what the question was made from.
+    pub label: Label,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConsultError {
+    /// A sentence for the model.
+    pub why: String,
+    /// It was asked all the same: what that used, as far as anybody knows.
+    pub used: Option<(Usage, Option<f64>)>,
+}
+
+/// Something that exists and is not switched on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dormant {
+    /// What it is: `recipe`, `MCP server`, `tool`.
+    pub what: String,
+    /// Its name.
+    pub name: String,
+    /// What is known of it.
+    pub about: String,
+    /// Who switches it on, and how.
+    pub how: String,
 }
 
 /// A profile that the agent may propose to go on with.
@@ -196,6 +295,12 @@ pub trait Profiles: Send + Sync {
     /// # Errors
     /// There is no such profile, or it cannot be used: a sentence.
     fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String>;
+    /// The settings of a sub-agent of a session that has `current`, with the profile `name` and the
+    /// prompt of a sub-agent (M6). Whatever they say, it gets no more than `current` has.
+    ///
+    /// # Errors
+    /// There is no such profile, or it cannot be used: a sentence.
+    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String>;
 }
 
 /// No profile but the session's own.
@@ -207,6 +312,9 @@ impl Profiles for NoProfiles {
         Vec::new()
     }
     fn switched(&self, _: &SessionConfig, name: &str) -> Result<Switched, String> {
+        Err(format!("there is no profile {name} here"))
+    }
+    fn child(&self, _: &SessionConfig, name: &str) -> Result<Switched, String> {
         Err(format!("there is no profile {name} here"))
     }
 }

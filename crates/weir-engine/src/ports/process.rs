@@ -47,6 +47,9 @@ pub struct Confine {
     pub protected: Vec<PathBuf>,
     /// Absolute paths that are invisible: ignored files, keys, Weir's own state.
     pub masked: Vec<PathBuf>,
+    /// Absolute paths inside those that are seen all the same, read-only.
+    #[serde(default)]
+    pub readable: Vec<PathBuf>,
     /// Hosts that it may reach, through the proxy; empty: no network at all.
     pub hosts: Vec<String>,
 }

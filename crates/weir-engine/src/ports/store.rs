@@ -1,5 +1,6 @@
 //! The store: the journal and everything kept beside it. Not here: what a fact means.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,9 +9,11 @@ use serde_json::Value;
 use weir_core::governance::label::Label;
 use weir_core::ids::{BlobId, CallId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemorySource, MemoryStatus, NewMemory};
+use weir_core::recipe::{RecipeUse, SolvedRun, Standing};
 use weir_core::record::Record;
+use weir_core::schedule::AgentRun;
 
-use super::{Mail, Passage, RecallQuery};
+use super::{AgentRunFilter, Begin, Claim, Mail, Passage, Places, RecallQuery};
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +148,10 @@ pub struct Append {
     pub audit: Vec<AuditEntry>,
     /// Files that are marked as foreign from now on.
     pub marks: Vec<FileMark>,
+    /// What finished runs made of recipes, and when: counted once, with the fact that says so (M5).
+    pub recipe_use: Vec<(RecipeUse, Timestamp)>,
+    /// Finished runs from which recipes may be made (M5).
+    pub solved: Vec<SolvedRun>,
     /// The session's new summary.
     pub meta: SessionMeta,
 }
@@ -213,6 +220,18 @@ pub struct MemoryFilter {
     /// Only facts about this workspace and about every one; `None`: all.
     pub workspace: Option<String>,
     /// At most so many, best fit first, then newest first.
+    pub limit: Option<usize>,
+}
+
+/// Most solved runs that a store keeps; the oldest go first.
+pub const SOLVED_RUNS_MAX: usize = 2_000;
+
+/// Which solved runs to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SolvedFilter {
+    /// Only those in this profile.
+    pub profile: Option<String>,
+    /// At most so many, newest first.
     pub limit: Option<usize>,
 }
 
@@ -345,6 +364,40 @@ pub trait Store: Send + Sync {
     async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError>;
     /// Takes something away; whether it was there.
     async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError>;
+    /// How often recipes worked, by id; those that were never followed have no entry.
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError>;
+    /// Forgets how often a recipe worked: a person accepted it anew, or took it away.
+    async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError>;
+    /// Runs from which recipes may be made, newest first.
+    async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError>;
+    /// Writes runs of scheduled agents down, each for a tick of its agent, all of them or none. A
+    /// tick is claimed by whoever writes it first, for ever: none is run twice (M7). `holder`: who
+    /// will start them; none: whoever takes them.
+    async fn claim_ticks(
+        &self,
+        runs: &[AgentRun],
+        holder: Option<&Owner>,
+    ) -> Result<Vec<Claim>, StoreError>;
+    /// Moves a run of `holder` that waits on to under way, with its session, if there is a place.
+    async fn begin_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &Owner,
+        places: &Places,
+    ) -> Result<Begin, StoreError>;
+    /// Writes down how a run of `holder` stands. One that is over has no holder any more; one that
+    /// waits again has none either, so that whoever takes it goes on with it. `false`: it is not
+    /// that holder's, and nothing was changed.
+    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError>;
+    /// Gives `holder` the runs that are not over and whose own holder is gone, oldest first.
+    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError>;
+    /// Runs of scheduled agents, newest first.
+    async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError>;
+    /// The newest tick of each agent's calendar that stands in its history.
+    async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError>;
+    /// Resolves when the definition or a run of a scheduled agent changed since the call, by any
+    /// process that uses this store. May resolve without a change.
+    async fn agents_changed(&self);
     /// Resolves when a letter was posted since the call, by any process that uses this store. May
     /// resolve without one.
     async fn mail_changed(&self);

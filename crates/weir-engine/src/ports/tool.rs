@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::Permit;
+use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
 
-use super::{Blobs, Checkpoints, Documents, Knowledge, Processes, Web};
+use super::{Agents, Blobs, Checkpoints, Documents, Knowledge, Plugins, Processes, Servers, Web};
 use crate::workspace::Workspace;
 
 /// Something the model can use. One file in `weir-tools` each (T1).
@@ -23,6 +24,11 @@ pub trait Tool: Send + Sync {
     /// Says what a call with this input would do, without doing it. `input` has passed the schema.
     /// May read the workspace through `cx`; must not change anything.
     async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan;
+
+    /// Whose words its description and code are: clean, unless something foreign went into it.
+    fn label(&self) -> Label {
+        Label::default()
+    }
 
     /// Whether it works by other tools, through [`ToolContext::nested`].
     fn nests(&self) -> bool {
@@ -107,8 +113,14 @@ pub struct ToolContext {
     pub foreign: bool,
     /// The session's past, memory, skills, and what is not loaded.
     pub knows: Arc<dyn Knowledge>,
+    /// Plugins, and commands of the configuration.
+    pub plugins: Arc<dyn Plugins>,
     /// Other tools, for a tool that [`Tool::nests`]. Refuses everything while planning.
     pub nested: Arc<dyn Nested>,
+    /// Sub-agents.
+    pub agents: Arc<dyn Agents>,
+    /// Foreign servers, to look at what they offer.
+    pub servers: Arc<dyn Servers>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
     /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.
@@ -123,6 +135,15 @@ pub trait Nested: Send + Sync {
     /// those of `outer`; that it was made stands in the journal with the outer call's end. What is
     /// refused comes back as an error like any other.
     async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw;
+
+    /// What a call of `tool` would touch, for the plan of a call that will make it as a step.
+    ///
+    /// # Errors
+    /// There is no such tool, or the arguments are wrong: a sentence for the model.
+    async fn foresee(&self, tool: &str, input: Value, cx: &ToolContext) -> Result<Plan, String> {
+        let _ = (input, cx);
+        Err(format!("{tool} cannot be used from here"))
+    }
 }
 
 /// No other tool can be used.

@@ -68,6 +68,47 @@ pub trait Web: Send + Sync {
         let _ = (address, max_bytes, cancel);
         Err(format!("there is no secret {secret}"))
     }
+    /// As [`Web::check`], where these hosts may be private ones too.
+    ///
+    /// # Errors
+    /// As [`Web::check`].
+    fn check_listed(&self, url: &str, listed: &[String]) -> Result<Address, String> {
+        let _ = listed;
+        self.check(url)
+    }
+    /// Sends a request. Guarded as [`Web::fetch`] is; no redirect is followed.
+    ///
+    /// # Errors
+    /// As [`Web::fetch_with_secret`]; the host shows another certificate.
+    async fn request(
+        &self,
+        request: &WebRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, String> {
+        let _ = cancel;
+        Err(format!("{} cannot be reached from here", request.address.host))
+    }
+}
+
+/// A request of a plugin, as it was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebRequest {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Where to.
+    pub address: Address,
+    /// Headers beside those that every request has.
+    pub headers: Vec<(String, String)>,
+    /// What is sent, with its media type.
+    pub body: Option<(String, String)>,
+    /// Name of the secret that is put in.
+    pub secret: Option<String>,
+    /// Hosts that may be private ones beside those of `web.allow_hosts`.
+    pub listed: Vec<String>,
+    /// The one certificate that the host may show, in PEM.
+    pub certificate: Option<Vec<u8>>,
+    /// Most bytes of the answer.
+    pub max_bytes: usize,
 }
 
 /// The way out of a sandbox: a local proxy that lets through what a grant names (Z4).

@@ -8,6 +8,7 @@ use weir_core::session::SessionConfig;
 
 use crate::engine::Parts;
 use crate::memory;
+use crate::recipes;
 use crate::workspace::Workspace;
 
 use super::{Deeper, Glance, SceneOptions, look};
@@ -30,7 +31,12 @@ impl Lookout {
             // Without the list nothing can be vouched for: everything counts as foreign.
             Err(error) => self.workspace.mark(&[String::new()], &format!("unknown ({error})")),
         }
+        if let Some(plugins) = &self.options.skills.plugins {
+            plugins.refresh().await;
+        }
         let memory = memory::told(&self.parts, config, &glance.said).await;
+        let recipes = recipes::told(&self.parts, &self.options.recipes, config, &glance.said).await;
+        let attached = glance.attached;
         let now = self.parts.clock.now();
         let (options, workspace) = (self.options.clone(), self.workspace.clone());
         let (deeper, window) = (self.deeper.clone(), config.model.window);
@@ -40,8 +46,10 @@ impl Lookout {
         };
         let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         // Profile, tools and model may be others than those that the session began with.
+        let scene = Scene { recipes, ..scene };
         Scene {
             memory,
+            follows: recipes::followed(&scene, config, attached),
             profile: Some(config.profile.clone()),
             tools: config.tools.clone(),
             deferred: config.deferred.clone(),

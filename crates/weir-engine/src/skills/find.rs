@@ -17,6 +17,7 @@ use super::bundled::BUNDLED;
 use super::folder::{self, Folder, Stamp};
 use super::parse::{self, HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX};
 use super::{SkillPlaces, trigger};
+use crate::ports::PluginPlace;
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
 
 /// Folders of a workspace in which skills stand, the first one wins (C5).
@@ -58,6 +59,8 @@ pub struct FoundSkill {
     pub shadowed_by: Option<String>,
     /// The agent wrote it and the person accepted it.
     pub self_written: bool,
+    /// The plugin that brings it.
+    pub plugin: Option<String>,
     /// Whose words it is.
     pub label: Label,
     pub(super) folder: Folder,
@@ -130,6 +133,20 @@ pub fn survey(places: &SkillPlaces, workspace: &Workspace) -> Survey {
             in_workspace(places, workspace, &path.path, &mut seen, &mut found);
         } else {
             in_own(workspace, folder, at == 0, &mut found);
+        }
+    }
+    for plugin in places.plugins.iter().flat_map(|plugins| plugins.folders()) {
+        let Some(below) = &plugin.skills else { continue };
+        let from = found.skills.len();
+        match &plugin.place {
+            PluginPlace::Workspace(folder) => {
+                let folder = format!("{folder}/{}", below.trim_end_matches('/'));
+                in_workspace(places, workspace, &folder, &mut seen, &mut found);
+            }
+            PluginPlace::Own(folder) => in_own(workspace, &folder.join(below), false, &mut found),
+        }
+        for skill in &mut found.skills[from..] {
+            skill.plugin = Some(plugin.id.clone());
         }
     }
     if places.bundled {
@@ -297,6 +314,7 @@ fn found_skill(name: &str, source: Source, at: At, head: Result<Arc<Kept>, Strin
         left_out: None,
         shadowed_by: None,
         self_written: false,
+        plugin: None,
         label: Label::default(),
         folder: at.folder,
         compiled: Compiled::default(),

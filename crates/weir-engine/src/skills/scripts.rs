@@ -116,7 +116,7 @@ fn find(
 
 /// The words that run a script which does not run by itself: those of its first line, or what its
 /// ending says.
-fn interpreter(file: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
+pub(crate) fn interpreter(file: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if let Some(line) = first.strip_prefix(b"#!")
         && let Ok(line) = std::str::from_utf8(line)

@@ -83,6 +83,7 @@ pub(super) fn confine(
         writable,
         protected: found.protected.into_iter().collect(),
         masked,
+        readable: Vec::new(),
         hosts: command.hosts.clone(),
     })
 }

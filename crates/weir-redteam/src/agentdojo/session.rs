@@ -84,6 +84,8 @@ impl Bench {
             hooks: Arc::new(NoHooks),
             judge: None,
             condenser: None,
+            planner: None,
+            flagship: None,
             owner: this_process("weir-redteam"),
             principal: "person".into(),
             version: "redteam".into(),
@@ -144,6 +146,8 @@ impl Bench {
             deferred,
             condensing: Condensing::default(),
             memory: MemoryPolicy::default(),
+            recipes: weir_core::session::RecipePolicy::default(),
+            depth: 0,
             externalize_over: 0,
             output_schema: None,
             strict: false,
@@ -161,6 +165,7 @@ impl Bench {
             config_dir: None,
             timezone: "UTC".into(),
             skills: weir_engine::skills::SkillPlaces::default(),
+            recipes: weir_engine::recipes::RecipePlaces::default(),
         };
         Ok(SessionOptions {
             workspace,

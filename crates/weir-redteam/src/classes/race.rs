@@ -145,6 +145,8 @@ fn engine_of_the_dead(world: &World) -> Engine {
         hooks: parts.hooks.clone(),
         judge: None,
         condenser: None,
+        planner: None,
+        flagship: None,
         owner: Owner { pid: 4_000_000, started: 1, ..parts.owner.clone() },
         principal: parts.principal.clone(),
         version: parts.version.clone(),

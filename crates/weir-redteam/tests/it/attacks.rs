@@ -89,7 +89,9 @@ classes! {
     z11_memory_carries memory_carries
     z11_skills skills
     z11_skill_scripts skill_scripts
+    z11_made_tools made_tools
     z11_widen widen
+    z11_sub_agents sub_agents
     z11_condense condense
     z11_runaway runaway
     z11_tampering tampering

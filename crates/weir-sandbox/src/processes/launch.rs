@@ -38,6 +38,17 @@ pub(super) struct Supervised {
     pub(super) line: Option<Box<dyn EgressLine>>,
 }
 
+/// Which of a command's streams are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Output is shown as it comes; there is no input.
+    Foreground,
+    /// Input is open, output is kept.
+    Job,
+    /// Input and output are open, errors are kept.
+    Service,
+}
+
 /// Makes the record's folder and starts the supervisor. Needs a runtime around it.
 ///
 /// # Errors
@@ -46,6 +57,7 @@ pub(super) fn launch(
     options: &SupervisorOptions,
     spec: &CommandSpec,
     line: Option<Box<dyn EgressLine>>,
+    kind: Kind,
 ) -> Result<Supervised, String> {
     check(spec)?;
     let bubblewrap = tier::ready(spec.confine.tier)?;
@@ -54,6 +66,7 @@ pub(super) fn launch(
         timeout_ms: spec.timeout_ms,
         keep_bytes: spec.keep_bytes,
         background: spec.background,
+        service: kind == Kind::Service,
         limits: options.limits,
         confine: spec.confine.clone(),
         bubblewrap,
@@ -70,8 +83,7 @@ pub(super) fn launch(
         .create(spec.call)
         .map_err(|error| format!("its record in {dir} cannot be made: {error}"))?;
     let program = options.program.display();
-    let mut streams =
-        Streams::new(spec.background).map_err(|error| format!("its pipes: {error}"))?;
+    let mut streams = Streams::new(kind).map_err(|error| format!("its pipes: {error}"))?;
     let child = spawn(options, spec, &record, &mut streams).map_err(|error| {
         format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
     })?;
@@ -131,20 +143,25 @@ struct Streams {
 }
 
 impl Streams {
-    fn new(background: bool) -> io::Result<Streams> {
+    fn new(kind: Kind) -> io::Result<Streams> {
         let (control, their_control) = UnixStream::pair()?;
-        let null = File::options().read(true).write(true).open("/dev/null")?;
-        let (ours, theirs) = if background {
+        let null = || File::options().read(true).write(true).open("/dev/null").map(Stdio::from);
+        let (mut progress, mut their_output) = (None, None);
+        if kind != Kind::Job {
             let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-            let input = pipe::Sender::from_owned_fd(writing)?;
-            ((None, Some(input)), (Stdio::from(null), Stdio::from(reading)))
-        } else {
+            progress = Some(pipe::Receiver::from_owned_fd(reading)?);
+            their_output = Some(Stdio::from(writing));
+        }
+        let (mut input, mut their_input) = (None, None);
+        if kind != Kind::Foreground {
             let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-            let progress = pipe::Receiver::from_owned_fd(reading)?;
-            ((Some(progress), None), (Stdio::from(writing), Stdio::from(null)))
-        };
-        let theirs = [Stdio::from(OwnedFd::from(their_control)), theirs.0, theirs.1];
-        Ok(Streams { control, progress: ours.0, input: ours.1, theirs: Some(theirs) })
+            input = Some(pipe::Sender::from_owned_fd(writing)?);
+            their_input = Some(Stdio::from(reading));
+        }
+        let or_null = |theirs: Option<Stdio>| theirs.map_or_else(null, Ok);
+        let control_end = Stdio::from(OwnedFd::from(their_control));
+        let theirs = [control_end, or_null(their_output)?, or_null(their_input)?];
+        Ok(Streams { control, progress, input, theirs: Some(theirs) })
     }
 }
 

@@ -219,7 +219,8 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
     };
     let plan = bubblewrap::plan(&places, &outside)?;
     let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-    send_input(&control).map_err(|error| format!("the command's input: {error}"))?;
+    send_streams(&control, request.service)
+        .map_err(|error| format!("the command's input: {error}"))?;
     let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| format!("a pipe: {error}"))?;
     let orders = Orders {
@@ -261,6 +262,11 @@ fn places(request: &Request) -> Result<Places, String> {
 fn shell(wanted: Wanted<'_>, output: OwnedFd) -> Result<Command, String> {
     let duplicated = io::stderr().as_fd_owned().and_then(|input| Ok((input, output.try_clone()?)));
     let (input, error_output) = duplicated.map_err(|error| error.to_string())?;
+    // What a service says goes straight to the engine.
+    let output = match wanted.request.service {
+        true => io::stdout().as_fd_owned().map_err(|error| error.to_string())?,
+        false => output,
+    };
     let mut words = wanted.shell_words().into_iter();
     let mut command = Command::new(words.next().unwrap_or_default());
     command
@@ -283,13 +289,16 @@ fn proxy(command: &mut Command, address: &str) {
     }
 }
 
-/// The command's standard input goes by a socket, so that bubblewrap does not hold it open.
-fn send_input(control: &UnixStream) -> io::Result<()> {
+/// The command's standard input goes by a socket, so that bubblewrap does not hold it open; that of
+/// a service together with its standard output.
+fn send_streams(control: &UnixStream, service: bool) -> io::Result<()> {
     let input = io::stderr().as_fd_owned()?;
-    let handles = [input.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let output = io::stdout().as_fd_owned()?;
+    let handles = [input.as_fd(), output.as_fd()];
+    let handles = if service { &handles[..] } else { &handles[..1] };
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut sent = SendAncillaryBuffer::new(&mut space);
-    sent.push(SendAncillaryMessage::ScmRights(&handles));
+    sent.push(SendAncillaryMessage::ScmRights(handles));
     sendmsg(control, &[IoSlice::new(b"i")], &mut sent, SendFlags::empty())?;
     Ok(())
 }

@@ -196,11 +196,12 @@ impl Arguments {
         let between = places.between();
         let siblings = siblings(&places.links)?;
         let visible = |path: &Path| {
-            !is_replaced(path)
-                || shown.iter().chain(&places.writable).any(|at| path.starts_with(at))
+            !is_replaced(path) || shown.iter().chain(places.opened()).any(|at| path.starts_with(at))
         };
         let folders = siblings.iter().filter_map(|path| path.parent());
         mounts.extend(shown.iter().map(|path| (depth(path), Kind::Shown, path.as_path())));
+        let readable = places.readable.iter().filter(|path| !places.is_writable(path));
+        mounts.extend(readable.map(|path| (depth(path), Kind::Shown, path.as_path())));
         mounts.extend(places.writable.iter().map(|path| (depth(path), Kind::Open, path.as_path())));
         mounts.extend(between.iter().map(|path| (depth(path), Kind::Open, path.as_path())));
         mounts.extend(folders.map(|path| (depth(path), Kind::Guarded, path)));
@@ -218,7 +219,7 @@ impl Arguments {
                     self.mount("--ro-bind", &outside.veil.file, path);
                 }
                 // Something in it is shown: it needs room for that.
-                Kind::Hidden if places.writable.iter().any(|root| root.starts_with(path)) => {
+                Kind::Hidden if places.opened().any(|root| root.starts_with(path)) => {
                     self.add(&[OsStr::new("--tmpfs"), path.as_os_str()]);
                     sealed.push(path);
                 }

@@ -112,6 +112,9 @@ impl Rules {
             self.around(&handle, root, &writing)?;
             self.around(&handle, root, &reading)?;
         }
+        for root in &places.readable {
+            self.around(&open(CWD, root)?, root, &reading)?;
+        }
         if let Some(tmp) = &extra.tmp {
             self.allow(&open(CWD, tmp)?, reads() | writes())?;
         }

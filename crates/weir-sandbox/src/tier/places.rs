@@ -21,6 +21,8 @@ pub(crate) struct Places {
     pub(crate) links: BTreeSet<PathBuf>,
     /// Exist and are not to be seen.
     pub(crate) masked: BTreeSet<PathBuf>,
+    /// Inside those, to be seen all the same.
+    pub(crate) readable: BTreeSet<PathBuf>,
     /// Where the command runs.
     pub(crate) cwd: PathBuf,
 }
@@ -31,7 +33,7 @@ impl Places {
     /// # Errors
     /// When they contradict each other, or would give away more than they say.
     pub(crate) fn look(confine: &Confine, cwd: &Path) -> Result<Places, String> {
-        let named = [&confine.writable, &confine.protected, &confine.masked];
+        let named = [&confine.writable, &confine.protected, &confine.masked, &confine.readable];
         let count: usize = named.iter().map(|paths| paths.len()).sum();
         if count > PATHS_MAX {
             return Err(format!(
@@ -48,6 +50,12 @@ impl Places {
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
         let mut places = Places { cwd, ..Places::default() };
         places.writable = writable(&confine.writable)?;
+        // What is not there cannot be seen.
+        places.readable =
+            confine.readable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        if places.readable.iter().any(|path| path.parent().is_none()) {
+            return Err("the whole file system cannot be named as what is seen".into());
+        }
         for path in &confine.masked {
             places.mask(path)?;
         }
@@ -61,7 +69,7 @@ impl Places {
     pub(crate) fn mask(&mut self, path: &Path) -> Result<(), String> {
         // What is not there, or leads nowhere, has nothing to hide.
         let Ok(real) = path.canonicalize() else { return Ok(()) };
-        let stays = |needed: &PathBuf| self.writable.iter().any(|root| needed.starts_with(root));
+        let stays = |needed: &PathBuf| self.opened().any(|root| needed.starts_with(root));
         if self.cwd.starts_with(&real) && !(real.parent().is_some() && stays(&self.cwd)) {
             return Err(format!(
                 "{} is not to be seen, and the command's folder {} lies in it; run it elsewhere",
@@ -92,6 +100,11 @@ impl Places {
             _ => self.protected.insert(placed),
         };
         Ok(())
+    }
+
+    /// What is open whatever lies around it is hidden.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = &PathBuf> {
+        self.writable.iter().chain(&self.readable)
     }
 
     /// Whether a path lies in what may be written.

@@ -65,7 +65,7 @@ impl Cage {
             masked: ["ws/.env", "ws/src/key", "home/.ssh", "state"]
                 .map(|name| self.root.join(name))
                 .into(),
-            hosts: Vec::new(),
+            ..Confine::default()
         };
         let command = format!("R={}; {command}", self.root.display());
         CommandSpec { cwd: ws.clone(), confine, ..self.world.spec(call, &command) }

@@ -12,3 +12,4 @@ mod egress;
 mod jobs;
 mod reach;
 mod run;
+mod service;

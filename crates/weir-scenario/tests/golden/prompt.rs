@@ -65,6 +65,7 @@ fn example(profile: &Profile) -> Scene {
         description: about.into(),
         source: "yours".into(),
         self_written,
+        plugin: None,
     };
     Scene {
         skills: vec![

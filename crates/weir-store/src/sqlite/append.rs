@@ -35,7 +35,8 @@ impl Pending {
         let facts: usize = append.records.iter().map(|record| record.payload.len() + 256).sum();
         let texts: usize = append.texts.iter().map(|text| text.text.len()).sum();
         let blobs: usize = append.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
-        let bytes = facts + texts + blobs + append.audit.len() * 1024 + 4096;
+        let solved = append.solved.len() * 16 * 1024;
+        let bytes = facts + texts + blobs + solved + append.audit.len() * 1024 + 4096;
         Pending { append, answer, bytes }
     }
 }
@@ -48,7 +49,7 @@ struct Batch<'a> {
     passages: Vec<(&'a str, &'a IndexedText)>,
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
-    /// Whether there are blobs or marks to write.
+    /// Whether there is more to write than facts and what shows them: blobs, marks, recipes.
     beside: bool,
     exported: Option<String>,
 }
@@ -214,6 +215,7 @@ impl Writer {
         for append in &batch.appends {
             self.write_blobs(append)?;
             self.write_marks(append)?;
+            self.write_recipes(append)?;
         }
         if let Some(exported) = &batch.exported {
             let query = sqlx::query(*sql::EXPORTED_ONE);
@@ -287,7 +289,10 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
             head.advance(append);
             batch.facts.extend(&append.records);
             batch.passages.extend(append.texts.iter().map(|text| (session, text)));
-            batch.beside |= !append.blobs.is_empty() || !append.marks.is_empty();
+            batch.beside |= !append.blobs.is_empty()
+                || !append.marks.is_empty()
+                || !append.recipe_use.is_empty()
+                || !append.solved.is_empty();
             let row =
                 (SessionMeta { facts: head.facts, ..append.meta.clone() }, head.last_hash.clone());
             // Two appends of one session in one group leave one summary: the later one.

@@ -17,6 +17,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0002_mail_and_marks.sql"),
     include_str!("../../migrations/sqlite/0003_memory_and_recall.sql"),
     include_str!("../../migrations/sqlite/0004_kept.sql"),
+    include_str!("../../migrations/sqlite/0005_recipes.sql"),
+    include_str!("../../migrations/sqlite/0006_agent_runs.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -189,7 +191,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 3";
+const VERSION_LATEST: &str = "PRAGMA user_version = 6";
 
 #[cfg(test)]
 mod tests {

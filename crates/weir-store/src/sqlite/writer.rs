@@ -22,6 +22,7 @@ use weir_engine::ports::{Append, Kept, Lease, Mail, Owner, Pause, Proposal, Stor
 use super::append::Pending;
 use super::connect::Place;
 use super::error::failed;
+use super::schedule::AgentCommand;
 use super::{read, statements};
 use crate::audit::AuditFolder;
 use crate::owner::{describe, is_alive};
@@ -72,6 +73,11 @@ pub(super) enum Command {
         what: String,
         name: String,
         answer: Answer<bool>,
+    },
+    Agents(AgentCommand),
+    SettleRecipe {
+        recipe: String,
+        answer: Answer<()>,
     },
     /// Puts every passage into the index.
     Index(Answer<()>),
@@ -232,6 +238,10 @@ impl Writer {
             }
             Command::Unkeep { what, name, answer } => {
                 let _ = answer.send(self.unkeep(&what, &name));
+            }
+            Command::Agents(command) => self.serve_agents(command),
+            Command::SettleRecipe { recipe, answer } => {
+                let _ = answer.send(self.settle_recipe(&recipe));
             }
             Command::Index(answer) => {
                 let _ = answer.send(self.index_all());

@@ -5,5 +5,8 @@ mod checkpoints;
 mod contract;
 mod knowledge;
 mod recall;
+mod recipes;
+mod schedule;
 mod sqlite;
 mod support;
+mod worktrees;

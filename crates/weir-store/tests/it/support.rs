@@ -64,6 +64,8 @@ impl Scribe {
             blobs: Vec::new(),
             audit: Vec::new(),
             marks: Vec::new(),
+            recipe_use: Vec::new(),
+            solved: Vec::new(),
             meta: self.meta(self.facts + count),
         }
     }

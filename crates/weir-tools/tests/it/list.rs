@@ -56,6 +56,18 @@ fn t2_every_tool_of_the_list_is_there() {
         "invoke_skill",
         "run_skill_script",
         "manage_skill",
+        "execute_command",
+        "call_plugin_api",
+        "enable_plugin",
+        "resolve_capability_gap",
+        "consult_flagship",
+        "execute_recipe",
+        "new_task",
+        "merge_agent",
+        "manage_tool",
+        "evaluate_expression",
+        "use_mcp_tool",
+        "read_mcp_tool",
     ] {
         assert!(names.contains(name), "{name} is missing");
     }
@@ -69,12 +81,23 @@ fn t4_deferred_tools_are_the_rare_ones() {
         .map(|tool| tool.spec().name.clone())
         .collect();
     let expected = [
+        "call_plugin_api",
+        "consult_flagship",
         "diff_checkpoint",
+        "enable_plugin",
+        "evaluate_expression",
+        "execute_command",
+        "execute_recipe",
         "inspect_self",
         "list_checkpoints",
         "manage_skill",
+        "manage_tool",
+        "merge_agent",
         "read_checkpoint",
+        "read_mcp_tool",
+        "resolve_capability_gap",
         "restore_checkpoint",
+        "use_mcp_tool",
     ];
     assert_eq!(deferred, expected.map(String::from).into());
 }
@@ -97,9 +120,13 @@ fn l7_parallel_safe_tools_only_look() {
         "recall_memory",
         "recall",
         "web_fetch",
+        // Agents that change the same workspace are held apart by the session (M6).
+        "new_task",
         "inspect_self",
         "read_skill",
+        "read_mcp_tool",
         "read_shell_output",
+        "evaluate_expression",
     ];
     assert_eq!(safe, expected);
 }

@@ -59,7 +59,10 @@ impl World {
             progress: ProgressSink::none(),
             foreign: false,
             knows: Arc::new(NoKnowledge),
+            plugins: Arc::new(weir_engine::ports::NoPlugins),
             nested: Arc::new(weir_engine::ports::NoNested),
+            agents: Arc::new(weir_engine::ports::NoAgents),
+            servers: Arc::new(weir_engine::ports::NoServers),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),
         };

@@ -4,6 +4,7 @@
 mod egress;
 mod fetching;
 mod names;
+mod requests;
 mod secrets;
 mod server;
 mod witness;

@@ -25,6 +25,13 @@ pub(crate) fn auth(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
 
 fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
     let catalogue = models::catalogue(cx)?;
+    if provider == secrets::OBSIDIAN {
+        let key = Secret::new(read_hidden("Key of Obsidian's Local REST API")?);
+        let mut keys = cx.keys()?.clone();
+        keys.set(provider, key)?;
+        let place = keys.path().display().to_string();
+        return out(&format!("The key is kept in {place}, readable by you alone."));
+    }
     let Some(vendor) = catalogue.vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");

@@ -7,6 +7,7 @@ use serde_json::json;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::Timestamp;
 use weir_core::tool::Access;
+use weir_engine::family;
 use weir_engine::ports::{
     CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _, StoreError,
 };
@@ -14,7 +15,7 @@ use weir_engine::ports::{Content, SnapshotEntry};
 use weir_engine::workspace::{FileError, Workspace};
 
 use super::sessions::{meta, moment};
-use super::undo::{TakeBack, take_back};
+use super::undo::{TakeBack, take_back, with_agents};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{
@@ -67,8 +68,17 @@ async fn list(cx: &Cx, args: &CheckpointsListArgs) -> anyhow::Result<()> {
         folder = meta(store.as_ref(), &id).await?.workspace.into();
         session = Some(id);
     }
-    let filter = CheckpointFilter { session, limit: Some(args.limit) };
-    let found = wiring::checkpoints(cx).list(&folder, &filter).await?;
+    let found = match session {
+        Some(session) => {
+            let mut all = with_agents(&cx.at(&folder)?, &session).await?;
+            all.truncate(args.limit);
+            all
+        }
+        None => {
+            let filter = CheckpointFilter { session: None, limit: Some(args.limit) };
+            wiring::checkpoints(cx).list(&folder, &filter).await?
+        }
+    };
     if args.json.json {
         return out_json(&found);
     }
@@ -167,9 +177,10 @@ async fn restore(cx: &Cx, args: &CheckpointsRestoreArgs) -> anyhow::Result<ExitC
     let workspace = cx.workspace()?;
     let only = wanted(&workspace, &args.paths, &[&info])?;
     let back = TakeBack {
-        session: info.session.clone(),
+        // The agent that goes on is told, not the one that is done.
+        session: family::root(&info.session),
         run: info.run.clone(),
-        call: info.call,
+        call: info.call.filter(|_| family::root(&info.session) == info.session),
         checkpoints: vec![info],
         only,
         merge: args.merge,

@@ -8,11 +8,13 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde::Serialize;
 use weir_core::tool::Tier;
+use weir_core::view::plain::visible;
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe;
 use weir_sandbox::TierWish;
 use weir_store::{filesystem_warning, verify_audit};
 
+use super::mcp_servers::standing;
 use crate::cx::Cx;
 use crate::failure::exit;
 use crate::models;
@@ -68,6 +70,7 @@ pub(crate) async fn doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode
     findings.extend(store(cx).await);
     findings.push(workspace(cx));
     findings.push(trust(cx));
+    findings.extend(servers(cx).await);
     findings.push(terminal());
     let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
     if args.json.json {
@@ -286,6 +289,27 @@ fn trust(cx: &Cx) -> Finding {
         Trust::Changed { .. } => note("trust", detail, "`weir trust` shows them and asks again"),
         Trust::Unclear { .. } => note("trust", detail, "until then its own files widen nothing"),
     }
+}
+
+/// The MCP servers that are declared here, without starting any.
+async fn servers(cx: &Cx) -> Vec<Finding> {
+    let (known, notes) = match wiring::mcp::known(cx).await {
+        Ok(found) => found,
+        Err(error) => return vec![broken("MCP servers", error.to_string(), "correct that line")],
+    };
+    let noted = notes.into_iter().map(|text| note("MCP servers", text, ""));
+    let stand = known.iter().map(|one| {
+        let name = &one.declared.name;
+        let (what, stands) = (format!("MCP server {name}"), standing(one));
+        let detail = visible(&stands.detail);
+        let approve = format!("`weir mcp-servers approve {name}`");
+        match stands.word {
+            "broken" => broken(&what, detail, &one.declared.place),
+            "unapproved" | "changed" => note(&what, detail, &approve),
+            _ => ok(&what, detail),
+        }
+    });
+    stand.chain(noted).collect()
 }
 
 fn terminal() -> Finding {

@@ -48,6 +48,7 @@ fn json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
     value["deferred"] = json!(deferred);
     value["limits"] = json!(loaded.limits);
     value["notes"] = json!(loaded.notes);
+    value["mcp_servers"] = json!(loaded.mcp_servers);
     Ok(value)
 }
 
@@ -76,6 +77,7 @@ fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
     line("Tools", &tools.join(", "));
     line("Tools by name only, loaded when asked for", &deferred.join(", "));
     line("Skills", &profile.skills.join(", "));
+    line("Servers", &loaded.mcp_servers.join(", "));
     line("Permission", &profile.permission.map(|mode| mode.to_string()).unwrap_or_default());
     line("Model", profile.model.as_deref().unwrap_or_default());
     line("Conventions", profile.conventions.as_deref().unwrap_or_default());

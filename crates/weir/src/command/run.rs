@@ -8,17 +8,18 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
+use weir_core::session::child;
 use weir_engine::attach::Saying;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::Update;
-use weir_engine::ports::{SessionFilter, Store};
+use weir_engine::ports::Store;
 use weir_store::SqliteStore;
 
 use crate::command::approvals::Folded;
 use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::RunArgs;
-use crate::session_ids;
+use crate::session_ids::{self, Agents};
 use crate::terminal;
 use crate::wiring::{self, Wishes};
 
@@ -27,9 +28,9 @@ mod dry;
 mod face;
 mod input;
 mod keyboard;
-mod tidy;
+pub(super) mod tidy;
 
-use ask::Asks;
+pub(super) use ask::Asks;
 pub(super) use face::{Face, Shown};
 
 /// What is run.
@@ -74,7 +75,8 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let open = Vec::new();
-            let play = Play { engine, handle, workspace, known: 0, open, shown, asks };
+            let by = None;
+            let play = Play { engine, handle, workspace, known: 0, open, shown, asks, by };
             play.go(cx, Some(saying)).await
         }
         Target::Existing(id) => resume(cx, &args, id, &wishes, (shown, asks)).await,
@@ -86,9 +88,9 @@ async fn target(cx: &Cx, args: &RunArgs, store: &Arc<SqliteStore>) -> anyhow::Re
         return Ok(Target::Existing(session_ids::find(store.as_ref(), text).await?));
     }
     if args.continue_last {
-        let filter =
-            SessionFilter { workspace: Some(cx.folder.display().to_string()), limit: Some(1) };
-        let newest = store.list(&filter).await?.into_iter().next();
+        let folder = Some(cx.folder.display().to_string());
+        let newest = session_ids::list(store.as_ref(), folder, 1, Agents::Hidden).await?;
+        let newest = newest.into_iter().next();
         let newest = newest.ok_or_else(|| {
             usage("there is no session of this folder to go on with; leave out --continue")
         })?;
@@ -112,6 +114,12 @@ async fn resume(
     (shown, asks): (Shown, Asks),
 ) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;
+    if let Some((parent, _)) = child::parent_of(&id) {
+        return Err(usage(format!(
+            "{id} is a sub-agent and goes on with the session that started it: weir run --resume \
+             {parent}"
+        )));
+    }
     let folded = Folded::load(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
     let open = folded.open();
@@ -140,7 +148,8 @@ async fn resume(
     let handle = engine.resume(id, options).await.map_err(engine_failure)?;
     let said = !saying.text.is_empty() || !saying.attachments.is_empty();
     let saying = said.then_some(saying);
-    Play { engine, handle, workspace, known, open, shown, asks }.go(&there, saying).await
+    let by = None;
+    Play { engine, handle, workspace, known, open, shown, asks, by }.go(&there, saying).await
 }
 
 /// A run under way.
@@ -154,6 +163,8 @@ pub(super) struct Play {
     pub(super) open: Vec<Event>,
     pub(super) shown: Shown,
     pub(super) asks: Asks,
+    /// Who speaks; none: the person who runs this program.
+    pub(super) by: Option<String>,
 }
 
 /// What woke the player.
@@ -164,6 +175,11 @@ enum Woken {
 }
 
 impl Play {
+    /// The same with what is said as said by `by`.
+    pub(super) fn said_by(self, by: String) -> Play {
+        Play { by: Some(by), ..self }
+    }
+
     /// Says `saying`, shows what happens, and returns the status of the run.
     pub(super) async fn go(self, cx: &Cx, saying: Option<Saying>) -> anyhow::Result<ExitCode> {
         let mut face = Face::new(self.shown, self.handle.id().clone());
@@ -171,7 +187,8 @@ impl Play {
         let mut signals = Signals::new()?;
         let mut updates = self.handle.updates(self.known);
         if let Some(saying) = saying {
-            let said = self.handle.say_with(saying, &wiring::principal(cx)).await;
+            let by = self.by.clone().unwrap_or_else(|| wiring::principal(cx));
+            let said = self.handle.say_with(saying, &by).await;
             if let Err(error) = said {
                 // What went wrong first is what counts.
                 let _ = self.handle.close().await;
@@ -262,13 +279,14 @@ fn code(status: RunStatus, by_signal: Option<u8>) -> u8 {
     }
 }
 
-struct Signals {
+/// SIGINT and SIGTERM.
+pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    fn new() -> anyhow::Result<Signals> {
+    pub(super) fn new() -> anyhow::Result<Signals> {
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -276,7 +294,7 @@ impl Signals {
     }
 
     /// The exit status of the signal that came.
-    async fn next(&mut self) -> u8 {
+    pub(super) async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.interrupt.recv() => exit::INTERRUPTED,
             _ = self.terminate.recv() => exit::TERMINATED,
@@ -290,9 +308,18 @@ pub(super) async fn open(
     options: SessionOptions,
     shown: Shown,
 ) -> anyhow::Result<Play> {
+    begin(engine, wiring::new_session_id(), options, (shown, Asks::Nobody)).await
+}
+
+/// A new session under a name that is known already.
+pub(super) async fn begin(
+    engine: Engine,
+    id: SessionId,
+    options: SessionOptions,
+    (shown, asks): (Shown, Asks),
+) -> anyhow::Result<Play> {
     let workspace = options.workspace.clone();
-    let id = wiring::new_session_id();
     let handle = engine.open(id, options).await.map_err(engine_failure)?;
-    let (open, asks) = (Vec::new(), Asks::Nobody);
-    Ok(Play { engine, handle, workspace, known: 0, open, shown, asks })
+    let (open, by) = (Vec::new(), None);
+    Ok(Play { engine, handle, workspace, known: 0, open, shown, asks, by })
 }

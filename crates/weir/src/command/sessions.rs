@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::session::child;
 use weir_core::view::plain::visible;
 use weir_engine::engine::{EngineError, read_verified};
 use weir_engine::hub::Fact;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{SessionFilter, SessionMeta, Store};
+use weir_engine::ports::{SessionMeta, Store};
 use weir_store::SqliteStore;
 
 use crate::cx::Cx;
@@ -17,7 +18,7 @@ use crate::failure::{engine_failure, usage};
 use crate::options::{
     SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
 };
-use crate::session_ids;
+use crate::session_ids::{self, Agents};
 use crate::terminal::{out, out_json, table};
 use crate::wiring;
 
@@ -78,8 +79,8 @@ async fn status(store: &SqliteStore, meta: &SessionMeta) -> anyhow::Result<Strin
 async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
     let store = cx.store()?;
     let workspace = args.here.then(|| cx.folder.display().to_string());
-    let filter = SessionFilter { workspace, limit: Some(args.limit) };
-    let mut sessions = store.list(&filter).await?;
+    let agents = if args.all { Agents::Shown } else { Agents::Hidden };
+    let mut sessions = session_ids::list(store.as_ref(), workspace, args.limit, agents).await?;
     for meta in &mut sessions {
         meta.status = status(&store, meta).await?;
     }
@@ -97,7 +98,12 @@ async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
             meta.status.clone(),
             one_line(&meta.model),
             one_line(&meta.workspace),
-            one_line(&meta.title),
+            match child::parent_of(&meta.id) {
+                Some((_, call)) => {
+                    format!("({} of {call}) {}", meta.profile, one_line(&meta.title))
+                }
+                None => one_line(&meta.title),
+            },
         ]
     };
     let mut rows = vec![head.to_vec()];

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weir_core::skill::Finding;
 use weir_core::view::plain::visible;
-use weir_engine::ports::Store;
-use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, Source, Survey};
+use weir_engine::ports::{Plugins as _, Store};
+use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, Source, Survey};
 use weir_engine::workspace::Workspace;
 
 use crate::cx::Cx;
@@ -46,7 +46,10 @@ async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> 
     let root = workspace.root().display().to_string();
     let marks = cx.store()?.marks(&root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let survey = skills::survey(&wiring::skill_places(cx), &workspace);
+    let plugins = wiring::plugins(cx, &workspace)?;
+    plugins.refresh().await;
+    let places = SkillPlaces { plugins: Some(plugins), ..wiring::skill_places(cx) };
+    let survey = skills::survey(&places, &workspace);
     Ok((workspace, survey))
 }
 
@@ -99,7 +102,8 @@ fn row(skill: &FoundSkill) -> Vec<String> {
 
 fn place(skill: &FoundSkill) -> String {
     let by = if skill.self_written { ", written by your agent" } else { "" };
-    format!("{}{by}", skill.place)
+    let of = skill.plugin.as_ref().map(|plugin| format!(", of the plugin {plugin}"));
+    format!("{}{by}{}", skill.place, of.unwrap_or_default())
 }
 
 fn word(source: Source) -> &'static str {
@@ -119,6 +123,7 @@ fn as_json(skill: &FoundSkill) -> Value {
         "trigger": skill.head.as_ref().map(|head| head.trigger.to_string()),
         "trigger_problem": skill.trigger_problem(),
         "self_written": skill.self_written,
+        "plugin": skill.plugin,
         "used": skill.is_used(),
         "shadowed_by": skill.shadowed_by,
         "left_out": skill.why_not(),

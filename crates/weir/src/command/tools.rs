@@ -6,16 +6,21 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::tool::ToolSpec;
 
+use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::ToolsCommand;
 use crate::terminal::{out, out_json, table};
 
-/// Lists or shows.
-pub(crate) fn tools(command: ToolsCommand) -> anyhow::Result<ExitCode> {
+mod made;
+
+/// Lists or shows; makes, accepts, switches off, takes away.
+pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<ExitCode> {
     let tools = weir_tools::tools();
     match command {
         ToolsCommand::List(flag) if flag.json => {
-            let rows: Vec<Value> = tools.iter().map(|tool| row(tool.spec())).collect();
+            let (_, made) = made::survey(cx).await?;
+            let rows = tools.iter().map(|tool| row(tool.spec()));
+            let rows: Vec<Value> = rows.chain(made.iter().map(made::as_json)).collect();
             out_json(&rows)?;
         }
         ToolsCommand::List(_) => {
@@ -25,19 +30,36 @@ pub(crate) fn tools(command: ToolsCommand) -> anyhow::Result<ExitCode> {
                 let when = if spec.deferred { "deferred" } else { "" };
                 vec![spec.name.clone(), group(spec), when.to_owned(), summary]
             };
-            let rows: Vec<Vec<String>> = tools.iter().map(|tool| line(tool.spec())).collect();
+            let (_, made) = made::survey(cx).await?;
+            let rows = tools.iter().map(|tool| line(tool.spec()));
+            let rows: Vec<Vec<String>> = rows.chain(made.iter().map(made::row)).collect();
             out(&table(&rows))?;
         }
         ToolsCommand::Show { name, json } => {
-            let tool = tools.iter().find(|tool| tool.spec().name == name).ok_or_else(|| {
-                usage(format!("there is no tool {name:?}; `weir tools list` shows them"))
-            })?;
+            let Some(tool) = tools.iter().find(|tool| tool.spec().name == name) else {
+                let (_, made) = made::survey(cx).await?;
+                if !made.iter().any(|found| found.name == name) {
+                    return Err(usage(format!(
+                        "there is no tool {name:?}; `weir tools list` shows them"
+                    )));
+                }
+                let found = made::one(made, &name)?;
+                match json.json {
+                    true => out_json(&made::as_json(&found))?,
+                    false => out(&made::described(&found))?,
+                }
+                return Ok(ExitCode::SUCCESS);
+            };
             if json.json {
                 out_json(tool.spec())?;
             } else {
                 out(&described(tool.spec()))?;
             }
         }
+        ToolsCommand::Add(args) => return made::add(cx, &args).await,
+        ToolsCommand::Accept(args) => return made::accept(cx, &args).await,
+        ToolsCommand::Disable(args) => return made::disable(cx, &args).await,
+        ToolsCommand::Remove(args) => return made::remove(cx, &args).await,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId};
 use weir_core::input::Command;
+use weir_engine::family;
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
 use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
@@ -74,7 +75,7 @@ pub(crate) async fn undo(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
     let checkpoints = chosen(all, &args)?;
     let newest = &checkpoints[0];
     let back = TakeBack {
-        session: newest.session.clone(),
+        session: family::root(&newest.session),
         run: newest.run.clone(),
         call: None,
         only,
@@ -91,18 +92,15 @@ pub(crate) async fn undo(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
 async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<CheckpointInfo>> {
     let checkpoints = wiring::checkpoints(cx);
     let session = match session {
-        Some(session) => Some(session),
+        Some(session) => Some(family::root(&session)),
         None => {
             let newest = CheckpointFilter { session: None, limit: Some(1) };
             let found = checkpoints.list(&cx.folder, &newest).await?;
-            found.into_iter().next().map(|info| info.session)
+            found.into_iter().next().map(|info| family::root(&info.session))
         }
     };
     let found = match session {
-        Some(session) => {
-            let filter = CheckpointFilter { session: Some(session), limit: None };
-            checkpoints.list(&cx.folder, &filter).await?
-        }
+        Some(session) => with_agents(cx, &session).await?,
         None => Vec::new(),
     };
     if found.is_empty() {
@@ -113,6 +111,25 @@ async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<C
         )));
     }
     Ok(found)
+}
+
+/// The checkpoints of a session and of its sub-agents, newest first: what those changed belongs to
+/// the run that they worked for (M6).
+pub(super) async fn with_agents(
+    cx: &Cx,
+    session: &SessionId,
+) -> anyhow::Result<Vec<CheckpointInfo>> {
+    let checkpoints = wiring::checkpoints(cx);
+    let of = |session: &SessionId| CheckpointFilter { session: Some(session.clone()), limit: None };
+    let mut all = checkpoints.list(&cx.folder, &of(session)).await?;
+    let store = cx.store()?;
+    for member in family::members(store.as_ref(), session).await.map_err(engine_failure)? {
+        let found = checkpoints.list(&cx.folder, &of(&member.session)).await?;
+        let run = member.run.to_string();
+        all.extend(found.into_iter().map(|info| CheckpointInfo { run: run.clone(), ..info }));
+    }
+    all.sort_by_key(|info| std::cmp::Reverse(info.ts));
+    Ok(all)
 }
 
 /// What to take back of `all` (newest first): never empty, newest first.

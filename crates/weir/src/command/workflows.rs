@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
-use weir_engine::ports::Store as _;
+use weir_engine::ports::{Plugins as _, Store as _};
 use weir_engine::scene::SceneOptions;
+use weir_engine::skills::SkillPlaces;
 use weir_engine::slash::{self, Listed};
 use weir_engine::workspace::Workspace;
 
@@ -13,6 +14,7 @@ use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::WorkflowsCommand;
 use crate::terminal::{out, out_json, table};
+use crate::wiring;
 
 /// Lists or shows.
 pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Result<ExitCode> {
@@ -20,8 +22,13 @@ pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Res
     let folder = workspace.root().display().to_string();
     let marks = cx.store()?.marks(&folder).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let options =
-        SceneOptions { config_dir: Some(cx.dirs.config.clone()), ..SceneOptions::default() };
+    let plugins = wiring::plugins(cx, &workspace)?;
+    plugins.refresh().await;
+    let options = SceneOptions {
+        config_dir: Some(cx.dirs.config.clone()),
+        skills: SkillPlaces { plugins: Some(plugins), ..SkillPlaces::default() },
+        ..SceneOptions::default()
+    };
     match command {
         WorkflowsCommand::List(flag) => list(&slash::list(&options, &workspace), flag.json)?,
         WorkflowsCommand::Show { name, json } => {

@@ -11,10 +11,18 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         .or_else(|| names(config))
         .or_else(|| providers(settings))
         .or_else(|| crate::secrets::complaint(&settings.secrets))
+        .or_else(|| super::servers::complaint(settings))
+        .or_else(|| super::plugins::complaint(settings))
         .map_or(Ok(()), |(key, problem)| {
             Err(format!("{}: {key} {problem}", place(config, &key)))
         })?;
     hooks(config)
+}
+
+/// What only all files together show.
+pub(super) fn together(config: &Config) -> Result<(), String> {
+    super::servers::secret_complaint(&config.settings)
+        .map_or(Ok(()), |(key, problem)| Err(format!("{}: {key} {problem}", place(config, &key))))
 }
 
 /// The first hook that could not be called.
@@ -78,6 +86,10 @@ fn limits(settings: &Settings) -> Complaint {
     if limits.tool_timeout.ms == 0 {
         return complaint("tool_timeout", "is 0: every call would end at once; set \"120s\"");
     }
+    if settings.agents.max_concurrent_runs == 0 {
+        let problem = "is 0: no scheduled agent could ever run; `weir pause` stops them all";
+        return Some(("agents.max_concurrent_runs".into(), problem.into()));
+    }
     None
 }
 
@@ -96,6 +108,10 @@ fn forms(settings: &Settings) -> Complaint {
     if !(1..=100).contains(&threshold) {
         let problem = format!("is {threshold}; it is a percentage from 1 to 100");
         return Some(("context.condensing_threshold".into(), problem));
+    }
+    let floor = settings.recipes.floor;
+    if !(0.0..=1.0).contains(&floor) {
+        return Some(("recipes.floor".into(), format!("is {floor}: set 0 to 1")));
     }
     None
 }

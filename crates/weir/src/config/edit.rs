@@ -51,6 +51,22 @@ pub(crate) fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<(
 /// Adds a rule to a set. Returns whether it was new.
 pub(crate) fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
     let mut document = open(path)?;
+    if !push_rule(&mut document, path, action, rule)? {
+        return Ok(false);
+    }
+    let text = document.to_string();
+    checked(path, &text)?;
+    write(path, &text)?;
+    Ok(true)
+}
+
+/// The same in a file that is open. Returns whether it was new.
+pub(super) fn push_rule(
+    document: &mut DocumentMut,
+    path: &Path,
+    action: RuleAction,
+    rule: &str,
+) -> anyhow::Result<bool> {
     let permissions =
         document.as_table_mut().entry("permissions").or_insert_with(|| Item::Table(Table::new()));
     let list = permissions
@@ -75,9 +91,6 @@ pub(crate) fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::R
     } else {
         list.push(value);
     }
-    let text = document.to_string();
-    checked(path, &text)?;
-    write(path, &text)?;
     Ok(true)
 }
 
@@ -108,13 +121,13 @@ pub(crate) fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule
 }
 
 /// Whether the text can be read back as settings.
-fn checked(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn checked(path: &Path, text: &str) -> anyhow::Result<()> {
     let layer = Layer::parse(path, text, Origin::User);
     let layer = layer.map_err(|why| usage(format!("not changed: {why}")))?;
     Config::of_layer(layer).map(drop).map_err(|why| usage(format!("not changed: {why}")))
 }
 
-fn open(path: &Path) -> anyhow::Result<DocumentMut> {
+pub(super) fn open(path: &Path) -> anyhow::Result<DocumentMut> {
     let text = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
     let text = text.unwrap_or_default();
     text.parse().map_err(|error: toml_edit::TomlError| {
@@ -136,6 +149,6 @@ fn understood(text: &str) -> Value {
     text.parse().unwrap_or_else(|_| Value::from(text))
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     crate::files::replace(path, text.as_bytes(), 0o644)
 }

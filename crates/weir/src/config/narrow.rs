@@ -59,6 +59,9 @@ const TABLES: &[&str] = &[
     "sandbox",
     "hooks",
     "mcp_servers",
+    "commands",
+    "plugins",
+    "agents",
     "server",
     "telemetry",
 ];
@@ -153,6 +156,22 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
             };
             (placed.json == true && !ours)
                 .then(|| "a workspace that is not trusted cannot have more remembered".to_owned())
+        }
+        ("recipes", "floor") => {
+            let lower = placed.json.as_f64().is_none_or(|floor| floor < below.recipes.floor);
+            lower
+                .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
+        }
+        ("recipes", name) => {
+            let ours = match name {
+                "enabled" => below.recipes.enabled,
+                "fast_path" => below.recipes.fast_path,
+                "learn" => below.recipes.learn,
+                "accept_learned" => below.recipes.accept_learned,
+                _ => false,
+            };
+            (placed.json == true && !ours)
+                .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
         }
         ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
             .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),

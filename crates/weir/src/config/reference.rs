@@ -44,12 +44,42 @@ header = "authorization"
 format = "Bearer {}""#,
     ),
     (
+        "commands",
+        r#"[commands.test]
+description = "Runs the tests whose names contain a word."
+run = "cargo test {{word}}"
+args = [{ name = "word", type = "string", required = false, description = "a word", allow_dash = false }]
+hosts = []"#,
+    ),
+    (
+        "plugins",
+        r#"[plugins.obsidian]
+url = "https://127.0.0.1:27124"
+certificate = "~/obsidian.pem""#,
+    ),
+    (
         "mcp_servers",
         r#"[mcp_servers.files]
-command = "mcp-files"
+command = "mcp-server-files"
 args = ["--root", "."]
-env = { "LANG" = "C" }
-url = """#,
+env = { "LOG_LEVEL" = "warn" }
+secrets = { "API_TOKEN" = "acme" }       # a variable, and the name of [secrets.acme]
+hosts = ["api.acme.example"]
+reads = ["~/.local/share/files"]
+writes = ["."]
+cwd = ""
+unconfined = false
+read_tools = ["list_*"]
+trust_annotations = false
+sampling = false
+timeout = "60s"
+start_timeout = "10s"
+enabled = true
+protocol = ""
+[mcp_servers.remote]
+url = "https://mcp.example.org/mcp"
+headers = { "x-team" = "blue" }
+oauth = { client_id = "", scopes = [], callback_port = 0 }"#,
     ),
 ];
 

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::model::Price;
 use weir_core::profile::PermissionMode;
+use weir_core::schedule::MissedTicks;
 
+use super::plugins::{CommandSettings, PluginSettings};
+use super::servers::McpServerSettings;
 use crate::options::Span;
 
 /// Settings of Weir: `config.toml`.
@@ -36,6 +39,10 @@ pub(crate) struct Settings {
     pub(crate) context: ContextSettings,
     /// What is remembered beyond a session.
     pub(crate) memory: MemorySettings,
+    /// Known ways to do a kind of task.
+    pub(crate) recipes: RecipeSettings,
+    /// Scheduled agents (`weir agents`).
+    pub(crate) agents: AgentSettings,
     /// What stands in the prompt.
     pub(crate) prompt: PromptSettings,
     /// The network.
@@ -50,6 +57,10 @@ pub(crate) struct Settings {
     pub(crate) hooks: BTreeMap<String, Vec<HookSettings>>,
     /// Servers whose tools the agent may use: one table each.
     pub(crate) mcp_servers: BTreeMap<String, McpServerSettings>,
+    /// Commands that have a name, for the agent: one table each.
+    pub(crate) commands: BTreeMap<String, CommandSettings>,
+    /// What is set for plugins (`weir plugins list`): one table each.
+    pub(crate) plugins: BTreeMap<String, PluginSettings>,
     /// The server (`weir serve`).
     pub(crate) server: ServerSettings,
     /// Measurements for others.
@@ -69,6 +80,8 @@ impl Default for Settings {
             helpers: HelperSettings::default(),
             context: ContextSettings::default(),
             memory: MemorySettings::default(),
+            recipes: RecipeSettings::default(),
+            agents: AgentSettings::default(),
             prompt: PromptSettings::default(),
             web: WebSettings::default(),
             secrets: BTreeMap::new(),
@@ -76,6 +89,8 @@ impl Default for Settings {
             sandbox: SandboxSettings::default(),
             hooks: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            plugins: BTreeMap::new(),
             server: ServerSettings::default(),
             telemetry: TelemetrySettings::default(),
         }
@@ -183,6 +198,9 @@ pub(crate) struct HelperSettings {
     pub(crate) judge: String,
     /// Plans known tasks.
     pub(crate) plan: String,
+    /// Answers a few questions a run of an agent that is stuck (consult_flagship); empty: it cannot
+    /// ask.
+    pub(crate) flagship: String,
     /// Names sessions.
     pub(crate) titles: String,
     /// Makes vectors of texts.
@@ -229,6 +247,60 @@ pub(crate) struct MemorySettings {
 impl Default for MemorySettings {
     fn default() -> MemorySettings {
         MemorySettings { enabled: true, accept: false, after_run: false }
+    }
+}
+
+/// Scheduled agents (M7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AgentSettings {
+    /// Runs of scheduled agents at once, in the whole store. What a person starts is not counted.
+    pub(crate) max_concurrent_runs: u32,
+    /// Runs of scheduled agents that begin within an hour; the others wait. 0: no bound.
+    pub(crate) max_runs_per_hour: u32,
+    /// Ticks that passed while nothing could be started: run (the newest, once) or report (in the
+    /// history). An agent may say it for itself.
+    #[schemars(with = "MissedTicks")]
+    pub(crate) missed: MissedTicks,
+}
+
+impl Default for AgentSettings {
+    fn default() -> AgentSettings {
+        AgentSettings {
+            max_concurrent_runs: 3,
+            max_runs_per_hour: 0,
+            missed: MissedTicks::default(),
+        }
+    }
+}
+
+/// Recipes (M5, L16).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RecipeSettings {
+    /// Recipes that fit a message are told or followed. Off: none is used and none learned.
+    pub(crate) enabled: bool,
+    /// One that has worked three times is followed without asking the model after each step: one
+    /// call of a planner (helpers.plan), then its steps, each through the gate.
+    pub(crate) fast_path: bool,
+    /// What was solved three times in the same way is proposed as a recipe (`weir recipes list`).
+    pub(crate) learn: bool,
+    /// Learned recipes count without waiting for you. What words from outside went into waits all
+    /// the same.
+    pub(crate) accept_learned: bool,
+    /// How well a recipe must fit a message, from 0 to 1.
+    pub(crate) floor: f64,
+}
+
+impl Default for RecipeSettings {
+    fn default() -> RecipeSettings {
+        RecipeSettings {
+            enabled: true,
+            fast_path: true,
+            learn: true,
+            accept_learned: false,
+            floor: 0.5,
+        }
     }
 }
 
@@ -372,20 +444,6 @@ pub(crate) enum OnFailure {
     Block,
     /// It goes on.
     Continue,
-}
-
-/// An MCP server.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct McpServerSettings {
-    /// The program that is started.
-    pub(crate) command: String,
-    /// Its arguments.
-    pub(crate) args: Vec<String>,
-    /// Its environment.
-    pub(crate) env: BTreeMap<String, String>,
-    /// Its address, instead of a program.
-    pub(crate) url: String,
 }
 
 /// The server.

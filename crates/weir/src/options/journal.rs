@@ -27,6 +27,9 @@ pub(crate) struct SessionsListArgs {
     /// At most so many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,
+    /// Sub-agents too; each names the session that started it
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

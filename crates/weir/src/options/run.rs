@@ -143,7 +143,7 @@ pub(crate) struct DemoArgs {
     pub(crate) quiet: bool,
 }
 
-fn usd(text: &str) -> Result<f64, String> {
+pub(super) fn usd(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if amount.is_finite() && amount > 0.0 => Ok(amount),
         _ => Err("an amount of US dollars above 0, such as 0.50".to_owned()),

@@ -138,24 +138,6 @@ pub(crate) enum SchemaKind {
     Tools,
 }
 
-/// `weir tools`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ToolsCommand {
-    /// Every tool with its group
-    #[command(after_help = "Examples:\n  weir tools list\n  weir tools list --json")]
-    List(JsonFlag),
-    /// What a model reads about a tool: description and arguments
-    #[command(
-        after_help = "Examples:\n  weir tools show edit_file\n  weir tools show edit_file --json"
-    )]
-    Show {
-        /// Its name
-        name: String,
-        #[command(flatten)]
-        json: JsonFlag,
-    },
-}
-
 /// `weir profiles`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {

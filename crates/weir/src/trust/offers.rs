@@ -171,8 +171,10 @@ fn of_settings(withheld: &[Withheld]) -> Vec<Offer> {
 /// The servers of `.mcp.json`.
 fn of_mcp(file: &Governed) -> Result<Vec<Offer>, String> {
     let wrong = |why: &str| format!("{} cannot be understood: {why}", file.path);
-    let json: Value = serde_json::from_str(&text(file, MCP_BYTES_MAX)?)
-        .map_err(|error| wrong(&error.to_string()))?;
+    let text = text(file, MCP_BYTES_MAX)?;
+    // As strict as when it is used: what is trusted here is not refused there.
+    crate::servers::parse(&text).map_err(|why| wrong(&format!("line {why}")))?;
+    let json: Value = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
     let servers = match json.get("mcpServers") {
         None => return Ok(Vec::new()),
         Some(servers) => servers.as_object().ok_or_else(|| wrong("mcpServers is no object"))?,

@@ -1,4 +1,4 @@
-//! The system's time for the engine.
+//! The system's time for the engine, and for what waits for days.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -43,5 +43,35 @@ impl Clock for SystemClock {
         let mut hasher = self.random.build_hasher();
         hasher.write_u128(self.started.elapsed().as_nanos());
         hasher.finish()
+    }
+}
+
+/// The time on the wall, as it is when somebody looks: for programs that wait for days. A machine
+/// that slept, or whose clock was set, is noticed.
+#[derive(Debug, Default)]
+pub(crate) struct WallClock(SystemClock);
+
+/// How long a wait may be before the wall is looked at again: timers stand still while a machine
+/// sleeps.
+const LOOK_EVERY: Duration = Duration::from_secs(20);
+
+#[async_trait]
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        SystemClock::default().wall
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        loop {
+            let left = until.0.saturating_sub(self.now().0);
+            let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) else { return };
+            // Of the finest step of a timer more, so that it is never too early.
+            let wait = Duration::from_micros(left) + Duration::from_millis(1);
+            tokio::time::sleep(wait.min(LOOK_EVERY)).await;
+        }
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
     }
 }

@@ -55,6 +55,26 @@ pub(super) fn condenser(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     helper(cx, needed, ("helpers.condense", &settings.helpers.condense), "summarises")
 }
 
+/// The model that fills recipes in, where the settings name one; otherwise it is each session's own
+/// model.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(super) fn planner(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let settings = &cx.config()?.settings;
+    helper(cx, true, ("helpers.plan", &settings.helpers.plan), "fills recipes in")
+}
+
+/// The stronger model that the agent may ask, where the settings name one.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(super) fn flagship(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let settings = &cx.config()?.settings;
+    let does = "is never asked about (leave it out to go without)";
+    helper(cx, true, ("helpers.flagship", &settings.helpers.flagship), does)
+}
+
 /// The model that a setting names for some side work, where that is needed.
 fn helper(
     cx: &Cx,

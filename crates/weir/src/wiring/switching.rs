@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_core::profile::{PermissionMode, Profile};
 use weir_core::prompt::Scene;
 use weir_core::session::SessionConfig;
+use weir_core::session::child::{self, Share};
 use weir_core::tool::defer::Loading;
 use weir_engine::ports::{Model, Profiles, Switched};
 use weir_engine::toolbox::Toolbox;
@@ -42,8 +43,16 @@ impl SessionProfiles {
     /// # Errors
     /// A file of the person's own that cannot be understood.
     pub(super) fn new(cx: &Cx, wishes: &Wishes, toolbox: &Arc<Toolbox>) -> anyhow::Result<Self> {
+        let narrowed = |loaded: &LoadedProfile| LoadedProfile {
+            profile: super::mcp::narrowed(
+                wishes.narrowed(loaded.profile.clone()),
+                &loaded.mcp_servers,
+                toolbox,
+            ),
+            ..loaded.clone()
+        };
         Ok(SessionProfiles {
-            loaded: cx.profiles()?.to_vec(),
+            loaded: cx.profiles()?.iter().map(narrowed).collect(),
             cx: cx.at(&cx.folder)?,
             wishes: Wishes { profile: None, ..wishes.clone() },
             toolbox: toolbox.clone(),
@@ -158,5 +167,27 @@ impl Profiles for SessionProfiles {
             ..current.clone()
         };
         Ok(Switched { config, model, notes })
+    }
+
+    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+        let own = match name == current.profile.name {
+            // As it is, also when its file has gone since.
+            true => Switched { config: current.clone(), model: None, notes: Vec::new() },
+            false => self.switched(current, name)?,
+        };
+        let config = child::config(current, &own.config, &Share::default());
+        let scene = Scene {
+            child: true,
+            canary: config.guards.canary.clone(),
+            profile: Some(config.profile.clone()),
+            tools: config.tools.clone(),
+            deferred: config.deferred.clone(),
+            conventions: super::conventions(&config.profile, &self.cx.folder),
+            window: config.model.window,
+            ..self.base.clone()
+        };
+        // What a person puts in place of the prompt is put in place of this one too.
+        let system = super::system(&scene, &self.wishes, None);
+        Ok(Switched { config: SessionConfig { system, ..config }, ..own })
     }
 }

@@ -1,7 +1,8 @@
 //! What flags say about a session, with the files they name already read.
 
 use serde_json::Value;
-use weir_core::profile::PermissionMode;
+use weir_core::profile::{PermissionMode, Profile};
+use weir_core::schedule::ScheduledAgent;
 
 use crate::failure::usage;
 use crate::files;
@@ -38,6 +39,8 @@ pub(crate) struct Wishes {
     pub(crate) strict: bool,
     /// Somebody can be asked.
     pub(crate) attended: bool,
+    /// These tools and no others, whatever the profile (T3); none: those of the profile.
+    pub(crate) only_tools: Option<Vec<String>>,
 }
 
 /// What to do with the system prompt (P5).
@@ -53,6 +56,14 @@ pub(crate) enum PromptWish {
 }
 
 impl Wishes {
+    /// The profile with those tools that are wanted.
+    pub(crate) fn narrowed(&self, profile: Profile) -> Profile {
+        match &self.only_tools {
+            Some(tools) => ScheduledAgent::narrowed(tools, profile),
+            None => profile,
+        }
+    }
+
     /// What the flags of `weir run` say. Reads the files they name.
     ///
     /// # Errors
@@ -81,6 +92,7 @@ impl Wishes {
             output_schema,
             strict: args.strict,
             attended,
+            only_tools: None,
         })
     }
 }

@@ -12,6 +12,7 @@ use weir_store::SqliteStore;
 
 use crate::house::{House, Said};
 
+mod sub_agents;
 mod terminal;
 
 /// How long anything may take before a test fails.
@@ -540,6 +541,8 @@ async fn z1_marks_are_listed_and_a_person_vouches_for_a_file() {
         blobs: Vec::new(),
         audit: Vec::new(),
         marks: vec![mark],
+        recipe_use: Vec::new(),
+        solved: Vec::new(),
         meta,
     };
     store.append(append).await.expect("it fits");

@@ -226,9 +226,21 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
         let said = house.refused(&["config", "show"]);
         assert!(said.contains(words), "{said}");
     }
-    house.write(&house.user_config(), "[[hooks.SubagentStop]]\ncommand = \"true\"\n");
-    let said = house.run(&["config", "show"]);
-    assert!(said.err.contains("hooks.SubagentStop has no effect yet"), "{}", said.err);
+}
+
+#[test]
+fn g11_subagent_stop_hooks_hear_the_end_of_an_agent_and_may_keep_it_going() {
+    let script = "when: \"look around\"\nsays: Nothing.\nend\n\nwhen: \"not yet\"\nsays: A file.\n\
+                  end\n\ncalls: new_task {\"task\": \"look around\"}\n\nsays: Done.\n";
+    let house = house(script);
+    let text = "cat >> heard.json; if [ -e once ]; then exit 0; fi; touch once; \
+                echo 'not yet' >&2; exit 2";
+    hook(&house, "SubagentStop", "", text);
+    let said = run(&house, "go");
+    assert_eq!((said.status, finished(&said)["text"].as_str()), (0, Some("Done.")), "{}", said.err);
+    let heard = self::text(&house, "work/heard.json");
+    assert_eq!(heard.matches("SubagentStop").count(), 2, "{heard}");
+    assert!(journal(&house).contains("A file."), "the agent went on");
 }
 
 #[test]

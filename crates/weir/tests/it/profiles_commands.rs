@@ -52,7 +52,7 @@ fn p7_a_profile_s_tools_skills_and_limits_are_shown() {
     for part in [
         "Skills:\n  terse",
         "budget_tokens = 5",
-        "mcp_servers has no effect yet",
+        "Servers:\n  git",
         "by name only",
         "restore_checkpoint",
     ] {

@@ -45,7 +45,8 @@ pub(super) fn news(news: &mut [News], secrets: &[String]) {
             News::Skill { skill } => replace(&mut skill.text, &needles),
             News::Recalled { words, .. } => replace(words, &needles),
             News::Step { summary, .. } => replace(summary, &needles),
-            News::Found { .. } => (),
+            News::Made { tool } => replace(&mut tool.description, &needles),
+            News::Found { .. } | News::Unmade { .. } | News::Used { .. } => (),
         }
     }
 }

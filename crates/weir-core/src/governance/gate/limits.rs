@@ -1,6 +1,10 @@
-//! Refuses calls beyond the run's number of tool calls (L4).
+//! Refuses calls beyond the run's number of tool calls (L4), and questions to the stronger model
+//! beyond a few (T2).
 
 use super::{CallFacts, Gate, GateContext, Opinion, deny};
+
+/// Answers of the stronger model that one run gets.
+const CONSULTS_MAX: u32 = 3;
 
 pub(super) struct LimitsGate;
 
@@ -9,6 +13,16 @@ impl Gate for LimitsGate {
         "limits"
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        if call.inspection.effects.consults && context.consulted >= CONSULTS_MAX {
+            return Some(deny(
+                self,
+                Some(format!("consult_flagship: {CONSULTS_MAX} a run")),
+                format!(
+                    "This run has asked the stronger model {CONSULTS_MAX} times, which is all that \
+                     one run may. Go on with what you know."
+                ),
+            ));
+        }
         let max = context.limits.max_tool_calls?;
         // Ending the run is the one thing left to do.
         let ends =

@@ -15,7 +15,8 @@ impl Gate for Rules {
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let effects = &call.inspection.effects;
         let items = items(effects);
-        let touches = if items.is_empty() { Touches::Nothing } else { Touches::Something };
+        let nothing = items.is_empty() && effects.spawns.is_none();
+        let touches = if nothing { Touches::Nothing } else { Touches::Something };
         let tool = context.rules.rule_tool(call.tool, touches);
         if let Ruling::Deny(rule) = tool {
             return Some(self.by_rule(Verdict::Deny, rule, &format!("calls of {}", call.tool)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod enable;
 mod flow;
 
 use super::floor_table::FLOOR;
@@ -41,7 +42,7 @@ fn rules(lines: &[&str]) -> RuleSet {
     set
 }
 
-fn inspection(effects: Effects) -> Inspection {
+pub(super) fn inspection(effects: Effects) -> Inspection {
     Inspection {
         known: true,
         nearest: None,
@@ -58,11 +59,12 @@ fn inspection(effects: Effects) -> Inspection {
 }
 
 /// What surrounds a call in a test.
-struct World {
+pub(super) struct World {
     mode: PermissionMode,
     rules: RuleSet,
     limits: Limits,
     tool_calls: u32,
+    consulted: u32,
     changes: u64,
     recent: VecDeque<RecentCall>,
     unknown: Vec<String>,
@@ -74,12 +76,13 @@ struct World {
 }
 
 impl World {
-    fn new(mode: PermissionMode, lines: &[&str]) -> World {
+    pub(super) fn new(mode: PermissionMode, lines: &[&str]) -> World {
         World {
             mode,
             rules: rules(lines),
             limits: Limits::default(),
             tool_calls: 0,
+            consulted: 0,
             changes: 0,
             recent: VecDeque::new(),
             unknown: Vec::new(),
@@ -90,7 +93,7 @@ impl World {
             history: Vec::new(),
         }
     }
-    fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
+    pub(super) fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
         judge(
             &CallFacts { call: CallId(1), tool, input, broken: None, inspection },
             &GateContext {
@@ -100,6 +103,7 @@ impl World {
                 rules: &self.rules,
                 limits: &self.limits,
                 tool_calls: self.tool_calls,
+                consulted: self.consulted,
                 changes: self.changes,
                 recent: &self.recent,
                 unknown: &self.unknown,

@@ -18,10 +18,19 @@ const IN_FORCE_CHARS_MAX: usize = 120_000;
 
 /// Skills that can be read, one line each.
 pub(in crate::prompt) fn catalogue(scene: &Scene) -> Option<String> {
-    let lines = lines(scene, |line| !line.self_written)?;
+    let lines = lines(scene, |line| !line.self_written && line.plugin.is_none())?;
     Some(format!(
         "## Skills\nInstructions for certain kinds of task. When a task fits one of these, read it \
          with read_skill before you begin, and follow it.\n{lines}"
+    ))
+}
+
+/// Section 9: those of plugins that a person switched on.
+pub(in crate::prompt) fn of_plugins(scene: &Scene) -> Option<String> {
+    let lines = lines(scene, |line| line.plugin.is_some())?;
+    Some(format!(
+        "## Skills of plugins\nInstructions for working with a plugin. Read one with read_skill \
+         before you use what it is about.\n{lines}"
     ))
 }
 
@@ -46,7 +55,8 @@ fn lines(scene: &Scene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     for line in scene.skills.iter().filter(|line| wanted(line)) {
         let words: Vec<&str> = line.description.split_whitespace().collect();
         let words = cut(&words.join(" "), DESCRIPTION_CHARS_MAX);
-        let entry = format!("- {}: {words}\n", line.name);
+        let of = line.plugin.as_ref().map(|plugin| format!(" (plugin {plugin})"));
+        let entry = format!("- {}{}: {words}\n", line.name, of.unwrap_or_default());
         if described < LINES_MAX && text.len() + entry.len() <= CATALOGUE_CHARS_MAX {
             text.push_str(&entry);
             described += 1;
@@ -122,7 +132,13 @@ mod tests {
 
     fn line(name: &str, self_written: bool) -> SkillLine {
         let description = format!("Does\n{name}.");
-        SkillLine { name: name.into(), description, source: "yours".into(), self_written }
+        SkillLine {
+            name: name.into(),
+            description,
+            source: "yours".into(),
+            self_written,
+            plugin: None,
+        }
     }
 
     fn scene(skills: Vec<SkillLine>) -> Scene {

@@ -28,7 +28,7 @@ pub(in crate::prompt) fn tools(scene: &Scene) -> Option<String> {
         text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
         text.push_str(&deferred(&scene.deferred).join("\n"));
     }
-    if scene.has_tool("switch_agent") {
+    if scene.has_tool("switch_agent") || scene.has_tool("new_task") {
         text.push_str(&profiles(scene));
     }
     Some(text)
@@ -70,6 +70,11 @@ fn profiles(scene: &Scene) -> String {
     let lines: Vec<String> = others.take(PROFILES_MAX).map(line).collect();
     match lines.is_empty() {
         true => String::new(),
-        false => format!("\n\nOther profiles, for switch_agent:\n{}", lines.join("\n")),
+        false => {
+            let tools =
+                ["switch_agent", "new_task"].into_iter().filter(|name| scene.has_tool(name));
+            let tools = tools.collect::<Vec<_>>().join(" and ");
+            format!("\n\nOther profiles, for {tools}:\n{}", lines.join("\n"))
+        }
     }
 }

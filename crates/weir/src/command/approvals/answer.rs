@@ -6,6 +6,7 @@ use weir_core::event::{ApprovalRequested, ApprovalResolved, Decision};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::view::plain::visible;
+use weir_engine::family;
 use weir_engine::ports::Letter;
 
 use super::deliver::{Delivered, Delivery};
@@ -126,7 +127,8 @@ fn granted(folded: &Folded, resolved: &ApprovalResolved) -> anyhow::Result<()> {
 
 fn goes_on(folded: &Folded, at_rest: bool) -> anyhow::Result<ExitCode> {
     if at_rest {
-        let id = folded.session.id();
+        // A sub-agent goes on with the session that started it.
+        let id = family::root(folded.session.id());
         out(&format!("Nobody runs session {id} now: `weir run --resume {id}` goes on."))?;
     }
     Ok(ExitCode::SUCCESS)

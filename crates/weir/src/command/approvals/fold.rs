@@ -106,6 +106,7 @@ impl Folded {
         let approvals = self.open_approvals().into_iter();
         let approvals = approvals.map(|(_, asked)| Event::ApprovalRequested(asked.clone()));
         let question = self.open_question().map(|(_, asked)| Event::QuestionAsked(asked.clone()));
-        approvals.chain(question).collect()
+        let agents = self.session.agents_ask().cloned().map(Event::AgentAsked);
+        approvals.chain(question).chain(agents).collect()
     }
 }

@@ -158,6 +158,7 @@ impl Case {
             rules: &at.rules,
             limits: &at.limits,
             tool_calls: 0,
+            consulted: 0,
             changes: 0,
             recent: &self.recent,
             unknown: &[],
@@ -310,6 +311,9 @@ fn context(
     Ok(ToolContext {
         knows: Arc::new(weir_engine::ports::NoKnowledge),
         nested: Arc::new(weir_engine::ports::NoNested),
+        plugins: wiring::plugins(cx, &workspace)?,
+        agents: Arc::new(weir_engine::ports::NoAgents),
+        servers: Arc::new(weir_engine::ports::NoServers),
         session: SessionId::new("explain"),
         call: CallId(1),
         workspace,

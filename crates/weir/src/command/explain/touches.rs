@@ -114,5 +114,8 @@ fn control(control: &Control) -> String {
             format!("go on as the agent {profile}, which may also: {}", widens.join("; "))
         }
         Control::Plan { items } => format!("write a task list of {} lines", items.len()),
+        Control::Follow { recipe, calls } => {
+            format!("follow the recipe {}, {} calls", recipe.id, calls.len())
+        }
     }
 }

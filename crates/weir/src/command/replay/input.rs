@@ -1,7 +1,7 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
-use weir_core::event::{CondenseReason, Event};
+use weir_core::event::{AgentNews, CondenseReason, Event};
 use weir_core::ids::InputId;
 use weir_core::input::{Answer, Command, Input};
 use weir_core::session::Session;
@@ -49,12 +49,20 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         },
         Event::CancelRequested(f) => command(Command::Cancel { cause: f.cause, by: f.by }),
         Event::CheckpointRestored(f) => command(Command::Restored(f)),
+        Event::AgentSpawned(_)
+        | Event::AgentAsked(_)
+        | Event::AgentAnswered(_)
+        | Event::AgentFinished(_) => {
+            AgentNews::of(event).map_or(Came::Nothing, |news| command(Command::Agent(news)))
+        }
         Event::SceneSeen(f) => answer(Answer::Seen {
             notes: f.notes.clone(),
             skills: f.skills,
             label: f.label,
             input: f.input.unwrap_or(InputId(0)),
+            recipe: f.recipe,
         }),
+        Event::RecipePlanned(f) => answer(Answer::RecipePlanned(f)),
         Event::ContextSummarised(f) => answer(Answer::Summarised(f)),
         Event::RunRemembered(f) => answer(Answer::Remembered(f)),
         Event::ProfileSwitched(f) => {
@@ -109,6 +117,9 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         | Event::LimitReached(_)
         | Event::ContextCondensed(_)
         | Event::ContextRecalled(_)
+        | Event::RecipeMatched(_)
+        | Event::RecipeStepped(_)
+        | Event::RecipeFallback(_)
         | Event::SteeringReminded(_)
         | Event::SkillActivated(_)
         | Event::MemoryProposed(_)

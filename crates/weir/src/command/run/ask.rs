@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 
 use weir_core::event::{
-    ApprovalRequested, ApprovalResolved, Decision, Event, NOBODY, QuestionAnswered, QuestionAsked,
+    AgentAnswered, ApprovalRequested, ApprovalResolved, Decision, Event, NOBODY, QuestionAnswered,
+    QuestionAsked,
 };
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
@@ -47,13 +48,14 @@ impl Asks {
 /// What is put to the person.
 #[derive(Clone)]
 enum Open {
-    Approval(Box<ApprovalRequested>),
+    /// With the sub-agents on the way to the one that asks.
+    Approval(Box<ApprovalRequested>, Vec<String>),
     Question(QuestionAsked),
 }
 
 impl Open {
     fn is_approval(&self, id: &ApprovalId) -> bool {
-        matches!(self, Open::Approval(f) if f.approval == *id)
+        matches!(self, Open::Approval(f, _) if f.approval == *id)
     }
 
     fn is_question(&self, id: &QuestionId) -> bool {
@@ -86,8 +88,12 @@ impl Asking {
     pub(super) fn fact(&mut self, cx: &Cx, event: &Event) {
         match event {
             Event::ApprovalRequested(f) if self.asks.attended() => {
-                self.waiting.push_back(Open::Approval(Box::new(f.clone())));
+                self.waiting.push_back(Open::Approval(Box::new(f.clone()), Vec::new()));
             }
+            Event::AgentAsked(f) if self.asks.attended() => {
+                self.waiting.push_back(Open::Approval(f.request.clone(), f.path.clone()));
+            }
+            Event::AgentAnswered(f) => self.resolved(cx, &of_agent(f)),
             Event::QuestionAsked(f) if self.asks.attended() => {
                 self.waiting.push_back(Open::Question(f.clone()));
             }
@@ -103,7 +109,7 @@ impl Asking {
             return;
         };
         let here = at == 0 && self.sent && f.by == PERSON;
-        if let Some(Open::Approval(asked)) = self.waiting.get(at)
+        if let Some(Open::Approval(asked, _)) = self.waiting.get(at)
             && here
             && f.decision == Decision::Always
         {
@@ -190,7 +196,7 @@ impl Asking {
     ) -> anyhow::Result<()> {
         let Some(line) = answer.line else { return self.left(cx, handle).await };
         let command = match self.waiting.front() {
-            Some(Open::Approval(asked)) => {
+            Some(Open::Approval(asked, _)) => {
                 let (decision, reason, terms) = decision(&line, asked);
                 let (approval, by) = (asked.approval.clone(), PERSON.into());
                 Command::Decide { approval, decision, by, reason, terms }
@@ -228,11 +234,29 @@ impl Asking {
     }
 }
 
+/// The way to the agent that asks, for people.
+fn by(path: &[String]) -> String {
+    path.iter().map(|name| visible(name)).collect::<Vec<_>>().join(" > ")
+}
+
+/// What settled an approval of a sub-agent, as that of the session's own would say it.
+fn of_agent(f: &AgentAnswered) -> ApprovalResolved {
+    ApprovalResolved {
+        approval: f.approval.clone(),
+        call: f.call,
+        decision: f.decision,
+        by: f.by.clone(),
+        reason: None,
+        terms: None,
+    }
+}
+
 fn shown(open: &Open) -> Vec<String> {
     match open {
-        Open::Approval(asked) => {
+        Open::Approval(asked, path) => {
             let more = format!("weir approvals show {} --full shows them", asked.approval);
-            told(asked, DIFF_LINES_MAX, &more)
+            let by = (!path.is_empty()).then(|| format!("asked by the agent {}:", by(path)));
+            by.into_iter().chain(told(asked, DIFF_LINES_MAX, &more)).collect()
         }
         Open::Question(asked) => {
             let mut lines: Vec<String> = asked.text.lines().map(visible).collect();
@@ -246,7 +270,7 @@ fn shown(open: &Open) -> Vec<String> {
 
 /// What can be typed.
 fn choices(open: &Open) -> Vec<String> {
-    let Open::Approval(asked) = open else { return Vec::new() };
+    let Open::Approval(asked, _) = open else { return Vec::new() };
     if asked.rules.is_empty() {
         return vec!["[y] once  [n reason] no".into()];
     }
@@ -262,7 +286,7 @@ fn choices(open: &Open) -> Vec<String> {
 /// How it is answered from elsewhere.
 fn how(open: &Open) -> String {
     match open {
-        Open::Approval(asked) => {
+        Open::Approval(asked, _) => {
             let until = asked.expires.map(|expires| {
                 format!(" (until {} UTC)", crate::command::sessions::moment(expires))
             });
@@ -372,6 +396,9 @@ mod tests {
         for line in ["s", "s 5", "a", "always"] {
             assert_eq!(decision(line, &asked).0, Decision::Deny, "{line}");
         }
-        assert_eq!(choices(&Open::Approval(Box::new(asked))), ["[y] once  [n reason] no"]);
+        assert_eq!(
+            choices(&Open::Approval(Box::new(asked), Vec::new())),
+            ["[y] once  [n reason] no"]
+        );
     }
 }

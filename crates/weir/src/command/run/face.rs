@@ -197,6 +197,10 @@ fn told(event: &Event) -> Option<String> {
         }
         Event::CallUnknown(f) => format!("  {} outcome unknown: {}", f.call, one_line(&f.reason)),
         Event::QuestionAsked(f) => format!("question: {}", one_line(&f.text)),
+        Event::AgentSpawned(_)
+        | Event::AgentAsked(_)
+        | Event::AgentAnswered(_)
+        | Event::AgentFinished(_) => return about_agent(event),
         Event::LimitReached(f) => format!("limit {}: {} of {}", f.limit, f.value, f.max),
         Event::HistoryQuarantined(f) => {
             format!("an attachment is withheld: {}", one_line(&f.message))
@@ -229,6 +233,86 @@ fn about_context(event: &Event) -> Option<String> {
             format!("  memory {} waits in the inbox: {}", f.note.memory, one_line(&f.note.text))
         }
         Event::MemoryWritten(f) => format!("  remembered: {}", one_line(&f.note.text)),
+        event => return about_recipe(event),
+    })
+}
+
+/// What sub-agents do (M6). Their own journals have the rest.
+fn about_agent(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::AgentSpawned(f) => {
+            format!("  {} agent {}: {}", f.call, f.profile, one_line(&f.task))
+        }
+        Event::AgentAsked(f) => {
+            let path = f.path.join(" > ");
+            format!("  {} agent {path} asks: {}", f.call, one_line(&f.request.summary))
+        }
+        Event::AgentFinished(f) => format!(
+            "  {} agent {}: {} tokens (weir sessions show {})",
+            f.call,
+            status_text(f.status),
+            f.usage.total(),
+            f.agent
+        ),
         _ => return None,
     })
+}
+
+/// Which recipe runs and how to stop it (L16).
+fn about_recipe(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::RecipeMatched(f) => {
+            let uses = f.successes.saturating_add(f.failures);
+            let how = if f.fast { "is followed" } else { "fits" };
+            let (name, stop) = (one_line(&f.name), one_line(&f.stop));
+            format!("recipe {name} {how} (worked {} of {uses} times). {stop}", f.successes)
+        }
+        Event::RecipePlanned(f) if f.failed.is_none() => {
+            let tools: Vec<&str> = f.calls.iter().map(|call| call.tool.as_str()).collect();
+            format!("  steps: {}", one_line(&tools.join(", ")))
+        }
+        Event::RecipeFallback(f) => {
+            let step = f.step.map(|step| format!(" at step {step}")).unwrap_or_default();
+            let reason = one_line(&f.reason);
+            format!("recipe {} is left{step}: {reason}. Going on without it.", f.recipe)
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::event::{RecipeFallback, RecipeMatched, RecipePlanned};
+    use weir_core::model::Usage;
+
+    use super::*;
+
+    #[test]
+    fn l16_it_says_which_recipe_runs_and_how_to_stop_it() {
+        let matched = |fast| RecipeMatched {
+            recipe: "weekly".into(),
+            name: "Weekly\u{1b}[31m review".into(),
+            score: 0.9,
+            fast,
+            successes: 3,
+            failures: 1,
+            stop: "To stop it, cancel the run.".into(),
+        };
+        let line = told(&matched(true).into()).expect("a line");
+        assert!(line.contains("is followed (worked 3 of 4 times). To stop it, cancel"), "{line}");
+        assert!(!line.contains('\u{1b}'), "{line:?}");
+        assert!(told(&matched(false).into()).expect("a line").contains("review fits (worked 3"));
+        let fallback =
+            RecipeFallback { recipe: "weekly".into(), step: Some(2), reason: "no\nfile".into() };
+        let line = told(&fallback.into()).expect("a line");
+        assert_eq!(line, "recipe weekly is left at step 2: no file. Going on without it.");
+        let failed = RecipePlanned {
+            recipe: "weekly".into(),
+            calls: Vec::new(),
+            failed: Some("no plan".into()),
+            usage: Usage::default(),
+            cost_usd: None,
+        };
+        assert_eq!(told(&failed.into()), None, "the fallback says why");
+    }
 }

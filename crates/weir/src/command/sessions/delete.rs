@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use weir_core::ids::SessionId;
 use weir_engine::engine::EngineError;
-use weir_engine::ports::{Checkpoints as _, SessionMeta, Store as _};
-use weir_store::this_process;
+use weir_engine::family;
+use weir_engine::ports::{Checkpoints as _, SessionMeta, Store as _, Worktrees as _};
+use weir_store::{GitWorktrees, this_process};
 
 use super::meta;
 use crate::cx::Cx;
@@ -24,8 +25,12 @@ pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result
     let mut found: Vec<SessionMeta> = Vec::new();
     for text in &args.sessions {
         let id = session_ids::find(store.as_ref(), text).await?;
-        if found.iter().all(|meta| meta.id != id) {
-            found.push(meta(store.as_ref(), &id).await?);
+        // Its sub-agents go with it: before it, so that what is left can be found by its name.
+        let below = family::below(store.as_ref(), &id).await.map_err(engine_failure)?;
+        for id in below.into_iter().chain([id]) {
+            if found.iter().all(|meta| meta.id != id) {
+                found.push(meta(store.as_ref(), &id).await?);
+            }
         }
     }
     if !args.yes && !confirmed(&found)? {
@@ -79,6 +84,10 @@ async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<(
         if let Err(error) = workspace.remove_own(&results) {
             tracing::debug!(%error, results, "externalised results were not removed");
         }
+    }
+    // A sub-agent that worked in a copy of its own stood in that copy.
+    if let Some((root, _)) = folder.to_str().and_then(|path| path.split_once("/.weir/worktrees/")) {
+        GitWorktrees::default().remove(Path::new(root), id.as_str());
     }
     cx.store()?.delete(id).await?;
     Ok(())

@@ -12,14 +12,14 @@ use super::{APPENDS, ASKS, PATIENCE, Running, answer, asked, facts, house, read,
 use crate::house::House;
 
 /// A program with a terminal in front of it.
-struct Terminal {
+pub(super) struct Terminal {
     child: Child,
     keys: Option<ChildStdin>,
     screen: Arc<Mutex<String>>,
 }
 
 impl Terminal {
-    fn run(house: &House, args: &str) -> Terminal {
+    pub(super) fn run(house: &House, args: &str) -> Terminal {
         let weir = env!("CARGO_BIN_EXE_weir");
         let script = house.at("s.script").display().to_string();
         let line = format!("'{weir}' run -m 'script:{script}' {args}");
@@ -52,7 +52,7 @@ impl Terminal {
     }
 
     /// Waits until `words` stand on the screen so many times.
-    fn sees(&self, words: &str, times: usize) {
+    pub(super) fn sees(&self, words: &str, times: usize) {
         let begun = Instant::now();
         while self.screen().matches(words).count() < times {
             assert!(begun.elapsed() < PATIENCE, "{words} is missing:\n{}", self.screen());
@@ -60,13 +60,13 @@ impl Terminal {
         }
     }
 
-    fn types(&mut self, keys: &str) {
+    pub(super) fn types(&mut self, keys: &str) {
         let stdin = self.keys.as_mut().expect("the terminal is open");
         stdin.write_all(keys.as_bytes()).expect("the terminal is open");
         stdin.flush().expect("the terminal is open");
     }
 
-    fn end(mut self) -> (i32, String) {
+    pub(super) fn end(mut self) -> (i32, String) {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
@@ -89,7 +89,7 @@ impl Drop for Terminal {
     }
 }
 
-const PROMPT: &str = "[y] once";
+pub(super) const PROMPT: &str = "[y] once";
 
 #[test]
 fn g4_what_is_typed_answers() {

@@ -47,6 +47,7 @@ fn judged_after(
         rules: &RuleSet::new(RuleContext::default()),
         limits: &Limits::default(),
         tool_calls: 0,
+        consulted: 0,
         changes: 0,
         recent,
         unknown: &[],

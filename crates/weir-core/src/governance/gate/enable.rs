@@ -1,0 +1,50 @@
+//! Asks a person before something of others is switched on: in every mode, about exactly what it is
+//! now (Z9); the mode plan switches nothing on. No rule and no lease covers it. Not here: what it may do, which the call shows.
+
+use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
+use crate::profile::PermissionMode;
+
+pub(super) struct Enable;
+
+impl Gate for Enable {
+    fn name(&self) -> &'static str {
+        "enable"
+    }
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+        let enables = &call.inspection.effects.enables;
+        let first = enables.first()?;
+        let names: Vec<String> =
+            enables.iter().map(|one| format!("the {} {}", one.what, quoted(&one.name))).collect();
+        let names = names.join(", ");
+        if context.mode == PermissionMode::Plan {
+            let reason = format!(
+                "The mode plan changes nothing: switching on {names} is refused. The person can \
+                 switch the mode, or switch it on themselves."
+            );
+            return Some(deny(self, Some("mode plan".into()), reason));
+        }
+        let label = context.provenance.label;
+        if label.is_external() {
+            return Some(deny(
+                self,
+                None,
+                format!(
+                    "Switching on {names} is refused: foreign words stand in the context ({}). \
+                     Tell the person what you propose; they can switch it on themselves.",
+                    quoted(&label.to_string())
+                ),
+            ));
+        }
+        let hash: String = first.hash.chars().take(12).collect();
+        Some(Opinion {
+            gate: self.name().into(),
+            verdict: Verdict::Ask,
+            rule: None,
+            reason: format!(
+                "A person must agree to switching on {names}, as it is now ({hash}). No rule and \
+                 no lease covers it."
+            ),
+            exact: true,
+        })
+    }
+}

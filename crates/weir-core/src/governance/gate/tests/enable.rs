@@ -1,0 +1,63 @@
+//! Switching on what is others', and asking the stronger model.
+
+use super::*;
+use crate::tool::EnableEffect;
+
+fn enabling() -> Effects {
+    let one = EnableEffect {
+        what: "plugin".into(),
+        name: "demo".into(),
+        hash: "0123456789abcdef".into(),
+    };
+    Effects { enables: vec![one], ..Effects::default() }
+}
+
+#[test]
+fn z9_a_person_is_asked_exactly_in_every_mode_whatever_rules_say() {
+    for mode in PermissionMode::ALL {
+        let world = World::new(mode, &["allow tool", "allow Shell(*)"]);
+        let judged = world.effects(enabling());
+        if mode == PermissionMode::Plan {
+            assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Deny, Some("enable")));
+            continue;
+        }
+        assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Ask, Some("enable")));
+        assert!(judged.gates.iter().any(|opinion| opinion.exact), "{mode}");
+        assert!(judged.reason.is_some_and(|why| why.contains("the plugin demo")));
+    }
+}
+
+#[test]
+fn z9_foreign_words_switch_nothing_on() {
+    let mut world = World::new(PermissionMode::Full, &[]);
+    world.label = Label::external("page.example");
+    let judged = world.effects(enabling());
+    assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Deny, Some("enable")));
+}
+
+#[test]
+fn t2_a_run_gets_three_answers_of_the_stronger_model() {
+    let consults = || Effects { consults: true, ..Effects::default() };
+    let mut world = World::new(PermissionMode::Full, &[]);
+    for (asked, verdict) in
+        [(0, Verdict::Allow), (2, Verdict::Allow), (3, Verdict::Deny), (9, Verdict::Deny)]
+    {
+        world.consulted = asked;
+        let judged = world.effects(consults());
+        assert_eq!(judged.verdict, verdict, "{asked}");
+        if verdict == Verdict::Deny {
+            assert_eq!(judged.rule.as_deref(), Some("consult_flagship: 3 a run"));
+        }
+        assert_eq!(world.effects(Effects::default()).verdict, Verdict::Allow, "only these");
+    }
+}
+
+#[test]
+fn z9_no_step_of_another_call_switches_on_or_consults() {
+    let outer = Effects { unknown: true, ..Effects::default() };
+    assert!(outer.covers(&enabling()).is_err());
+    assert!(enabling().covers(&enabling()).is_err());
+    let consults = Effects { consults: true, ..Effects::default() };
+    assert!(outer.covers(&consults).is_err());
+    assert!(enabling().changes_world() && !consults.changes_world());
+}

@@ -1,0 +1,268 @@
+//! Which recipes fit a message (M5). Pure: words come in, a ranking comes out. Not here: where
+//! recipes are kept, and what becomes of the best one.
+//!
+//! Two things count. *Recall*: how many of the recipe's triggers stand in the message. *Likeness*:
+//! how much of the message the recipe knows at all, so that a long message that mentions a trigger
+//! in passing is not taken for the task. Why no vectors: decision 22.
+
+use super::{Recipe, RecipeMatch, RecipeSource, Standing, words};
+
+/// A recipe that fits less well than this is no match, unless a setting says otherwise.
+pub const FLOOR_DEFAULT: f64 = 0.5;
+/// Most matches that are told.
+pub const MATCHES_MAX: usize = 3;
+/// So many triggers in a message are as good as all: the list holds other words for the same thing.
+const TRIGGERS_ENOUGH: usize = 2;
+/// What recall alone is worth, in per cent of itself: likeness makes up the rest.
+const RECALL_ALONE: u32 = 40;
+/// Words that may stand between two words of a trigger: `daily work note` for `daily note`.
+const GAP_MAX: usize = 1;
+
+/// A recipe that may fit.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The recipe.
+    pub recipe: &'a Recipe,
+    /// How often it worked.
+    pub standing: Standing,
+}
+
+/// The candidates that fit what was said in this profile, best first: at most [`MATCHES_MAX`], none
+/// below `floor`. What was demoted, belongs to another profile or is excluded by a word is left out.
+pub fn matches<'a>(
+    said: &str,
+    profile: &str,
+    floor: f64,
+    candidates: impl IntoIterator<Item = Candidate<'a>>,
+) -> Vec<RecipeMatch> {
+    let said = Said::of(said);
+    let fits = |candidate: &Candidate<'_>| {
+        let profiles = &candidate.recipe.profiles;
+        !candidate.standing.is_demoted()
+            && (profiles.is_empty() || profiles.iter().any(|name| name == profile))
+    };
+    let mut found: Vec<RecipeMatch> = candidates
+        .into_iter()
+        .filter(fits)
+        .filter_map(|Candidate { recipe, standing }| {
+            let score = said.score(recipe).filter(|score| *score >= floor)?;
+            Some(RecipeMatch { recipe: recipe.clone(), score, standing })
+        })
+        .collect();
+    found.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| b.standing.points().cmp(&a.standing.points()))
+            .then_with(|| weight(b.recipe.source).cmp(&weight(a.recipe.source)))
+            .then_with(|| a.recipe.id.cmp(&b.recipe.id))
+    });
+    found.truncate(MATCHES_MAX);
+    found
+}
+
+/// How well a recipe fits what was said, from 0 to 1; `None`: not at all, or a word rules it out.
+pub fn score(said: &str, recipe: &Recipe) -> Option<f64> {
+    Said::of(said).score(recipe)
+}
+
+/// A message as it is compared.
+struct Said {
+    /// Every word, in order.
+    all: Vec<String>,
+    /// Those that say what it is about.
+    telling: Vec<String>,
+}
+
+impl Said {
+    fn of(text: &str) -> Said {
+        let all = words::all(text);
+        let telling = all.iter().filter(|word| !words::is_stop_word(word)).cloned().collect();
+        Said { all, telling }
+    }
+
+    fn score(&self, recipe: &Recipe) -> Option<f64> {
+        if recipe.excludes.iter().any(|phrase| self.has(phrase)) {
+            return None;
+        }
+        let hits = recipe.triggers.iter().filter(|phrase| self.has(phrase)).count();
+        if hits == 0 {
+            return None;
+        }
+        let enough = recipe.triggers.len().min(TRIGGERS_ENOUGH);
+        let alone = f64::from(RECALL_ALONE) / 100.0;
+        let likeness = alone + (1.0 - alone) * self.likeness(recipe);
+        let score = ratio(hits.min(enough), enough) * likeness;
+        // Figures that stand in a journal have few digits.
+        Some((score * 1_000.0).round() / 1_000.0)
+    }
+
+    /// The share of this message's words that the recipe knows.
+    fn likeness(&self, recipe: &Recipe) -> f64 {
+        let mut known = words::telling(&recipe.name);
+        known.extend(words::telling(&recipe.description));
+        recipe.triggers.iter().for_each(|phrase| known.extend(words::telling(phrase)));
+        let mut own: Vec<&String> = self.telling.iter().collect();
+        own.sort();
+        own.dedup();
+        let common = own.iter().filter(|word| words::stands_in(word, &known)).count();
+        ratio(common, own.len())
+    }
+
+    /// Whether a word or phrase stands in it: its words one after the other, but for endings.
+    fn has(&self, phrase: &str) -> bool {
+        let telling = words::telling(phrase);
+        // A phrase that has nothing but small words is looked for as it is.
+        let (wanted, among) = match telling.is_empty() {
+            true => (words::all(phrase), &self.all),
+            false => (telling, &self.telling),
+        };
+        let Some(first) = wanted.first() else { return false };
+        let starts = among.iter().enumerate().filter(|(_, word)| words::alike(first, word));
+        starts.into_iter().any(|(at, _)| follows(&wanted[1..], &among[at + 1..]))
+    }
+}
+
+/// Whether the words of `wanted` stand at the beginning of `rest`, in order, with small gaps.
+fn follows(wanted: &[String], rest: &[String]) -> bool {
+    let Some(next) = wanted.first() else { return true };
+    let near = rest.iter().take(GAP_MAX + 1).enumerate();
+    near.filter(|(_, word)| words::alike(next, word))
+        .any(|(at, _)| follows(&wanted[1..], &rest[at + 1..]))
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    let number = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    if whole == 0 { 0.0 } else { number(part) / number(whole) }
+}
+
+/// What a person wrote goes before what was learned, and that before what came with the program.
+fn weight(source: RecipeSource) -> u8 {
+    match source {
+        RecipeSource::Written => 2,
+        RecipeSource::Learned => 1,
+        RecipeSource::Bundled => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(id: &str, triggers: &[&str], excludes: &[&str]) -> Recipe {
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_string()).collect();
+        Recipe {
+            id: id.into(),
+            name: "Daily summary".into(),
+            description: "Summarises the daily note.".into(),
+            triggers: list(triggers),
+            excludes: list(excludes),
+            parameters: Vec::new(),
+            steps: Vec::new(),
+            source: RecipeSource::Bundled,
+            profiles: Vec::new(),
+            attachments: false,
+            label: crate::governance::label::Label::default(),
+        }
+    }
+
+    fn ids(said: &str, recipes: &[Recipe]) -> Vec<String> {
+        let candidates =
+            recipes.iter().map(|recipe| Candidate { recipe, standing: Standing::default() });
+        let found = matches(said, "agent", FLOOR_DEFAULT, candidates);
+        found.into_iter().map(|found| found.recipe.id).collect()
+    }
+
+    #[test]
+    fn m5_a_message_matches_by_its_words() {
+        let daily = [recipe("daily", &["daily note", "summary", "summarise"], &["weekly"])];
+        for (said, fits) in [
+            ("Summarise my daily note", true),
+            ("Please summarise today's daily note.", true),
+            ("A summary of the daily notes, please!", true),
+            ("SUMMARISE THE DAILY NOTE", true),
+            ("summary", true),
+            // A trigger in passing is no task.
+            ("Move the daily note of the garden project into the archive folder", false),
+            ("Why does the parser panic on empty input?", false),
+            // In another order the words say something else.
+            ("Note the daily standup of the team somewhere", false),
+            // A word that rules it out.
+            ("Summarise my daily notes as a weekly summary", false),
+            ("", false),
+            ("... ?!", false),
+        ] {
+            assert_eq!(!ids(said, &daily).is_empty(), fits, "{said}: {:?}", score(said, &daily[0]));
+        }
+    }
+
+    #[test]
+    fn m5_accents_and_plurals_make_no_difference() {
+        let cafes = [recipe("cafe", &["Cafés", "Übersicht"], &["nicht für"])];
+        assert_eq!(ids("Ubersicht cafe", &cafes), ["cafe"]);
+        assert_eq!(ids("U\u{308}bersicht der cafe\u{301}s", &cafes), ["cafe"]);
+        assert_eq!(ids("Übersicht der Cafés, nicht fu\u{308}r mich", &cafes), [""; 0]);
+    }
+
+    #[test]
+    fn m5_the_better_one_comes_first() {
+        let recipes = [
+            recipe("one", &["summary", "archive", "move"], &[]),
+            recipe("two", &["daily note", "summary"], &[]),
+        ];
+        assert_eq!(ids("summary of the daily note", &recipes), ["two", "one"]);
+        // Of equals the one that worked more often, then the one that a person wrote.
+        let a = recipe("a", &["summary"], &[]);
+        let b = Recipe { id: "b".into(), ..a.clone() };
+        let c = Recipe { id: "c".into(), source: RecipeSource::Written, ..a.clone() };
+        let used = Standing { successes: 4, failures: 1, last_used: None };
+        let candidates = [
+            Candidate { recipe: &a, standing: Standing::default() },
+            Candidate { recipe: &b, standing: used },
+            Candidate { recipe: &c, standing: Standing::default() },
+        ];
+        let order: Vec<String> =
+            matches("summary", "agent", 0.0, candidates).into_iter().map(|m| m.recipe.id).collect();
+        assert_eq!(order, ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn m5_at_most_three_are_told() {
+        let many: Vec<Recipe> =
+            (0..9).map(|n| recipe(&format!("r{n}"), &["summary"], &[])).collect();
+        assert_eq!(ids("summary", &many).len(), MATCHES_MAX);
+    }
+
+    #[test]
+    fn m5_demoted_ones_and_other_profiles_never_match() {
+        let mut one = recipe("one", &["summary"], &[]);
+        let demoted = Standing { successes: 1, failures: 2, last_used: None };
+        let of = |recipe: &Recipe, standing, profile: &str| {
+            matches("summary", profile, 0.0, [Candidate { recipe, standing }]).len()
+        };
+        assert_eq!(of(&one, demoted, "agent"), 0);
+        assert_eq!(of(&one, Standing::default(), "agent"), 1);
+        one.profiles = vec!["code".into(), "ask".into()];
+        assert_eq!(of(&one, Standing::default(), "agent"), 0);
+        assert_eq!(of(&one, Standing::default(), "code"), 1);
+    }
+
+    #[test]
+    fn m5_a_long_paste_costs_no_more_than_a_page() {
+        let daily = recipe("daily", &["daily note"], &[]);
+        let text = "the daily note ".repeat(100_000);
+        assert!(score(&text, &daily).is_some());
+        let other = format!("{} daily note", "word7 ".repeat(100_000));
+        assert_eq!(score(&other, &daily), None);
+    }
+
+    #[test]
+    fn m5_the_floor_is_a_setting() {
+        let daily = recipe("daily", &["daily note", "summary"], &[]);
+        let said = "Move the daily note of the garden project into the archive folder";
+        let of = |floor| {
+            let candidate = Candidate { recipe: &daily, standing: Standing::default() };
+            matches(said, "agent", floor, [candidate]).len()
+        };
+        assert_eq!((of(0.5), of(0.2)), (0, 1));
+    }
+}

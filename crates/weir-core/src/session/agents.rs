@@ -1,0 +1,146 @@
+//! What a session knows of the sub-agents that its calls started: which there are, what they ask,
+//! what they were granted and used (M6, L15). Not here: what a sub-agent may do (`child`).
+
+use std::collections::BTreeMap;
+
+use crate::event::{AgentAsked, AgentFinished, AgentNews, AgentSpawned, Denial, Event, RunStatus};
+use crate::ids::{ApprovalId, CallId, SessionId, Timestamp};
+use crate::tool::SpawnEffect;
+
+use super::child::{self, Share};
+use super::{Call, Session, Stage, limits};
+
+/// A sub-agent as its parent knows it.
+#[derive(Debug, Clone)]
+pub(super) struct Child {
+    spawned: Box<AgentSpawned>,
+    finished: bool,
+    /// What it asked; `None`: answered.
+    asked: BTreeMap<ApprovalId, Option<Box<AgentAsked>>>,
+}
+
+impl Session {
+    /// The sub-agent that `call` started and that has not come to rest.
+    pub fn agent(&self, call: CallId) -> Option<&AgentSpawned> {
+        let child = self.agents.get(&call).filter(|child| !child.finished)?;
+        Some(&child.spawned)
+    }
+
+    /// What sub-agents wait for a person with.
+    pub fn agents_ask(&self) -> impl Iterator<Item = &AgentAsked> {
+        let open = self.agents.values().filter(|child| !child.finished);
+        open.flat_map(|child| child.asked.values().flatten().map(AsRef::as_ref))
+    }
+
+    /// The sub-agent that this approval is one of.
+    pub fn agent_asking(&self, approval: &ApprovalId) -> Option<&SessionId> {
+        let mut asked = self.agents_ask();
+        asked.find(|asked| asked.request.approval == *approval).map(|asked| &asked.agent)
+    }
+
+    /// Whether a call waits for a person by way of the agent that it started.
+    pub(super) fn waits_by_agent(&self, call: CallId) -> bool {
+        self.agents_ask().any(|asked| asked.call == call)
+    }
+
+    /// What the agent that `call` is about to start may use up.
+    pub fn share(&self, call: CallId, now: Timestamp) -> Share {
+        let (Some(run), Some(config)) = (&self.run, &self.config) else { return Share::default() };
+        let spent = run.cost.unwrap_or(f64::MAX);
+        let left = Share {
+            budget_usd: config.limits.budget_usd.map(|max| (max - spent).max(0.0)),
+            budget_tokens: config
+                .limits
+                .budget_tokens
+                .map(|max| max.saturating_sub(run.usage.total())),
+            run_timeout_ms: limits::deadline(self).map(|until| until.ms_since(now)),
+        };
+        let granted: Vec<Share> = self
+            .agents
+            .values()
+            .filter(|child| !child.finished)
+            .map(|child| child.spawned.share)
+            .collect();
+        let name = self.call(call).map(|call| call.tool.as_str());
+        let waits = |call: &&Call| {
+            let starts = match &call.inspection {
+                Some(inspection) => inspection.effects.spawns.is_some(),
+                None => Some(call.tool.as_str()) == name,
+            };
+            starts && call.stage != Stage::Done && !self.agents.contains_key(&call.id)
+        };
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let shares = u32::try_from(calls.filter(waits).count()).unwrap_or(u32::MAX);
+        child::share(&left, &granted, shares)
+    }
+
+    /// What is heard of a sub-agent, where it is new.
+    pub(super) fn heard(&self, news: AgentNews) -> Option<Event> {
+        let child = self.agents.get(&news.call());
+        let is_new = match &news {
+            AgentNews::Spawned(f) => {
+                let call = self.call(f.call).filter(|call| call.is_running());
+                child.is_none() && call.is_some_and(|call| call.spawns().is_some())
+            }
+            AgentNews::Asked(f) => child.is_some_and(|child| {
+                !child.finished && !child.asked.contains_key(&f.request.approval)
+            }),
+            AgentNews::Answered(f) => child.is_some_and(|child| {
+                !child.finished && matches!(child.asked.get(&f.approval), Some(Some(_)))
+            }),
+            AgentNews::Finished(_) => child.is_some_and(|child| !child.finished),
+        };
+        is_new.then(|| news.into())
+    }
+
+    pub(super) fn agent_spawned(&mut self, f: &AgentSpawned) {
+        let spawned = Box::new(f.clone());
+        self.agents.insert(f.call, Child { spawned, finished: false, asked: BTreeMap::new() });
+    }
+
+    pub(super) fn agent_asked(&mut self, f: &AgentAsked) {
+        if let Some(child) = self.agents.get_mut(&f.call) {
+            child.asked.insert(f.request.approval.clone(), Some(Box::new(f.clone())));
+        }
+    }
+
+    pub(super) fn agent_answered(&mut self, call: CallId, approval: &ApprovalId) {
+        if let Some(child) = self.agents.get_mut(&call) {
+            child.asked.insert(approval.clone(), None);
+        }
+    }
+
+    /// Counts what it used and did: in the run that started it, where that still goes on, and in the
+    /// session.
+    pub(super) fn agent_finished(&mut self, f: &AgentFinished) {
+        let Some(child) = self.agents.get_mut(&f.call) else { return };
+        child.finished = true;
+        child.asked.clear();
+        let (of, profile) = (child.spawned.run, child.spawned.profile.clone());
+        let other = self.run.take_if(|run| run.id != of);
+        self.count(&f.usage, f.cost_usd);
+        if let Some(run) = &mut self.run {
+            run.changed.extend(f.changed_files.iter().cloned());
+            run.unanswered |= f.status == RunStatus::NeedsInput;
+            // Named by the call of this session: those of the other mean nothing here.
+            run.denials.extend(f.denials.iter().map(|denial| Denial {
+                call: f.call,
+                summary: format!("{profile}: {}", denial.summary),
+                ..denial.clone()
+            }));
+        }
+        self.run = self.run.take().or(other);
+    }
+}
+
+impl Call {
+    /// What it says about the agent that it starts.
+    pub fn spawns(&self) -> Option<&SpawnEffect> {
+        self.inspection.as_ref()?.effects.spawns.as_ref()
+    }
+
+    /// Whether the agent that it starts changes the workspace that others work in.
+    pub(super) fn spawns_a_writer(&self) -> bool {
+        self.spawns().is_some_and(|spawn| spawn.writes && !spawn.worktree)
+    }
+}

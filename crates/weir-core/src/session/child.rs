@@ -1,0 +1,184 @@
+//! What a sub-agent is made of: its name, its authority, its share of what is left (M6). Pure, and
+//! never wider than the session that starts it.
+//!
+//! Not here: starting it (the engine), what the session remembers of it (`agents`).
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::governance::rules::RuleAction;
+use crate::ids::{CallId, SessionId};
+use crate::profile::{Limits, PermissionMode};
+use crate::tool::{Group, ToolSpec};
+
+use super::{Condensing, Guards, MemoryPolicy, SessionConfig};
+
+/// The tool that starts sub-agents: absent where no deeper one may stand.
+pub const NEW_TASK: &str = "new_task";
+
+/// Tools that a sub-agent never has: it asks its person nothing, stays who it is, and keeps nothing
+/// beyond its task.
+const NOT_FOR_CHILDREN: [&str; 10] = [
+    "ask_followup_question",
+    "switch_agent",
+    "execute_recipe",
+    "mark_for_memory",
+    "recall_memory",
+    "read_skill",
+    "invoke_skill",
+    "manage_skill",
+    "run_skill_script",
+    "manage_tool",
+];
+
+/// Tools of the group `agent` that change nothing but the agent itself.
+const TAME: [&str; 7] = [
+    "attempt_completion",
+    "update_todo_list",
+    "find_tool",
+    "call_tool",
+    "inspect_self",
+    "recall",
+    NEW_TASK,
+];
+
+/// What a sub-agent may use up of what its parent has left; `None`: as much as it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Share {
+    /// USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// Wall time in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_timeout_ms: Option<u64>,
+}
+
+/// The session of the agent that `call` of `parent` starts: the same name after a crash, so that the
+/// repeated call finds it.
+pub fn id(parent: &SessionId, call: CallId) -> SessionId {
+    SessionId::new(format!("{parent}_{call}"))
+}
+
+/// The session that started `child`, where its name says that one did, and by which call.
+pub fn parent_of(child: &SessionId) -> Option<(SessionId, CallId)> {
+    let (parent, call) = child.as_str().rsplit_once('_')?;
+    Some((SessionId::new(parent), call.parse().ok()?))
+}
+
+/// The settings of a sub-agent: the parent's authority and, where that is narrower, the profile's.
+/// `own` are the settings that its profile would give a session of its own. Doing it twice changes
+/// nothing more.
+pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> SessionConfig {
+    let depth = parent.depth + 1;
+    let limits = narrower_limits(&parent.limits, &own.limits, share);
+    let has: BTreeSet<&str> =
+        parent.tools.iter().chain(&parent.deferred).map(|tool| tool.name.as_str()).collect();
+    let may = |tool: &&ToolSpec| {
+        let name = tool.name.as_str();
+        let deep = name == NEW_TASK && depth >= limits.max_subtask_depth;
+        has.contains(name) && !NOT_FOR_CHILDREN.contains(&name) && !deep
+    };
+    let mut rules = parent.rules.clone();
+    let denies = own.rules.iter().filter(|rule| rule.action() == RuleAction::Deny);
+    let more: Vec<_> =
+        denies.filter(|rule| !parent.rules.iter().any(|known| known == *rule)).cloned().collect();
+    rules.extend(more);
+    SessionConfig {
+        permission: parent.permission.narrower(own.permission),
+        tools: own.tools.iter().filter(may).cloned().collect(),
+        deferred: own.deferred.iter().filter(may).cloned().collect(),
+        rules,
+        limits,
+        depth,
+        condensing: Condensing { enabled: false, ..parent.condensing },
+        memory: MemoryPolicy { off: true, ..MemoryPolicy::default() },
+        recipes: super::RecipePolicy { off: true, fast: false, ..Default::default() },
+        output_schema: None,
+        strict: parent.strict,
+        attended: parent.attended,
+        guards: Guards { stop_hooks: own.guards.stop_hooks, ..parent.guards.clone() },
+        externalize_over: parent.externalize_over,
+        ..own.clone()
+    }
+}
+
+/// Takes `new_task` out where a session of this depth may start no other.
+pub fn within_depth(tools: &mut Vec<ToolSpec>, depth: u32, limits: &Limits) {
+    if depth >= limits.max_subtask_depth {
+        tools.retain(|tool| tool.name != NEW_TASK);
+    }
+}
+
+/// Whether a session with these settings can change the workspace that it works in. What is not
+/// certain is "yes".
+pub fn may_write(config: &SessionConfig) -> bool {
+    let tame = |tool: &ToolSpec| match tool.group {
+        Group::Read | Group::Vault | Group::Web => true,
+        Group::Agent => TAME.contains(&tool.name.as_str()),
+        Group::Edit | Group::Mcp | Group::Skill => false,
+    };
+    config.permission != PermissionMode::Plan
+        && !config.tools.iter().chain(&config.deferred).all(tame)
+}
+
+/// Every bound at its narrower, and no more than its share of what the parent has left.
+fn narrower_limits(parent: &Limits, own: &Limits, share: &Share) -> Limits {
+    Limits {
+        max_iterations: parent.max_iterations.min(own.max_iterations),
+        max_tool_calls: least(parent.max_tool_calls, own.max_tool_calls),
+        consecutive_mistake_limit: least_set(
+            parent.consecutive_mistake_limit,
+            own.consecutive_mistake_limit,
+        ),
+        rate_limit_ms: parent.rate_limit_ms.max(own.rate_limit_ms),
+        power_steering_frequency: 0,
+        max_subtask_depth: parent.max_subtask_depth.min(own.max_subtask_depth),
+        parallel_calls: parent.parallel_calls.min(own.parallel_calls),
+        budget_usd: least(least(parent.budget_usd, own.budget_usd), share.budget_usd),
+        budget_tokens: least(least(parent.budget_tokens, own.budget_tokens), share.budget_tokens),
+        run_timeout_ms: least(
+            least(parent.run_timeout_ms, own.run_timeout_ms),
+            share.run_timeout_ms,
+        ),
+        tool_timeout_ms: parent.tool_timeout_ms.min(own.tool_timeout_ms),
+        approval_timeout_ms: least(parent.approval_timeout_ms, own.approval_timeout_ms),
+    }
+}
+
+/// The narrower of two bounds; `None` is no bound.
+fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The same where 0 is no bound.
+fn least_set(a: u32, b: u32) -> u32 {
+    least((a > 0).then_some(a), (b > 0).then_some(b)).unwrap_or(0)
+}
+
+/// What one of `shares` calls that start an agent gets of `left`, when agents that still run were
+/// granted `granted`. Money and tokens are divided; time passes for all of them at once.
+pub fn share(left: &Share, granted: &[Share], shares: u32) -> Share {
+    let shares = shares.max(1);
+    let usd: f64 = granted.iter().filter_map(|share| share.budget_usd).sum();
+    let tokens: u64 = granted.iter().filter_map(|share| share.budget_tokens).sum();
+    Share {
+        budget_usd: left.budget_usd.map(|left| (left - usd).max(0.0) / f64::from(shares)),
+        budget_tokens: left
+            .budget_tokens
+            .map(|left| left.saturating_sub(tokens) / u64::from(shares)),
+        run_timeout_ms: left.run_timeout_ms,
+    }
+}
+
+#[cfg(test)]
+#[path = "child_tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! What of a run could become a recipe (M5): what was said, and its calls in the order in which they
+//! were asked for. Bounded, whatever the run does. Not here: what is made of it (`recipe::learn`).
+
+use crate::event::{CallFinished, RunFinished, RunStatus, Trigger};
+use crate::ids::CallId;
+use crate::message::{Block, plain_text};
+use crate::recipe::{SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall, SolvedRun};
+use crate::tool::Group;
+
+use super::{Queued, Session};
+
+/// Most bytes of the arguments of all calls of a run.
+const INPUT_BYTES_MAX: usize = 24_000;
+/// Most characters of what was said: a task, not a document.
+const SAID_CHARS_MAX: usize = 2_000;
+
+/// A run that is under way, as an example.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Solving {
+    said: String,
+    calls: Vec<(CallId, SolvedCall)>,
+    bytes: usize,
+    /// An input was delivered.
+    heard: bool,
+    /// Another one was, while it was under way.
+    corrected: bool,
+    /// Nothing is learned from it: a call failed, a person corrected it, it is too long.
+    spoiled: bool,
+}
+
+impl Solving {
+    pub(super) fn of(trigger: Trigger) -> Solving {
+        // What a schedule or another agent wants has its own prompt already.
+        Solving { spoiled: trigger != Trigger::User, ..Solving::default() }
+    }
+
+    /// An input is delivered. One that comes later than the first is a correction.
+    pub(super) fn said(&mut self, queued: &Queued) {
+        let text = plain_text(&queued.content);
+        let attached = queued.content.iter().any(|block| !matches!(block, Block::Text { .. }));
+        let again = self.heard;
+        self.corrected |= again;
+        self.heard = true;
+        let long = text.chars().count() > SAID_CHARS_MAX;
+        // A command of the person's own is a recipe already.
+        let command = text.trim_start().starts_with('/');
+        self.spoiled |= again || attached || long || command || queued.scheduled;
+        if !self.spoiled {
+            self.said = text;
+        }
+    }
+
+    /// Whether the person said something while it was under way.
+    pub(super) fn is_corrected(&self) -> bool {
+        self.corrected
+    }
+
+    fn call(&mut self, id: CallId, call: SolvedCall) {
+        self.bytes += call.input.to_string().len();
+        if self.calls.len() >= SHAPE_CALLS_MAX || self.bytes > INPUT_BYTES_MAX {
+            self.spoil();
+        }
+        if !self.spoiled {
+            self.calls.push((id, call));
+        }
+    }
+
+    pub(super) fn spoil(&mut self) {
+        self.spoiled = true;
+        self.calls.clear();
+    }
+}
+
+/// A call was answered. Those that only steer the agent are no part of what was done.
+pub(super) fn finished(s: &mut Session, f: &CallFinished) {
+    let steers = s.tool(&f.tool).is_some_and(|tool| tool.group == Group::Agent);
+    let input = s.call(f.call).map(|call| call.input.clone());
+    let Some(run) = s.run.as_mut().filter(|_| !steers) else { return };
+    match input.filter(|_| f.ok) {
+        Some(input) => run.solving.call(f.call, SolvedCall { tool: f.tool.clone(), input }),
+        None => run.solving.spoil(),
+    }
+}
+
+/// The run that ends, as an example; `None`: nothing is to be learned from it.
+pub(super) fn solved(s: &Session, f: &RunFinished) -> Option<SolvedRun> {
+    let config = s.config.as_ref()?;
+    let policy = config.recipes;
+    // What followed a recipe speaks for that recipe; sub-agents learn nothing.
+    let new = f.recipe.is_none() && config.depth == 0 && !policy.off && policy.learn;
+    let completed = f.status == RunStatus::Completed && f.denials.is_empty();
+    let run = s.run.as_ref().filter(|run| new && completed && run.id == f.run)?;
+    let Solving { said, calls, spoiled, .. } = &run.solving;
+    let fits = !*spoiled && !said.trim().is_empty();
+    if !fits || calls.len() < SHAPE_CALLS_MIN {
+        return None;
+    }
+    // Calls that ran beside each other were answered in any order.
+    let mut calls = calls.clone();
+    calls.sort_by_key(|(id, _)| *id);
+    Some(SolvedRun {
+        session: s.id.clone(),
+        run: f.run,
+        workspace: config.workspace.clone(),
+        profile: config.profile.name.clone(),
+        ts: s.last,
+        said: said.clone(),
+        calls: calls.into_iter().map(|(_, call)| call).collect(),
+        label: s.label.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ids::InputId;
+
+    fn queued(text: &str) -> Queued {
+        let content = vec![Block::text(text.to_string())];
+        Queued { input: InputId(1), content, added: Vec::new(), scheduled: false }
+    }
+
+    fn call(bytes: usize) -> SolvedCall {
+        SolvedCall { tool: "read_file".into(), input: json!({ "path": "x".repeat(bytes) }) }
+    }
+
+    #[test]
+    fn m5_only_what_a_person_asked_for_in_one_message_is_an_example() {
+        let heard = |trigger: Trigger, said: &[Queued]| {
+            let mut solving = Solving::of(trigger);
+            said.iter().for_each(|queued| solving.said(queued));
+            (!solving.spoiled, solving.corrected)
+        };
+        assert_eq!(heard(Trigger::User, &[queued("Tidy up")]), (true, false));
+        assert_eq!(heard(Trigger::User, &[queued("Tidy up"), queued("No!")]), (false, true));
+        for trigger in [Trigger::Agent, Trigger::Schedule, Trigger::Resume] {
+            assert!(!heard(trigger, &[queued("Tidy up")]).0, "{trigger:?}");
+        }
+        assert!(!heard(Trigger::User, &[queued("/tidy up")]).0, "a command of the person's own");
+        assert!(!heard(Trigger::User, &[queued(&"x".repeat(2_001))]).0, "a document");
+        let scheduled = Queued { scheduled: true, ..queued("Tidy up") };
+        assert!(!heard(Trigger::User, &[scheduled]).0, "a schedule");
+    }
+
+    #[test]
+    fn m5_a_run_takes_bounded_room_as_an_example() {
+        let calls = |count: u32, bytes: usize| {
+            let mut solving = Solving::of(Trigger::User);
+            (1..=count).for_each(|n| solving.call(CallId(n), call(bytes)));
+            (solving.spoiled, solving.calls.len())
+        };
+        assert_eq!(calls(16, 10), (false, 16));
+        assert_eq!(calls(17, 10), (true, 0));
+        assert_eq!(calls(100_000, 10), (true, 0));
+        assert_eq!(calls(2, 13_000), (true, 0));
+    }
+}

@@ -1,0 +1,324 @@
+//! Sub-agents of one session (M6): what one would be, starting it or taking it up again, its answer.
+//!
+//! Authority and budget are computed by the core; here a session is opened with them. Not here:
+//! following it while it runs (`follow`).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use weir_core::event::{Added, AgentNews, AgentSpawned};
+use weir_core::governance::label::Label;
+use weir_core::ids::{CallId, RunId, SessionId};
+use weir_core::input::Command;
+use weir_core::message::Block;
+use weir_core::prompt::Scene;
+use weir_core::session::child::{self, Share};
+use weir_core::session::{Call, SessionConfig};
+use weir_core::tool::{Raw, SpawnEffect};
+
+use crate::engine::{Engine, EngineError, Hands, Loaded, SessionHandle, SessionOptions, load};
+use crate::ports::{
+    AgentTask, Agents, Divergence, HookMoment, Model, ProgressSink, Switched, ToolContext,
+};
+use crate::scene::SceneOptions;
+use crate::session_loop::Message;
+use crate::skills::SkillPlaces;
+use crate::workers::{Desk, Outcome};
+use crate::workspace::Workspace;
+
+mod follow;
+mod registry;
+mod worktree;
+
+pub(crate) use registry::Children;
+
+/// Said to a sub-agent before its task, which is not a person's.
+const OPENING: &str = "You work for another agent. Its task for you follows. Do it with the tools \
+                       that you have; nobody can be asked back. Your last answer goes to that \
+                       agent: put all of the result into it.";
+
+/// What starting an agent needs beside the settings of its parent.
+pub(crate) struct Birth {
+    /// In which run of the parent.
+    pub(crate) run: RunId,
+    /// What it may use up.
+    pub(crate) share: Share,
+    /// That it was started before, by a program that is gone.
+    pub(crate) spawned: Option<AgentSpawned>,
+    /// The model of the parent.
+    pub(crate) model: Arc<dyn Model>,
+    /// What the parent had read when it asked for it.
+    pub(crate) label: Label,
+}
+
+/// The agents of one session, as one call of it sees them.
+pub(crate) struct Brood {
+    pub(crate) desk: Desk,
+    pub(crate) config: Arc<SessionConfig>,
+    pub(crate) call: CallId,
+    /// None while the call is looked at.
+    pub(crate) birth: Option<Arc<Birth>>,
+}
+
+/// An agent that is about to be followed.
+struct Started {
+    agent: SessionId,
+    config: Arc<SessionConfig>,
+    worktree: bool,
+    /// None: it came to rest before.
+    handle: Option<SessionHandle>,
+}
+
+impl Brood {
+    /// The settings of a child with this profile, and its model where that is another.
+    fn settings(&self, profile: Option<&str>, share: &Share) -> Result<Switched, String> {
+        let name = profile.unwrap_or(&self.config.profile.name);
+        let own = self.desk.profiles.child(&self.config, name)?;
+        let mut config = child::config(&self.config, &own.config, share);
+        if config.depth > self.config.limits.max_subtask_depth {
+            return Err(format!(
+                "no agent may stand deeper than {} (max_subtask_depth); do it yourself",
+                self.config.limits.max_subtask_depth
+            ));
+        }
+        config.guards.stop_hooks = self.desk.parts.hooks.listens(HookMoment::SubagentStop);
+        Ok(Switched { config, ..own })
+    }
+
+    /// Opens the child or takes it up.
+    async fn start(&self, task: &AgentTask, birth: &Birth) -> Result<Started, String> {
+        let agent = child::id(&self.desk.session, self.call);
+        let failed = |error: EngineError| format!("The agent could not be started: {error}.");
+        let known = self.desk.parts.store.meta(&agent).await;
+        let known = known.map_err(|error| failed(error.into()))?;
+        let kept = match known.filter(|meta| meta.facts > 0) {
+            Some(_) => {
+                let loaded = load(self.desk.parts.store.as_ref(), &agent).await.map_err(failed)?;
+                Some(loaded)
+            }
+            None => None,
+        };
+        let (share, worktree) = match &birth.spawned {
+            Some(spawned) => (spawned.share, spawned.worktree.is_some()),
+            None => (birth.share, task.worktree),
+        };
+        let Switched { mut config, model, .. } = self.settings(task.profile.as_deref(), &share)?;
+        if let Some(Loaded { session, .. }) = &kept
+            && let Some(own) = session.config()
+        {
+            // What it was started with stays; whether anybody can be asked is as it is now.
+            config = SessionConfig { attended: self.config.attended, ..own.as_ref().clone() };
+        }
+        let workspace = match worktree {
+            true => self.own_folder(&agent).await?,
+            false => self.desk.workspace.clone(),
+        };
+        config.workspace = workspace.root().display().to_string();
+        if birth.spawned.is_none() {
+            let spawned = self.spawned(&agent, task, birth, &config);
+            let known = tell(&self.desk, AgentNews::Spawned(Box::new(spawned))).await;
+            known.map_err(failed)?;
+        }
+        let own = Arc::new(config.clone());
+        let rests = |loaded: &Loaded| {
+            let session = &loaded.session;
+            session.run().is_none() && session.queued().is_empty() && session.finished().is_some()
+        };
+        if kept.as_ref().is_some_and(rests) {
+            return Ok(Started { agent, config: own, worktree, handle: None });
+        }
+        let said = kept.as_ref().is_some_and(|loaded| loaded.session.inputs() > 0);
+        let options = self.options(config, workspace, model.unwrap_or(birth.model.clone()));
+        let engine = Engine::over(self.desk.parts.clone());
+        let opened = match kept {
+            Some(_) => engine.resume(agent.clone(), options).await,
+            None => engine.open_child(agent.clone(), &self.desk.session, options).await,
+        };
+        let handle = opened.map_err(failed)?;
+        if !said && let Err(error) = handle.command(said_task(task, &self.config, birth)).await {
+            let _ = handle.close().await;
+            return Err(failed(error));
+        }
+        Ok(Started { agent, config: own, worktree, handle: Some(handle) })
+    }
+
+    fn spawned(
+        &self,
+        agent: &SessionId,
+        task: &AgentTask,
+        birth: &Birth,
+        config: &SessionConfig,
+    ) -> AgentSpawned {
+        AgentSpawned {
+            agent: agent.clone(),
+            call: self.call,
+            run: birth.run,
+            profile: config.profile.name.clone(),
+            task: task.task.clone(),
+            depth: config.depth,
+            permission: config.permission,
+            model: config.model.model.to_string(),
+            tools: config.tools.iter().map(|tool| tool.name.clone()).collect(),
+            share: birth.share,
+            writes: child::may_write(config) && !task.worktree,
+            worktree: task.worktree.then(|| config.workspace.clone()),
+        }
+    }
+
+    fn options(
+        &self,
+        config: SessionConfig,
+        workspace: Arc<Workspace>,
+        model: Arc<dyn Model>,
+    ) -> SessionOptions {
+        let desk = &self.desk;
+        SessionOptions {
+            workspace,
+            model,
+            scene: SceneOptions {
+                base: Scene { child: true, ..desk.scene.base.clone() },
+                skills: SkillPlaces {
+                    own: Vec::new(),
+                    bundled: false,
+                    ..desk.scene.skills.clone()
+                },
+                ..desk.scene.as_ref().clone()
+            },
+            profiles: desk.profiles.clone(),
+            hands: Hands { toolbox: Some(desk.toolbox.clone()), ..desk.hands.clone() },
+            config,
+        }
+    }
+}
+
+/// The input by which a child hears its task. The words are the parent's model's: they have the
+/// label of what it had read, and nothing in them counts as said by a person.
+fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command {
+    let source = format!("the agent {}", parent.profile.name);
+    let text = format!("Task from {source}:\n\n{}", task.task);
+    let added = vec![Added { source, text, label: birth.label.clone() }];
+    Command::Say { content: vec![Block::text(OPENING)], by: "agent".into(), added }
+}
+
+/// Brings news of a child into the journal of its parent. Durable when it returns; what is known
+/// already changes nothing.
+pub(crate) async fn tell(desk: &Desk, news: AgentNews) -> Result<(), EngineError> {
+    let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
+    let (done, answered) = oneshot::channel();
+    let message = Message::Command(Command::Agent(news), done);
+    sender.send(message).await.map_err(|_| EngineError::Stopped)?;
+    drop(sender);
+    answered.await.map(|_| ()).map_err(|_| EngineError::Stopped)
+}
+
+#[async_trait]
+impl Agents for Brood {
+    async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
+        let Switched { config, .. } = self.settings(task.profile.as_deref(), &Share::default())?;
+        if task.worktree {
+            self.desk.hands.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
+        }
+        Ok(SpawnEffect {
+            writes: child::may_write(&config),
+            profile: config.profile.name,
+            worktree: task.worktree,
+        })
+    }
+
+    async fn run(&self, task: AgentTask, cx: &ToolContext) -> Raw {
+        let Some(birth) = self.birth.clone() else {
+            return Raw::error("Not started: the call is only being looked at.");
+        };
+        if cx.cancel.is_cancelled() {
+            return Raw::error("Not started: the call was cancelled.");
+        }
+        let started = match self.start(&task, &birth).await {
+            Ok(started) => started,
+            Err(why) => return Raw::error(why),
+        };
+        // It is followed to its end also when nobody waits for this call any more.
+        let (done, answer) = oneshot::channel();
+        let follow = self.follow(&started, cx.progress.clone(), cx.cancel.clone());
+        let handle = started.handle;
+        self.desk.children.keep(tokio::spawn(async move {
+            let raw = follow.until_its_end(handle).await;
+            let _ = done.send(raw);
+        }));
+        let lost = || Raw::error("The agent went down. Try again, or do it yourself.");
+        answer.await.unwrap_or_else(|_| lost())
+    }
+
+    async fn left(&self, agent: &str) -> Result<Vec<Divergence>, String> {
+        self.left_by(agent).await
+    }
+
+    async fn merged(&self, agent: &str) {
+        self.take_away(agent).await;
+    }
+}
+
+impl Desk {
+    /// Its agents, as one call sees them.
+    pub(crate) fn brood(
+        &self,
+        call: CallId,
+        config: &Arc<SessionConfig>,
+        birth: Option<Birth>,
+    ) -> Brood {
+        let birth = birth.map(Arc::new);
+        Brood { desk: self.clone(), config: config.clone(), call, birth }
+    }
+
+    /// A call that was to start an agent, in a run that is being ended. What a program that is gone
+    /// had started is ended too, and counted.
+    pub(crate) async fn agent_never_began(
+        self,
+        call: Call,
+        config: Arc<SessionConfig>,
+        birth: Birth,
+    ) -> Outcome {
+        let profile = call.spawns().map(|spawn| spawn.profile.clone());
+        let brood = self.brood(call.id, &config, Some(birth));
+        let raw = match brood.ended(profile).await {
+            Ok(raw) => raw,
+            Err(why) => Raw::error(why),
+        };
+        self.returned(&call, &config, raw).await
+    }
+}
+
+impl Brood {
+    /// Ends the agent that an earlier program had started for this call.
+    async fn ended(&self, profile: Option<String>) -> Result<Raw, String> {
+        let never = || "Not run: the run was ended first.".to_string();
+        let birth = self.birth.clone().ok_or_else(never)?;
+        let spawned = birth.spawned.as_ref().ok_or_else(never)?;
+        let (task, worktree) = (spawned.task.clone(), spawned.worktree.is_some());
+        let task = AgentTask { task, profile, worktree };
+        let started = self.start(&task, &birth).await?;
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let follow = self.follow(&started, ProgressSink::none(), cancel);
+        Ok(follow.until_its_end(started.handle).await)
+    }
+
+    fn follow(
+        &self,
+        started: &Started,
+        progress: ProgressSink,
+        cancel: CancellationToken,
+    ) -> follow::Follow {
+        follow::Follow {
+            desk: self.desk.clone(),
+            call: self.call,
+            agent: started.agent.clone(),
+            config: started.config.clone(),
+            worktree: started.worktree,
+            progress,
+            cancel,
+            stop: self.desk.children.stopping(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The tasks that follow a session's children. They belong to the session and end with it. Not here:
+//! what they do.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long a child may take to come to rest when its parent's program stops.
+const REST_MAX: Duration = Duration::from_secs(5);
+
+/// Those of one session.
+#[derive(Debug, Clone)]
+pub(crate) struct Children {
+    stop: CancellationToken,
+    /// Whether anybody can be asked, once that has changed.
+    attended: Arc<watch::Sender<Option<bool>>>,
+    tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Default for Children {
+    fn default() -> Children {
+        let attended = Arc::new(watch::Sender::new(None));
+        Children { stop: CancellationToken::new(), attended, tasks: Arc::default() }
+    }
+}
+
+impl Children {
+    /// Says whether anybody can be asked from now on.
+    pub(crate) fn attend(&self, attended: bool) {
+        self.attended.send_replace(Some(attended));
+    }
+
+    /// Hears that.
+    pub(crate) fn attendance(&self) -> watch::Receiver<Option<bool>> {
+        self.attended.subscribe()
+    }
+
+    /// Fires when the parent stops where it is: its children do the same, and nothing is cancelled.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Says that the parent stops.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Keeps a task until it has ended.
+    pub(crate) fn keep(&self, task: JoinHandle<()>) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.retain(|task| !task.is_finished());
+        tasks.push(task);
+    }
+
+    /// Waits until all have ended; one that does not is ended.
+    pub(crate) async fn ended(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for mut task in tasks {
+            if tokio::time::timeout(REST_MAX, &mut task).await.is_err() {
+                task.abort();
+            }
+        }
+    }
+}

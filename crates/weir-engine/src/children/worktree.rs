@@ -1,0 +1,119 @@
+//! Children that work in a copy of the workspace: a git worktree with the same guards. Not here:
+//! making one (the port), merging it back (a call of its own, judged like any write).
+
+use std::sync::Arc;
+
+use weir_core::ids::SessionId;
+use weir_core::session::child;
+
+use super::Brood;
+use super::follow::Follow;
+use crate::ports::{Divergence, Worktrees};
+use crate::workspace::Workspace;
+
+/// Where no copies can be made.
+pub(super) const NO_WORKTREES: &str = "no copies of the workspace can be made here";
+/// Bytes of a difference that the model is shown; the files themselves stay in the copy.
+const DIFF_BYTES_MAX: usize = 20_000;
+
+impl Brood {
+    fn worktrees(&self) -> Result<Arc<dyn Worktrees>, String> {
+        self.desk.hands.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
+    }
+
+    /// The folder of an agent that works in a copy, as a workspace with the guards of this one.
+    pub(super) async fn own_folder(&self, agent: &SessionId) -> Result<Arc<Workspace>, String> {
+        let worktrees = self.worktrees()?;
+        let (workspace, name) = (self.desk.workspace.clone(), agent.to_string());
+        let make = move || {
+            let folder = worktrees.make(workspace.root(), &name)?;
+            workspace.sibling(&folder).map(Arc::new)
+        };
+        let made = tokio::task::spawn_blocking(make).await;
+        made.unwrap_or_else(|_| Err("the copy could not be made".into()))
+    }
+
+    /// The agent of that name, when it is one of this session that has come to rest.
+    async fn of_mine(&self, agent: &str) -> Result<SessionId, String> {
+        let id = SessionId::new(agent);
+        let parent = child::parent_of(&id).map(|(parent, _)| parent);
+        if parent.as_ref() != Some(&self.desk.session) {
+            return Err(format!("{agent} is not an agent that you started; its result names it"));
+        }
+        let meta = self.desk.parts.store.meta(&id).await.map_err(|error| error.to_string())?;
+        match meta.map(|meta| meta.status) {
+            None => Err(format!("there is no agent {agent}")),
+            Some(status) if matches!(status.as_str(), "running" | "waiting") => {
+                Err(format!("{agent} still works; merge it once its result is there"))
+            }
+            Some(_) => Ok(id),
+        }
+    }
+
+    pub(super) async fn left_by(&self, agent: &str) -> Result<Vec<Divergence>, String> {
+        let (id, worktrees) = (self.of_mine(agent).await?, self.worktrees()?);
+        let root = self.desk.workspace.root().to_path_buf();
+        let look = move || worktrees.left(&root, id.as_str());
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|_| Err("the copy could not be read".into()))
+    }
+
+    pub(super) async fn take_away(&self, agent: &str) {
+        let (Ok(id), Ok(worktrees)) = (self.of_mine(agent).await, self.worktrees()) else { return };
+        let root = self.desk.workspace.root().to_path_buf();
+        let remove = move || worktrees.remove(&root, id.as_str());
+        if tokio::task::spawn_blocking(remove).await.is_err() {
+            tracing::warn!(agent, "a copy of the workspace could not be taken away");
+        }
+    }
+}
+
+impl Follow {
+    /// What an agent left in its copy, for the model: the difference and how it is taken over.
+    pub(super) async fn own_diff(&self, changed: &[String]) -> String {
+        let worktrees = self.desk.hands.worktrees.clone().filter(|_| self.worktree);
+        let Some(worktrees) = worktrees else { return String::new() };
+        let (root, id) = (self.desk.workspace.root().to_path_buf(), self.agent.clone());
+        let look = move || worktrees.left(&root, id.as_str());
+        let left = tokio::task::spawn_blocking(look).await;
+        let left = left.unwrap_or_else(|_| Err("the copy could not be read".into()));
+        match left {
+            Err(why) => format!("\n\nWhat it left in its copy cannot be shown: {why}"),
+            Ok(left) if left.is_empty() && changed.is_empty() => {
+                "\n\nIt changed nothing in its copy of the workspace.".into()
+            }
+            Ok(left) => format!(
+                "\n\nIt worked in a copy of the workspace; nothing is changed here yet. \
+                 new_task {{\"merge\": \"{}\"}} takes this over:\n{}",
+                self.agent,
+                difference(&left)
+            ),
+        }
+    }
+}
+
+/// The difference as a unified diff, cut where it is long.
+fn difference(left: &[Divergence]) -> String {
+    let mut out = String::new();
+    for file in left {
+        let text = |side: &Option<Vec<u8>>| match side {
+            None => Some(String::new()),
+            Some(bytes) => String::from_utf8(bytes.clone()).ok(),
+        };
+        let (Some(base), Some(theirs)) = (text(&file.base), text(&file.theirs)) else {
+            out.push_str(&format!("{}: not text on both sides\n", file.path));
+            continue;
+        };
+        out.push_str(&format!("--- a/{0}\n+++ b/{0}\n", file.path));
+        let patch = diffy::create_patch(&base, &theirs).to_string();
+        // Its own two lines of names say nothing.
+        out.extend(patch.split_inclusive('\n').skip(2));
+        if out.len() > DIFF_BYTES_MAX {
+            let end = (0..=DIFF_BYTES_MAX).rev().find(|at| out.is_char_boundary(*at));
+            out.truncate(end.unwrap_or(0));
+            out.push_str("\n… (cut; the rest is in its copy)\n");
+            break;
+        }
+    }
+    out
+}

@@ -1,0 +1,78 @@
+//! A session and the sub-agents below it, as their journals tell: for whoever takes changes back,
+//! shows them or removes them (M6). Reads only.
+
+use weir_core::event::Event;
+use weir_core::ids::{RunId, SessionId};
+use weir_core::session::child;
+
+use crate::engine::EngineError;
+use crate::ledger::fact_of;
+use crate::ports::{SessionFilter, Store};
+
+/// Facts read at once.
+const READ_BATCH: usize = 4_096;
+
+/// A sub-agent of a session, however deep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its session.
+    pub session: SessionId,
+    /// The run of the topmost session that it worked for.
+    pub run: RunId,
+}
+
+/// The topmost session above `session`: itself, where nobody started it.
+pub fn root(session: &SessionId) -> SessionId {
+    let mut at = session.clone();
+    while let Some((parent, _)) = child::parent_of(&at) {
+        at = parent;
+    }
+    at
+}
+
+/// Every sub-agent that `session` started, and those that they started, as announced.
+///
+/// # Errors
+/// A journal cannot be read.
+pub async fn members(store: &dyn Store, session: &SessionId) -> Result<Vec<Member>, EngineError> {
+    let mut found = Vec::new();
+    let mut open = vec![(session.clone(), None::<RunId>)];
+    while let Some((id, run)) = open.pop() {
+        let mut from = 1;
+        loop {
+            let records = store.read(&id, from, READ_BATCH).await?;
+            for record in records.iter().filter(|record| record.kind == "agent.spawned") {
+                if let Event::AgentSpawned(f) = fact_of(record)?.event.as_ref() {
+                    let run = run.unwrap_or(f.run);
+                    found.push(Member { session: f.agent.clone(), run });
+                    open.push((f.agent.clone(), Some(run)));
+                }
+            }
+            from += records.len() as u64;
+            if records.len() < READ_BATCH {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The sessions in the store that stand below `session` by their names, whatever journals say: also
+/// those that a crash left unannounced.
+///
+/// # Errors
+/// The store refuses.
+pub async fn below(store: &dyn Store, session: &SessionId) -> Result<Vec<SessionId>, EngineError> {
+    let all = store.list(&SessionFilter::default()).await?;
+    let under = |id: &SessionId| {
+        let mut at = id.clone();
+        while let Some((parent, _)) = child::parent_of(&at) {
+            if parent == *session {
+                return true;
+            }
+            at = parent;
+        }
+        false
+    };
+    Ok(all.into_iter().map(|meta| meta.id).filter(|id| under(id)).collect())
+}

@@ -1,0 +1,221 @@
+//! What a call of a plugin comes to: a command line, a request, another tool. Everything is checked
+//! against what the plugin declares; nothing is run or sent.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use weir_core::governance::label::Label;
+use weir_core::ids::SessionId;
+use weir_core::plugin::{Http, Method, NamedCommand, Way, address, arguments, line, mcp_tool};
+use weir_core::view::plain::visible;
+
+use super::found::{Loaded, Place, files, load};
+use super::{Found, Inner};
+use crate::ports::{CommandCall, MethodCall, PluginState, RequestCall};
+
+/// Largest certificate, in bytes.
+const CERTIFICATE_BYTES_MAX: u64 = 64 * 1024;
+
+impl Inner {
+    /// The folder in which commands see the files of a plugin.
+    fn run_folder(session: &SessionId, found: &Found) -> String {
+        match &found.place {
+            Place::Workspace(folder) => folder.clone(),
+            Place::BuiltIn(_) | Place::Own(_) => {
+                format!(".weir/tmp/{session}/plugins/{}", found.id)
+            }
+        }
+    }
+
+    pub(super) fn command(
+        &self,
+        session: &SessionId,
+        name: &str,
+        given: &Map<String, Value>,
+    ) -> Result<CommandCall, String> {
+        let Some((id, short)) = name.split_once(':') else {
+            let found = self.options.commands.get(name);
+            let command = found.ok_or_else(|| self.no_command(name))?;
+            return filled(command, given);
+        };
+        let (found, loaded) = self.enabled(id)?;
+        let Some(command) = loaded.manifest.commands.get(short) else {
+            let names: Vec<&str> = loaded.manifest.commands.keys().map(String::as_str).collect();
+            let there = if names.is_empty() { "it has none".into() } else { names.join(", ") };
+            return Err(format!("the plugin {id} has no such command; its commands: {there}"));
+        };
+        let Some(script) = &command.script else { return filled(command, given) };
+        let values = arguments::values(&command.args, given)?;
+        let words = line::words(&command.args, &values)?;
+        script_call(session, &found, &loaded, script, (words, command.hosts.clone()))
+    }
+
+    fn no_command(&self, name: &str) -> String {
+        let name: String = visible(name).chars().take(64).collect();
+        let mut names: Vec<String> = self.options.commands.keys().cloned().collect();
+        for found in self.all() {
+            if self.state(&found) == PluginState::Enabled
+                && let Ok(loaded) = &found.loaded
+            {
+                let commands = loaded.manifest.commands.keys();
+                names.extend(commands.map(|command| format!("{}:{command}", found.id)));
+            }
+        }
+        let there = match names.as_slice() {
+            [] => "there are none: a person defines them under [commands.NAME], plugins bring them",
+            _ => &format!("there are: {}", names.join(", ")),
+        };
+        format!("there is no command {name:?}; {there}")
+    }
+
+    pub(super) fn method(
+        &self,
+        session: &SessionId,
+        wanted: (&str, &str),
+        given: &Map<String, Value>,
+    ) -> Result<MethodCall, String> {
+        let (id, name) = wanted;
+        let (found, loaded) = self.enabled(id)?;
+        let Some(method) = loaded.manifest.api.get(name) else {
+            let names: Vec<&str> = loaded.manifest.api.keys().map(String::as_str).collect();
+            let there = if names.is_empty() { "it has none".into() } else { names.join(", ") };
+            return Err(format!("the plugin {id} has no such method; its methods: {there}"));
+        };
+        let way = method.way().ok_or("the method is mapped to nothing")?;
+        match way {
+            Way::Http(http) => {
+                self.request(&loaded, (method, http), given).map(MethodCall::Request)
+            }
+            Way::Mcp(mcp) => {
+                let input = checked(method, given)?;
+                let tool = mcp_tool(mcp).ok_or("the method is mapped to no tool")?;
+                Ok(MethodCall::Tool { tool, input })
+            }
+            Way::Script(script) => {
+                let input = checked(method, given)?;
+                let words = (vec![input.to_string()], method.hosts.clone());
+                script_call(session, &found, &loaded, script, words).map(MethodCall::Command)
+            }
+        }
+    }
+
+    /// A request with its arguments put in.
+    fn request(
+        &self,
+        loaded: &Loaded,
+        (method, http): (&Method, &Http),
+        given: &Map<String, Value>,
+    ) -> Result<RequestCall, String> {
+        let manifest = &loaded.manifest;
+        let template = http.template(manifest.base(self.url(&manifest.id)));
+        let values = arguments::values(&method.params, given)?;
+        let url = address::filled(&template, &method.params, &values)?;
+        let in_url = address::names(&template);
+        let body = http.body.as_deref().map(|body| match body {
+            "json" => {
+                let rest = given.iter().filter(|(name, _)| !in_url.contains(name));
+                let rest: Map<String, Value> =
+                    rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+                ("application/json".to_owned(), Value::Object(rest).to_string())
+            }
+            one => {
+                let name = one.trim_start_matches("{{").trim_end_matches("}}");
+                let media = http.content_type.clone().unwrap_or_else(|| "text/plain".into());
+                (media, values.get(name).cloned().unwrap_or_default())
+            }
+        });
+        let set = self.options.settings.get(&manifest.id);
+        let host = address::authority(&template).unwrap_or_default();
+        let of_person = set.and_then(|set| set.url.as_deref()).and_then(address::authority);
+        // What a person set for this plugin holds for that address and for no other of it.
+        let is_set = of_person == Some(host);
+        Ok(RequestCall {
+            method: http.method.clone(),
+            url,
+            listed: if is_set { vec![without_port(host)] } else { Vec::new() },
+            setup: manifest.setup.clone(),
+            headers: http.headers.clone().into_iter().collect(),
+            body,
+            secret: http.secret.clone(),
+            certificate: match set.and_then(|set| set.certificate.as_ref()) {
+                Some(path) if is_set => Some(certificate(path)?),
+                _ => None,
+            },
+        })
+    }
+
+    /// Reads the files once more, and puts exactly these where commands see them.
+    pub(super) fn ready(&self, session: &SessionId, id: &str) -> Result<(), String> {
+        let (found, _) = self.enabled(id)?;
+        if let Place::Workspace(_) = found.place {
+            return Ok(());
+        }
+        let read = files(&self.options.workspace, &found.place)?;
+        let now = load(&read, id, "plugin.toml", self.url(id))?;
+        if self.record(&found).is_none_or(|kept| kept.hash != now.hash) {
+            return Err(format!("the plugin {id} changed while it was called"));
+        }
+        let to = Inner::run_folder(session, &found);
+        for file in read {
+            let path = format!("{to}/{}", file.path);
+            let written = self.options.workspace.write_own_bytes(&path, &file.bytes);
+            written.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// A command line that is not a script.
+fn filled(command: &NamedCommand, given: &Map<String, Value>) -> Result<CommandCall, String> {
+    let run = command.run.as_deref().ok_or("the command runs nothing")?;
+    let values = arguments::values(&command.args, given)?;
+    let command_line = line::filled(run, &command.args, &values)?;
+    let hosts = command.hosts.clone();
+    Ok(CommandCall { plugin: None, command: command_line, hosts, label: Label::default() })
+}
+
+fn script_call(
+    session: &SessionId,
+    found: &Found,
+    loaded: &Loaded,
+    script: &str,
+    (words, hosts): (Vec<String>, Vec<String>),
+) -> Result<CommandCall, String> {
+    let interpreter = loaded.interpreters.iter().find(|(name, _)| name == script);
+    let mut all = interpreter.map(|(_, words)| words.clone()).ok_or("the script is not there")?;
+    all.push(format!("{}/{script}", Inner::run_folder(session, found)));
+    all.extend(words);
+    let (plugin, command) = (Some(found.id.clone()), line::of_words(&all)?);
+    Ok(CommandCall { plugin, command, hosts, label: Label::default() })
+}
+
+/// The arguments of a method that is no request, held to what it declares.
+fn checked(method: &Method, given: &Map<String, Value>) -> Result<Value, String> {
+    let input = Value::Object(given.clone());
+    let Some(schema) = &method.input_schema else {
+        arguments::values(&method.params, given)?;
+        return Ok(input);
+    };
+    let validator = jsonschema::draft202012::new(schema).map_err(|why| why.to_string())?;
+    let wrong = validator.iter_errors(&input).next().map(|error| error.to_string());
+    match wrong {
+        Some(error) => Err(format!("the arguments do not fit: {error}")),
+        None => Ok(input),
+    }
+}
+
+fn without_port(authority: &str) -> String {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.to_owned(),
+        _ => authority.to_owned(),
+    }
+}
+
+fn certificate(path: &Path) -> Result<Vec<u8>, String> {
+    let wrong = |why: String| format!("the certificate {} cannot be used: {why}", path.display());
+    let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+    if size > CERTIFICATE_BYTES_MAX {
+        return Err(wrong(format!("it has more than {CERTIFICATE_BYTES_MAX} bytes")));
+    }
+    std::fs::read(path).map_err(|error| wrong(error.to_string()))
+}

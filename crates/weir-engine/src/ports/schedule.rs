@@ -1,0 +1,119 @@
+//! What is kept of scheduled agents (M7), and who starts their runs. Not here: when one is due.
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use weir_core::event::RunStatus;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::schedule::{AgentRun, ScheduledAgent};
+
+/// The kind under which scheduled agents are kept.
+pub const KEPT_AGENT: &str = "agent";
+/// The state of an agent that is due when its calendar says so; any other: it is not.
+pub const AGENT_ACTIVE: &str = "active";
+/// Runs of one agent that stay in its history; older ones that are over go.
+pub const AGENT_RUNS_KEPT: usize = 1_000;
+/// Milliseconds of an hour.
+pub const HOUR_MS: u64 = 3_600_000;
+
+/// What came of claiming a tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the caller's.
+    Claimed,
+    /// A run of the same agent is not over. A tick that waits stands in the history as skipped; one
+    /// that a person wanted now does not.
+    Overlaps,
+    /// It stands in the history already.
+    Taken,
+}
+
+/// The remark on a tick that came while a run of its agent was not over.
+pub const STILL_RUNNING: &str = "an earlier run of this agent was not over";
+
+/// How many runs of scheduled agents may be under way in the whole store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// At once. What waits for a person, or what a person began by hand, takes no place.
+    pub at_once: usize,
+    /// Begun within an hour; 0: no bound.
+    pub per_hour: usize,
+    /// Now.
+    pub now: Timestamp,
+}
+
+impl Places {
+    /// The beginning of the hour that ends now.
+    pub fn since(&self) -> Timestamp {
+        let hour = i64::try_from(HOUR_MS).unwrap_or(i64::MAX).saturating_mul(1_000);
+        Timestamp(self.now.micros().saturating_sub(hour))
+    }
+}
+
+/// Whether a run could begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// It is under way.
+    Begun,
+    /// As many as may are under way.
+    Full,
+    /// As many as may were begun within the hour; the next place is free then.
+    HourFull {
+        /// When.
+        until: Timestamp,
+    },
+    /// It does not wait any more, or is another's.
+    Gone,
+}
+
+/// Which runs of scheduled agents to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentRunFilter {
+    /// Only of this agent.
+    pub agent: Option<String>,
+    /// Only those that are not over.
+    pub open: bool,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// How a run came to rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AtRest {
+    /// It is over.
+    Ended {
+        /// How.
+        status: RunStatus,
+        /// What is to be said of it in the history; may be empty.
+        note: String,
+    },
+    /// It was closed where it was: whoever takes it up again goes on there.
+    Closed,
+    /// It could not be started, or went down.
+    Failed(String),
+}
+
+/// Opens and drives the sessions of scheduled agents. Called by the scheduler alone, once for each
+/// run that has a place.
+#[async_trait]
+pub trait Starter: Send + Sync {
+    /// The name of the session of a new run.
+    fn session(&self) -> SessionId;
+
+    /// Runs until the session is at rest, or closes it where it is when `stop` says so. `run` has a
+    /// session: one that exists is taken up again, and nothing is said to it twice. `desk` hears
+    /// when the run waits for a person and when it goes on. It must not write the history itself.
+    async fn run(
+        &self,
+        agent: &ScheduledAgent,
+        run: &AgentRun,
+        desk: &dyn RunDesk,
+        stop: CancellationToken,
+    ) -> AtRest;
+}
+
+/// Where a run says that it waits for a person: it takes no place then.
+#[async_trait]
+pub trait RunDesk: Send + Sync {
+    /// Whether it waits now.
+    async fn asking(&self, asks: bool);
+}

@@ -1,0 +1,49 @@
+//! Foreign servers, for the tool that looks at what they offer. Calls of their tools do not go this
+//! way: each of those is a tool of its own. Not here: how a server is reached.
+
+use async_trait::async_trait;
+use serde_json::Value;
+use weir_core::tool::Raw;
+
+use super::ToolContext;
+
+/// What is read of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServerRead {
+    /// What it offers: names of tools, resources, prompts.
+    Overview,
+    /// One tool with its schema.
+    Tool(String),
+    /// A resource, by its address.
+    Resource(String),
+    /// A prompt, filled in.
+    Prompt {
+        /// Its name.
+        name: String,
+        /// What it is filled in with.
+        arguments: Value,
+    },
+}
+
+/// The foreign servers of a session (F4).
+#[async_trait]
+pub trait Servers: Send + Sync {
+    /// Their names, and in a few words how each stands.
+    fn standing(&self) -> Vec<(String, String)>;
+    /// Reads of one. It is started when it does not run. All that it gives back is foreign.
+    async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw;
+}
+
+/// There are none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoServers;
+
+#[async_trait]
+impl Servers for NoServers {
+    fn standing(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    async fn read(&self, server: &str, _: ServerRead, _: &ToolContext) -> Raw {
+        Raw::error(format!("There is no server {server}: none is declared here."))
+    }
+}

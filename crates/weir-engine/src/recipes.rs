@@ -1,0 +1,223 @@
+//! Recipes at work (M5): which there are, which fit a message, and what is proposed after a run. Not
+//! here: the pure rules about them (`weir_core::recipe`), and the session that follows one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_core::ids::Timestamp;
+use weir_core::memory::MemorySource;
+use weir_core::prompt::Scene;
+use weir_core::recipe::{
+    Candidate, LearnedRecipe, Recipe, RecipeMatch, Standing, learn as learned_from, matches,
+};
+use weir_core::record::sha256_hex;
+use weir_core::session::SessionConfig;
+
+use crate::engine::Parts;
+use crate::ports::{Kept, Proposal, SolvedFilter, Store, StoreError};
+
+mod bundled;
+mod file;
+mod find;
+#[cfg(test)]
+mod tests;
+
+pub use bundled::{BUNDLED, BundledRecipe};
+pub use file::{FILE_BYTES_MAX, Fault, parse_file};
+pub use find::{
+    ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, RecipePlaces, RecipeSurvey, bundled_text,
+    recipe_of, survey,
+};
+
+/// Solved runs that are looked at for what could be learned.
+const RUNS_MAX: usize = 400;
+
+/// Recipes that may be used by a session with these settings, with how often each worked: of its
+/// profile, with tools that it has. The demoted ones are among them.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) async fn usable(
+    parts: &Arc<Parts>,
+    places: &RecipePlaces,
+    config: &SessionConfig,
+) -> Result<Vec<RecipeMatch>, StoreError> {
+    if config.recipes.off || config.depth > 0 {
+        return Ok(Vec::new());
+    }
+    let (survey, counts) = surveyed(parts, places).await?;
+    for notice in &survey.notices {
+        tracing::debug!("{notice}");
+    }
+    let has =
+        |tool: &str| config.tools.iter().chain(&config.deferred).any(|spec| spec.name == tool);
+    let fits = |recipe: &Recipe| {
+        let profiles = &recipe.profiles;
+        (profiles.is_empty() || profiles.contains(&config.profile.name))
+            && recipe.steps.iter().all(|step| has(&step.tool))
+    };
+    let used = survey.recipes.into_iter().filter(|found| found.shadowed_by.is_none());
+    let recipes = used.map(|found| found.recipe).filter(fits);
+    let with_standing = |recipe: Recipe| {
+        let standing = counts.get(&recipe.id).copied().unwrap_or_default();
+        RecipeMatch { recipe, score: 0.0, standing }
+    };
+    Ok(recipes.map(with_standing).collect())
+}
+
+/// Recipes that fit what was said, best first. Recipes that cannot be read are as none: the run goes
+/// on without them.
+pub(crate) async fn told(
+    parts: &Arc<Parts>,
+    places: &RecipePlaces,
+    config: &SessionConfig,
+    said: &str,
+) -> Vec<RecipeMatch> {
+    if said.trim().is_empty() {
+        return Vec::new();
+    }
+    match usable(parts, places, config).await {
+        Ok(known) => {
+            let candidates = known
+                .iter()
+                .map(|found| Candidate { recipe: &found.recipe, standing: found.standing });
+            let floor = f64::from(config.recipes.floor) / 100.0;
+            matches(said, &config.profile.name, floor, candidates)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "recipes cannot be read and are left out");
+            Vec::new()
+        }
+    }
+}
+
+/// The recipe that is followed by itself, if there is one: it is not told beside.
+pub(crate) fn followed(scene: &Scene, config: &SessionConfig, attached: bool) -> Option<String> {
+    let first = scene.recipes.first()?;
+    let fast = config.recipes.fast && first.standing.is_fast();
+    (fast && (!attached || first.recipe.attachments)).then(|| first.recipe.id.clone())
+}
+
+/// Looks through solved runs for recipes, and puts what is new before the person; where a setting
+/// says so, and nothing foreign went into it, it counts at once. Doing it again changes nothing: what
+/// is known, waits or was rejected is not proposed.
+///
+/// # Errors
+/// The store failed; the next run tries again.
+pub(crate) async fn learn(
+    parts: &Arc<Parts>,
+    places: &RecipePlaces,
+    config: &SessionConfig,
+) -> Result<Vec<LearnedRecipe>, StoreError> {
+    let filter = SolvedFilter { profile: Some(config.profile.name.clone()), limit: Some(RUNS_MAX) };
+    let runs = parts.store.solved_runs(&filter).await?;
+    if runs.len() < weir_core::recipe::EVIDENCE_RUNS {
+        return Ok(Vec::new());
+    }
+    let known = known(parts, places).await?;
+    let learned = tokio::task::spawn_blocking(move || learned_from(&runs, &known)).await;
+    let learned = learned.unwrap_or_default();
+    for made in &learned {
+        match config.recipes.accepts && !made.recipe.label.is_external() {
+            true => keep(parts, made).await?,
+            false => propose(parts, made).await?,
+        }
+    }
+    Ok(learned)
+}
+
+/// Settles a recipe that waits: from then on it is kept as `state` says, and how often one of its name
+/// worked is counted anew. Gives the recipe.
+///
+/// # Errors
+/// It cannot be read, or the store failed.
+pub async fn settle(
+    store: &dyn Store,
+    proposal: &Proposal,
+    state: &str,
+    now: Timestamp,
+) -> Result<Recipe, StoreError> {
+    let damaged = |why: String| StoreError::Damaged {
+        what: format!("the proposed recipe {}", proposal.name),
+        why,
+    };
+    let learned: LearnedRecipe =
+        serde_json::from_str(&proposal.text).map_err(|error| damaged(error.to_string()))?;
+    let text = serde_json::to_string(&learned.recipe).map_err(|e| damaged(e.to_string()))?;
+    let kept = Kept {
+        what: KEPT_RECIPE.into(),
+        name: proposal.name.clone(),
+        hash: sha256_hex(text.as_bytes()),
+        text,
+        state: state.into(),
+        version: 1,
+        label: learned.recipe.label.clone().joined(&proposal.label),
+        by: "person".into(),
+        ts: now,
+    };
+    let recipe = recipe_of(&kept).map_err(damaged)?;
+    // Kept first: should the program end in between, it waits once more and nothing is lost.
+    store.keep(&kept).await?;
+    store.settle_recipe(&proposal.name).await?;
+    store.withdraw_proposal(KEPT_RECIPE, &proposal.name).await?;
+    Ok(recipe)
+}
+
+/// Every recipe that was ever there for a kind of task: in use, shadowed, waiting, rejected.
+async fn known(parts: &Arc<Parts>, places: &RecipePlaces) -> Result<Vec<Recipe>, StoreError> {
+    let (survey, _) = surveyed(parts, places).await?;
+    let mut known: Vec<Recipe> = survey.recipes.into_iter().map(|found| found.recipe).collect();
+    let kept = parts.store.kept(KEPT_RECIPE).await?;
+    known.extend(kept.iter().filter_map(|kept| recipe_of(kept).ok()));
+    let waiting = parts.store.proposals(KEPT_RECIPE).await?;
+    let proposed = |proposal: &Proposal| {
+        serde_json::from_str::<LearnedRecipe>(&proposal.text).map(|learned| learned.recipe)
+    };
+    known.extend(waiting.iter().filter_map(|proposal| proposed(proposal).ok()));
+    Ok(known)
+}
+
+/// What is found, and how often each recipe worked.
+async fn surveyed(
+    parts: &Arc<Parts>,
+    places: &RecipePlaces,
+) -> Result<(RecipeSurvey, BTreeMap<String, Standing>), StoreError> {
+    let kept = parts.store.kept(KEPT_RECIPE).await?;
+    let counts = parts.store.recipe_counts().await?;
+    let places = places.clone();
+    let survey = tokio::task::spawn_blocking(move || survey(&places, &kept)).await;
+    Ok((survey.unwrap_or_default(), counts))
+}
+
+async fn keep(parts: &Arc<Parts>, made: &LearnedRecipe) -> Result<(), StoreError> {
+    let kept = Kept {
+        what: KEPT_RECIPE.into(),
+        name: made.recipe.id.clone(),
+        text: serde_json::to_string(&made.recipe).unwrap_or_default(),
+        state: ACTIVE.into(),
+        hash: String::new(),
+        version: 1,
+        label: made.recipe.label.clone(),
+        by: "recipes.accept_learned".into(),
+        ts: parts.clock.now(),
+    };
+    parts.store.keep(&kept).await.map(drop)
+}
+
+async fn propose(parts: &Arc<Parts>, made: &LearnedRecipe) -> Result<(), StoreError> {
+    let newest = made.evidence.first();
+    let proposal = Proposal {
+        what: KEPT_RECIPE.into(),
+        name: made.recipe.id.clone(),
+        text: serde_json::to_string(made).unwrap_or_default(),
+        source: MemorySource {
+            by: "runs".into(),
+            session: newest.map(|run| run.session.clone()),
+            call: None,
+            file: None,
+        },
+        label: made.recipe.label.clone(),
+        ts: parts.clock.now(),
+    };
+    parts.store.propose(&proposal).await
+}

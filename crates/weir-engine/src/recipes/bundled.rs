@@ -1,0 +1,46 @@
+//! Recipes that come with the program: their files stand in `crates/weir-engine/recipes`. Another one
+//! is a file there and a line here.
+
+use std::sync::LazyLock;
+
+use weir_core::recipe::{Recipe, RecipeSource};
+
+use super::file::parse_file;
+
+/// A recipe of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BundledRecipe {
+    /// Its id.
+    pub id: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+/// All of them, by id.
+pub const BUNDLED: &[BundledRecipe] = &[
+    BundledRecipe {
+        id: "changelog-from-git",
+        text: include_str!("../../recipes/changelog-from-git.toml"),
+    },
+    BundledRecipe { id: "find-todos", text: include_str!("../../recipes/find-todos.toml") },
+    BundledRecipe {
+        id: "rename-across-files",
+        text: include_str!("../../recipes/rename-across-files.toml"),
+    },
+    BundledRecipe {
+        id: "summarise-daily-note",
+        text: include_str!("../../recipes/summarise-daily-note.toml"),
+    },
+    BundledRecipe { id: "untagged-notes", text: include_str!("../../recipes/untagged-notes.toml") },
+    BundledRecipe { id: "weekly-review", text: include_str!("../../recipes/weekly-review.toml") },
+];
+
+static PARSED: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
+    let parsed = BUNDLED.iter().filter_map(|recipe| parse_file(recipe.text).ok());
+    parsed.map(|recipe| Recipe { source: RecipeSource::Bundled, ..recipe }).collect()
+});
+
+/// All of them, read.
+pub(super) fn bundled() -> &'static [Recipe] {
+    &PARSED
+}

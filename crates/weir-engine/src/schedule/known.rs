@@ -1,0 +1,63 @@
+//! The scheduled agents of a store, read and looked at. Not here: what is done with them.
+
+use std::collections::BTreeMap;
+
+use weir_core::ids::Timestamp;
+use weir_core::schedule::ScheduledAgent;
+
+use super::calendar::Calendar;
+use crate::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept, Store, StoreError};
+
+/// An agent as it is kept.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// What it is.
+    pub agent: ScheduledAgent,
+    /// When it is due; none: only by hand or after another.
+    pub calendar: Option<Calendar>,
+    /// Its ticks count. Not: it is paused.
+    pub active: bool,
+    /// Since when it is as it is: earlier ticks are none of its own.
+    pub since: Timestamp,
+}
+
+/// An agent that is kept and cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Every agent of the store by name, and those that cannot be used.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn known(
+    store: &dyn Store,
+) -> Result<(BTreeMap<String, Known>, Vec<Unusable>), StoreError> {
+    let mut found = BTreeMap::new();
+    let mut unusable = Vec::new();
+    for kept in store.kept(KEPT_AGENT).await? {
+        match read(&kept) {
+            Ok(known) => drop(found.insert(kept.name, known)),
+            Err(why) => unusable.push(Unusable { name: kept.name, why }),
+        }
+    }
+    Ok((found, unusable))
+}
+
+fn read(kept: &Kept) -> Result<Known, String> {
+    let agent: ScheduledAgent =
+        serde_json::from_str(&kept.text).map_err(|error| error.to_string())?;
+    if agent.name != kept.name {
+        return Err(format!("it calls itself {}", agent.name));
+    }
+    if let Some(problem) = agent.problem() {
+        return Err(problem);
+    }
+    let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
+    let calendar = calendar.transpose().map_err(|error| error.to_string())?;
+    Ok(Known { agent, calendar, active: kept.state == AGENT_ACTIVE, since: kept.ts })
+}

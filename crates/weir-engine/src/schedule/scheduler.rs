@@ -1,0 +1,418 @@
+//! The loop that starts what is due: look what is there, claim what came due, begin what has a
+//! place, wait for whatever comes first.
+//!
+//! Everything that two schedulers could quarrel about (ticks, places) is settled by the store, so
+//! that any number of them may run over one. Runs are futures of this loop: it waits for each, and
+//! dropping it stops them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio_util::sync::CancellationToken;
+use weir_core::event::RunStatus;
+use weir_core::ids::Timestamp;
+use weir_core::schedule::{AgentRun, AgentRunState, MissedTicks};
+
+use super::due::{Wait, followers};
+use super::known::{Known, Unusable, known};
+use super::turns::Turns;
+use crate::ports::{
+    AgentRunFilter, AtRest, Begin, Claim, Clock, Owner, Places, RunDesk, STILL_RUNNING, Starter,
+    Store, StoreError,
+};
+
+/// The remark on a run that was closed with its program.
+const CLOSED: &str = "closed with its program, and to be gone on with";
+
+/// While another process has runs, it is looked so often whether it still lives: nobody announces
+/// their own death.
+const LOOK_AGAIN_MS: u64 = 30_000;
+
+/// What a scheduler is made of.
+pub struct SchedulerParts {
+    /// Definitions, history, kill switch.
+    pub store: Arc<dyn Store>,
+    /// The time. It must follow the wall, also over a machine's sleep.
+    pub clock: Arc<dyn Clock>,
+    /// Who opens the sessions.
+    pub starter: Arc<dyn Starter>,
+    /// Who holds the runs.
+    pub holder: Owner,
+    /// Bounds.
+    pub settings: SchedulerSettings,
+    /// Who hears what happens.
+    pub tell: Tell,
+}
+
+/// Bounds of all scheduled runs of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchedulerSettings {
+    /// Runs at once.
+    pub at_once: usize,
+    /// Runs begun within an hour; 0: no bound.
+    pub per_hour: usize,
+    /// What becomes of missed ticks where the agent does not say.
+    pub missed: MissedTicks,
+}
+
+/// Hears what happens, one thing at a time. It must not block.
+pub type Tell = Arc<dyn Fn(Told<'_>) + Send + Sync>;
+
+/// What happened.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// A run began, or was taken up again.
+    Begun(&'a AgentRun),
+    /// A run is over, was not begun, or was closed where it is: its state says so.
+    AtRest(&'a AgentRun),
+    /// An agent is kept that cannot be used.
+    Unusable(&'a Unusable),
+    /// The kill switch was thrown or released.
+    Paused(bool),
+}
+
+/// Starts what is due.
+pub struct Scheduler {
+    parts: SchedulerParts,
+    agents: BTreeMap<String, Known>,
+    /// The newest tick of each agent that stands in the history.
+    handled: BTreeMap<String, Timestamp>,
+    unusable: BTreeSet<String>,
+    turns: Turns,
+    running: FuturesUnordered<BoxFuture<'static, (AgentRun, AtRest)>>,
+    /// Agents whose runs are under way here.
+    under_way: BTreeSet<String>,
+    /// When the next run may begin, if as many as may were begun within the hour.
+    hour_full: Option<Timestamp>,
+    /// When it is to be looked whether whoever has the other runs still lives.
+    look_again: Option<Timestamp>,
+    paused: bool,
+}
+
+/// What woke the loop.
+enum Woken {
+    Stop,
+    AtRest(Box<(AgentRun, AtRest)>),
+    Due,
+    Changed,
+    PauseChanged,
+}
+
+impl Scheduler {
+    /// A scheduler that has not looked yet.
+    pub fn new(parts: SchedulerParts) -> Scheduler {
+        Scheduler {
+            parts,
+            agents: BTreeMap::new(),
+            handled: BTreeMap::new(),
+            unusable: BTreeSet::new(),
+            turns: Turns::default(),
+            running: FuturesUnordered::new(),
+            under_way: BTreeSet::new(),
+            hour_full: None,
+            look_again: None,
+            paused: false,
+        }
+    }
+
+    /// Runs until `stop`; then every run is closed where it is, for whoever comes next.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn run(mut self, stop: CancellationToken) -> Result<(), StoreError> {
+        let (store, clock) = (self.parts.store.clone(), self.parts.clock.clone());
+        let mut changed = listening(|| Box::pin(store.agents_changed())).await;
+        let mut pause_changed = listening(|| Box::pin(store.pause_changed())).await;
+        let mut look = true;
+        while !stop.is_cancelled() {
+            if std::mem::take(&mut look) {
+                self.look().await?;
+            }
+            self.pause(store.paused().await?.is_some());
+            if !self.paused {
+                self.claim_what_is_due().await?;
+                self.begin(&stop).await?;
+            }
+            let next = self.next();
+            let woken = tokio::select! {
+                biased;
+                () = stop.cancelled() => Woken::Stop,
+                Some(done) = self.running.next() => Woken::AtRest(Box::new(done)),
+                () = &mut changed => Woken::Changed,
+                () = &mut pause_changed => Woken::PauseChanged,
+                () = due(clock.as_ref(), next) => Woken::Due,
+            };
+            match woken {
+                Woken::Stop => break,
+                Woken::Due => look = self.look_again.is_some_and(|at| at <= clock.now()),
+                Woken::AtRest(done) => self.at_rest(done.0, done.1).await?,
+                Woken::Changed => {
+                    changed = listening(|| Box::pin(store.agents_changed())).await;
+                    look = true;
+                }
+                Woken::PauseChanged => {
+                    pause_changed = listening(|| Box::pin(store.pause_changed())).await;
+                }
+            }
+        }
+        self.close().await
+    }
+
+    fn tell(&self, told: Told<'_>) {
+        (self.parts.tell)(told);
+    }
+
+    /// Reads what is kept, and takes the runs whose process is gone.
+    async fn look(&mut self) -> Result<(), StoreError> {
+        let store = self.parts.store.clone();
+        let (agents, unusable) = known(store.as_ref()).await?;
+        for (agent, tick) in store.agent_ticks().await? {
+            let handled = self.handled.entry(agent).or_insert(tick);
+            *handled = tick.max(*handled);
+        }
+        for one in unusable.iter().filter(|one| !self.unusable.contains(&one.name)) {
+            self.tell(Told::Unusable(one));
+        }
+        self.unusable = unusable.into_iter().map(|one| one.name).collect();
+        self.agents = agents;
+        for run in store.take_agent_runs(&self.parts.holder).await? {
+            self.turns.push(run);
+        }
+        let open = AgentRunFilter { open: true, ..AgentRunFilter::default() };
+        let open = store.agent_runs(&open).await?;
+        // An agent has one run that is not over at most.
+        let is_mine =
+            |run: &AgentRun| self.under_way.contains(&run.agent) || self.turns.has(&run.agent);
+        let others = open.iter().any(|run| !is_mine(run));
+        self.look_again = others.then(|| self.parts.clock.now().plus_ms(LOOK_AGAIN_MS));
+        Ok(())
+    }
+
+    fn pause(&mut self, paused: bool) {
+        if paused != self.paused {
+            self.paused = paused;
+            self.tell(Told::Paused(paused));
+        }
+    }
+
+    /// Writes down every tick that came due. All at once: they are durable with one sync.
+    async fn claim_what_is_due(&mut self) -> Result<(), StoreError> {
+        let now = self.parts.clock.now();
+        let missed = self.parts.settings.missed;
+        let mut due = Vec::new();
+        for (name, known) in &self.agents {
+            let of_agent = known.due(self.handled.get(name).copied(), now, missed);
+            if let Some(newest) = of_agent.iter().map(|run| run.due).max() {
+                self.handled.insert(name.clone(), newest);
+            }
+            due.extend(of_agent);
+        }
+        self.claim(due).await
+    }
+
+    async fn claim(&mut self, due: Vec<AgentRun>) -> Result<(), StoreError> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let claims = self.parts.store.claim_ticks(&due, Some(&self.parts.holder)).await?;
+        for (run, claim) in due.into_iter().zip(claims) {
+            match claim {
+                Claim::Claimed if run.state.is_open() => self.turns.push(run),
+                Claim::Claimed => self.tell(Told::AtRest(&run)),
+                Claim::Overlaps => {
+                    let now = run.claimed;
+                    let skipped = run.ended(AgentRunState::Skipped, now, STILL_RUNNING);
+                    self.tell(Told::AtRest(&skipped));
+                }
+                // Another scheduler was quicker.
+                Claim::Taken => (),
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins what waits, as long as there are places.
+    async fn begin(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
+        self.hour_full = None;
+        while let Some(mut run) = self.turns.pop() {
+            let now = self.parts.clock.now();
+            let Some(known) = self.agents.get(&run.agent).filter(|known| known.active).cloned()
+            else {
+                self.dropped(run, now).await?;
+                continue;
+            };
+            let session = run.session.clone();
+            let goes_on = session.is_some();
+            run.session = session.or_else(|| Some(self.parts.starter.session()));
+            let SchedulerSettings { at_once, per_hour, .. } = self.parts.settings;
+            let places = Places { at_once, per_hour, now };
+            let (store, holder) = (&self.parts.store, &self.parts.holder);
+            match store.begin_agent_run(&run, holder, &places).await? {
+                Begin::Begun => {
+                    run.started = run.started.or(Some(now));
+                    run.state = AgentRunState::Running;
+                    self.under_way.insert(run.agent.clone());
+                    self.tell(Told::Begun(&run));
+                    self.running.push(self.started(known, run, stop));
+                }
+                Begin::Gone => (),
+                full @ (Begin::Full | Begin::HourFull { .. }) => {
+                    if let Begin::HourFull { until } = full {
+                        self.hour_full = Some(until);
+                    }
+                    if !goes_on {
+                        run.session = None;
+                    }
+                    self.turns.put_back(run);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn started(
+        &self,
+        known: Known,
+        run: AgentRun,
+        stop: &CancellationToken,
+    ) -> BoxFuture<'static, (AgentRun, AtRest)> {
+        let starter = self.parts.starter.clone();
+        let desk = Desk {
+            store: self.parts.store.clone(),
+            holder: self.parts.holder.clone(),
+            run: Mutex::new(run.clone()),
+        };
+        let stop = stop.child_token();
+        Box::pin(async move {
+            let rest = starter.run(&known.agent, &run, &desk, stop).await;
+            (run, rest)
+        })
+    }
+
+    /// A run whose agent was removed or paused meanwhile.
+    async fn dropped(&mut self, run: AgentRun, now: Timestamp) -> Result<(), StoreError> {
+        let what = match self.agents.contains_key(&run.agent) {
+            true => "its agent is paused",
+            false => "its agent was removed",
+        };
+        let ended = match run.session.clone() {
+            None => run.ended(AgentRunState::Skipped, now, what),
+            Some(session) => {
+                let state = AgentRunState::Ended(RunStatus::Interrupted);
+                run.ended(state, now, format!("{what}; weir run --resume {session} goes on"))
+            }
+        };
+        self.note(&ended).await
+    }
+
+    async fn at_rest(&mut self, run: AgentRun, rest: AtRest) -> Result<(), StoreError> {
+        let now = self.parts.clock.now();
+        self.under_way.remove(&run.agent);
+        let run = match rest {
+            AtRest::Ended { status, note } => {
+                if status == RunStatus::Completed {
+                    // First: should the program die between the two, this run is taken up again,
+                    // and what follows it is claimed already.
+                    let next = followers(&self.agents, &run, now);
+                    self.claim(next).await?;
+                }
+                run.ended(AgentRunState::Ended(status), now, note)
+            }
+            AtRest::Failed(why) => run.ended(AgentRunState::Ended(RunStatus::Failed), now, why),
+            AtRest::Closed => {
+                let mut run = AgentRun { state: AgentRunState::Waiting, ..run };
+                run.remark(CLOSED);
+                run
+            }
+        };
+        self.note(&run).await
+    }
+
+    async fn note(&mut self, run: &AgentRun) -> Result<(), StoreError> {
+        if !self.parts.store.note_agent_run(run, &self.parts.holder).await? {
+            tracing::warn!(agent = run.agent, tick = run.tick, "another process has this run now");
+        }
+        self.tell(Told::AtRest(run));
+        Ok(())
+    }
+
+    /// The next moment at which something is to be done.
+    fn next(&self) -> Option<Timestamp> {
+        if self.paused {
+            return None;
+        }
+        let now = self.parts.clock.now();
+        let ticks = self.agents.iter().filter_map(|(name, known)| {
+            // A tick that came due while this was worked out must not be passed over.
+            let handled = self.handled.get(name).copied().unwrap_or(known.since);
+            match known.next(handled.max(known.since)) {
+                Wait::Until(tick) => Some(tick.max(now)),
+                Wait::ForEver => None,
+            }
+        });
+        let hour_full = self.hour_full.filter(|_| !self.turns.is_empty());
+        ticks.chain(hour_full).chain(self.look_again).min()
+    }
+
+    /// Waits until every run is closed where it is, and gives everything back.
+    async fn close(mut self) -> Result<(), StoreError> {
+        while let Some((run, rest)) = self.running.next().await {
+            self.at_rest(run, rest).await?;
+        }
+        for run in self.turns.drain() {
+            // It has no holder any more: whoever looks next takes it.
+            self.parts.store.note_agent_run(&run, &self.parts.holder).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Says in the history that a run waits for a person.
+struct Desk {
+    store: Arc<dyn Store>,
+    holder: Owner,
+    run: Mutex<AgentRun>,
+}
+
+#[async_trait]
+impl RunDesk for Desk {
+    async fn asking(&self, asks: bool) {
+        let state = if asks { AgentRunState::Asking } else { AgentRunState::Running };
+        let run = {
+            let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+            if run.state == state {
+                return;
+            }
+            run.state = state;
+            run.clone()
+        };
+        if let Err(error) = self.store.note_agent_run(&run, &self.holder).await {
+            // It keeps its place: only too careful.
+            tracing::warn!(agent = run.agent, %error, "that it asks could not be written down");
+        }
+    }
+}
+
+/// A future of the store that listens already: whatever changes from now on is heard.
+async fn listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+    /// What is left over from before may wake it at once, so many times at most.
+    const TRIES: usize = 8;
+    for _ in 0..TRIES {
+        let mut future = make();
+        if futures::poll!(&mut future).is_pending() {
+            return future;
+        }
+    }
+    make()
+}
+
+async fn due(clock: &dyn Clock, next: Option<Timestamp>) {
+    match next {
+        Some(next) => clock.sleep_until(next).await,
+        None => std::future::pending().await,
+    }
+}

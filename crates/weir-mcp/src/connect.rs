@@ -1,0 +1,508 @@
+//! One connection to a server: made, asked, ended. Knows both lives of the protocol: that of
+//! 2026-07-28, where each request stands for itself, and the older one that begins with a handshake.
+//! Not here: whether anybody approved the server, and when it is tried again.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
+    GetPromptRequestParams, InputRequiredResult, JsonObject, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams, ServerResult,
+    SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RoleClient, RunningService,
+    ServiceError,
+};
+use rmcp::{ClientServiceExt as _, Peer};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Clock, ProgressSink};
+
+use crate::handler::{Handler, Shared};
+use crate::listing::{Listing, TOOLS_MAX};
+use crate::ports::{Child, Launched};
+use crate::spec::{ServerSpec, Transport};
+use crate::wire::Streams;
+
+/// Pages of one list that are asked for.
+const PAGES_MAX: usize = 100;
+/// Entries of one list that are taken.
+const ENTRIES_MAX: usize = 20 * TOOLS_MAX;
+/// How often a server may ask for more before it answers one request.
+const ROUNDS_MAX: usize = 8;
+/// How long a server may take to end when it is asked to.
+const CLOSE_WAIT: Duration = Duration::from_secs(2);
+/// What is kept of what a server wrote to standard error, in an error for the model, in characters.
+const ERRORS_CHARS_MAX: usize = 600;
+
+/// How long one request may take, who sees its progress, and who may end it.
+pub(crate) struct Way<'a> {
+    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) progress: &'a ProgressSink,
+    /// Without any word from the server.
+    pub(crate) idle_ms: u64,
+    /// In any case.
+    pub(crate) hard_ms: u64,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// The server says so.
+    Refused(String),
+    /// It was cancelled.
+    Cancelled,
+    /// It took too long, or said something that nobody understands.
+    Unanswered(String),
+    /// Somebody has to sign in, or to sign in for more: what the server said. It did not do what it
+    /// was asked.
+    SignIn(String),
+    /// The connection is gone.
+    Lost,
+}
+
+/// A server that is connected. Its process ends with this.
+pub(crate) struct Connection {
+    running: RunningService<RoleClient, Handler>,
+    pub(crate) shared: Arc<Shared>,
+    child: Option<Box<dyn Child>>,
+    clock: Arc<dyn Clock>,
+    start_ms: u64,
+    /// Hears of changed lists, where the protocol wants that to be asked for.
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(listener) = &self.listener {
+            listener.abort();
+        }
+    }
+}
+
+/// How to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// Ask what it speaks; what does not know that question is greeted in the old way.
+    Discover,
+    /// Greet it in the old way at once.
+    Greet,
+}
+
+/// Why there is no connection.
+pub(crate) struct NotConnected {
+    pub(crate) why: String,
+    /// It said nothing until its time was over.
+    pub(crate) silent: bool,
+    /// It answered, and does not speak this way.
+    pub(crate) refused: bool,
+    /// Somebody has to sign in: what the server said.
+    pub(crate) sign_in: Option<String>,
+}
+
+/// Starts or reaches a server.
+pub(crate) async fn connect(
+    spec: &ServerSpec,
+    shared: Arc<Shared>,
+    begin: Begin,
+) -> Result<Connection, NotConnected> {
+    let options = shared.options.clone();
+    let clock = options.clock.clone();
+    let until = after(clock.as_ref(), spec.timeouts.start_ms);
+    let told = |why: String| NotConnected { why, silent: false, refused: false, sign_in: None };
+    let handler = Handler(shared.clone());
+    let (child, running) = match &spec.transport {
+        Transport::Stdio { .. } => {
+            let Launched { input, output, child } =
+                options.launcher.launch(spec).await.map_err(told)?;
+            let streams = Streams::new(output, input, shared.trouble.clone());
+            let serving = handler.serve_with_lifecycle(streams, lifecycle(begin));
+            (Some(child), within(clock.as_ref(), until, serving).await)
+        }
+        Transport::Http { .. } => {
+            let transport = crate::http::transport(spec, &options).await.map_err(told)?;
+            let serving = handler.serve_with_lifecycle(transport, lifecycle(begin));
+            (None, within(clock.as_ref(), until, serving).await)
+        }
+    };
+    let (mut why, refused, sign_in) = match running {
+        Some(Ok(running)) => {
+            let start_ms = spec.timeouts.start_ms;
+            let mut made = Connection { running, shared, child, clock, start_ms, listener: None };
+            made.listen().await;
+            return Ok(made);
+        }
+        Some(Err(error)) => {
+            (in_words(spec, &error), Some(speaks_otherwise(&error)), challenge(&error))
+        }
+        None => (format!("it said nothing for {} ms", spec.timeouts.start_ms), None, None),
+    };
+    if let Some(child) = child {
+        why.push_str(&said(child.as_ref()).await);
+        child.end().await;
+    }
+    let silent = refused.is_none();
+    Err(NotConnected { why, silent, refused: refused.unwrap_or(false), sign_in })
+}
+
+/// Whether the server answered what no server answers that speaks this way.
+fn speaks_otherwise(error: &ClientInitializeError) -> bool {
+    matches!(
+        error,
+        ClientInitializeError::JsonRpcError(_)
+            | ClientInitializeError::ExpectedInitResult(_)
+            | ClientInitializeError::ExpectedInitResponse(_)
+            | ClientInitializeError::NoCompatibleProtocolVersion { .. }
+    )
+}
+
+/// What the server said when it wanted somebody to sign in.
+fn challenge(error: &ClientInitializeError) -> Option<String> {
+    match error.auth_challenge() {
+        Some(challenge) => Some(challenge.to_owned()),
+        None => error.is_authorization_required().then(String::new),
+    }
+}
+
+fn lifecycle(begin: Begin) -> ClientLifecycleMode {
+    match begin {
+        Begin::Discover => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
+        Begin::Greet => ClientLifecycleMode::Initialize,
+    }
+}
+
+fn after(clock: &dyn Clock, ms: u64) -> Timestamp {
+    let us = i64::try_from(ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+    Timestamp(clock.now().0.saturating_add(us))
+}
+
+async fn within<T>(
+    clock: &dyn Clock,
+    until: Timestamp,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = clock.sleep_until(until) => None,
+    }
+}
+
+fn in_words(spec: &ServerSpec, error: &ClientInitializeError) -> String {
+    if challenge(error).is_some() {
+        return wants_sign_in(&spec.name);
+    }
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => "it ended at once".into(),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => in_words(spec, fallback),
+        other => other.to_string(),
+    }
+}
+
+/// What is said where nobody can sign in.
+pub(crate) fn wants_sign_in(server: &str) -> String {
+    format!("it wants somebody to sign in; a person runs `weir mcp-servers restart {server}`")
+}
+
+/// What the process wrote to standard error, as the end of a sentence.
+pub(crate) async fn said(child: &dyn Child) -> String {
+    let errors = child.errors().await;
+    let errors = errors.trim();
+    if errors.is_empty() {
+        return String::new();
+    }
+    let skip = errors.chars().count().saturating_sub(ERRORS_CHARS_MAX);
+    let tail: String = errors.chars().skip(skip).collect();
+    format!("; it wrote: {tail}")
+}
+
+impl Connection {
+    fn peer(&self) -> &Peer<RoleClient> {
+        self.running.peer()
+    }
+
+    /// Whether the server is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.running.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// What the process wrote to standard error, as the end of a sentence.
+    pub(crate) async fn said(&self) -> String {
+        match &self.child {
+            Some(child) => said(child.as_ref()).await,
+            None => String::new(),
+        }
+    }
+
+    /// What the process wrote to standard error.
+    pub(crate) async fn errors(&self) -> String {
+        match &self.child {
+            Some(child) => child.errors().await,
+            None => String::new(),
+        }
+    }
+
+    /// Ends it in good order: its input is closed, then its process is ended.
+    pub(crate) async fn close(mut self) {
+        if let Some(listener) = self.listener.take() {
+            listener.abort();
+        }
+        let _ = self.running.close_with_timeout(CLOSE_WAIT).await;
+        if let Some(child) = self.child.take() {
+            child.end().await;
+        }
+    }
+
+    /// The revision that both speak.
+    pub(crate) fn protocol(&self) -> String {
+        let info = self.peer().peer_info();
+        info.map(|info| info.protocol_version.to_string()).unwrap_or_default()
+    }
+
+    /// Whether it says that it has tools, resources, prompts.
+    pub(crate) fn offers(&self) -> (bool, bool, bool) {
+        self.peer().peer_info().map_or((true, false, false), |info| {
+            let can = &info.capabilities;
+            (can.tools.is_some(), can.resources.is_some(), can.prompts.is_some())
+        })
+    }
+
+    /// Asks to be told of changed lists, where nobody is told unasked (2026-07-28).
+    async fn listen(&mut self) {
+        let Some(info) = self.peer().peer_info() else { return };
+        if info.protocol_version.has_initialize() {
+            return;
+        }
+        let tells = info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
+        if tells != Some(true) {
+            return;
+        }
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let (peer, shared) = (self.peer().clone(), self.shared.clone());
+        self.listener = Some(tokio::spawn(async move {
+            let Ok(mut subscription) = peer.listen(filter).await else { return };
+            while let Ok(Some(_)) = subscription.next().await {
+                shared.stale.store(true, Ordering::Release);
+                shared.changed("tools");
+            }
+        }));
+    }
+
+    /// Everything that it offers as tools, asked for within the time of a start.
+    pub(crate) async fn listing(&self) -> Result<Listing, Failed> {
+        self.shared.stale.store(false, Ordering::Release);
+        let (has_tools, ..) = self.offers();
+        let tools = if has_tools { self.list(List::Tools).await? } else { Vec::new() };
+        let info = self.peer().peer_info();
+        let server = info.as_ref().and_then(|info| info.server_info.as_ref());
+        let (name, version) = server.map_or(("", ""), |s| (s.name.as_str(), s.version.as_str()));
+        Ok(Listing::of(name, version, &self.protocol(), tools))
+    }
+
+    /// All entries of a list, as they came.
+    pub(crate) async fn list(&self, list: List) -> Result<Vec<Value>, Failed> {
+        let cancel = CancellationToken::new();
+        let progress = ProgressSink::none();
+        let until = after(self.clock.as_ref(), self.start_ms);
+        let mut entries = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..PAGES_MAX {
+            let left = until.0.saturating_sub(self.clock.now().0).max(0) / 1_000;
+            let left = u64::try_from(left).unwrap_or(0).max(1);
+            let way = Way { cancel: &cancel, progress: &progress, idle_ms: left, hard_ms: left };
+            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let page = value(&self.request(list.request(params), &way).await?);
+            if let Some(Value::Array(items)) = page.get(list.field()) {
+                entries.extend(items.iter().cloned());
+            }
+            let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+            // A server that gives the same mark again would go on for ever.
+            if next.is_none() || next == cursor || entries.len() >= ENTRIES_MAX {
+                break;
+            }
+            cursor = next;
+        }
+        entries.truncate(ENTRIES_MAX);
+        Ok(entries)
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        way: &Way<'_>,
+    ) -> Result<CallToolResult, Failed> {
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        for _ in 0..ROUNDS_MAX {
+            let request = CallToolRequest::new(params.clone());
+            match self.request(ClientRequest::CallToolRequest(request), way).await? {
+                ServerResult::CallToolResult(result) => return Ok(result),
+                ServerResult::InputRequiredResult(more) => {
+                    let (responses, state) = self.inputs(more, way).await?;
+                    params.input_responses = responses;
+                    params.request_state = state;
+                }
+                // A result that says nothing at all.
+                ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+                    return Ok(CallToolResult::success(Vec::new()));
+                }
+                _ => return Err(Failed::Unanswered("its answer is no result of a call".into())),
+            }
+        }
+        Err(Failed::Unanswered(format!("it asked for more {ROUNDS_MAX} times")))
+    }
+
+    /// Reads a resource: the answer as it came.
+    pub(crate) async fn read(&self, uri: &str, way: &Way<'_>) -> Result<Value, Failed> {
+        let params = ReadResourceRequestParams::new(uri.to_owned());
+        let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
+        self.request(request, way).await.map(|answer| value(&answer))
+    }
+
+    /// Fills a prompt in: the answer as it came.
+    pub(crate) async fn prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        way: &Way<'_>,
+    ) -> Result<Value, Failed> {
+        let params = GetPromptRequestParams::new(name.to_owned()).with_arguments(arguments);
+        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
+        self.request(request, way).await.map(|answer| value(&answer))
+    }
+
+    async fn inputs(
+        &self,
+        wanted: InputRequiredResult,
+        way: &Way<'_>,
+    ) -> Result<(Option<std::collections::BTreeMap<String, Value>>, Option<String>), Failed> {
+        /// Things that are asked for at once.
+        const INPUTS_MAX: usize = 10;
+        let mut responses = std::collections::BTreeMap::new();
+        for (key, request) in wanted.input_requests.unwrap_or_default().into_iter().take(INPUTS_MAX)
+        {
+            let answered = tokio::select! {
+                () = way.cancel.cancelled() => return Err(Failed::Cancelled),
+                answered = self.shared.input(request) => answered,
+            };
+            let answer = answered.map_err(|error| Failed::Refused(error.message.into_owned()))?;
+            responses.insert(key, answer);
+        }
+        Ok(((!responses.is_empty()).then_some(responses), wanted.request_state))
+    }
+
+    /// Sends a request and waits for its answer, as long as the way allows.
+    async fn request(&self, request: ClientRequest, way: &Way<'_>) -> Result<ServerResult, Failed> {
+        let mut trouble = self.shared.trouble.listen();
+        trouble.mark_unchanged();
+        let sent = self.peer().send_request_with_option(request, PeerRequestOptions::no_options());
+        let mut handle = sent.await.map_err(|error| failed(&error))?;
+        let token = handle.progress_token.clone();
+        let (_following, mut beat) = self.shared.follow(token, way.progress.clone());
+        let clock = self.clock.as_ref();
+        let hard = after(clock, way.hard_ms);
+        let mut idle = after(clock, way.idle_ms);
+        let why = loop {
+            let until = Timestamp(idle.0.min(hard.0));
+            tokio::select! {
+                biased;
+                answer = &mut handle.rx => {
+                    return match answer {
+                        Ok(Ok(answer)) => Ok(answer),
+                        Ok(Err(error)) => Err(failed(&error)),
+                        Err(_) => Err(Failed::Lost),
+                    };
+                }
+                () = way.cancel.cancelled() => break Failed::Cancelled,
+                Ok(()) = beat.changed() => idle = after(clock, way.idle_ms),
+                Ok(()) = trouble.changed() => {
+                    break Failed::Unanswered(trouble.borrow().1.clone());
+                }
+                () = clock.sleep_until(until) => {
+                    let ms = if until == hard { way.hard_ms } else { way.idle_ms };
+                    break Failed::Unanswered(format!("it did not answer within {ms} ms"));
+                }
+            }
+        };
+        let reason = match &why {
+            Failed::Cancelled => "the call was cancelled",
+            _ => "no answer is awaited any more",
+        };
+        // Whoever floods its output may not read its input: telling it must not take long.
+        let telling = handle.cancel(Some(reason.to_owned()));
+        let _ = within(clock, after(clock, 500), telling).await;
+        Err(why)
+    }
+}
+
+/// A list of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl List {
+    fn request(self, params: PaginatedRequestParams) -> ClientRequest {
+        match self {
+            List::Tools => ListToolsRequest::with_param(params).into(),
+            List::Resources => ListResourcesRequest::with_param(params).into(),
+            List::Templates => ListResourceTemplatesRequest::with_param(params).into(),
+            List::Prompts => ListPromptsRequest::with_param(params).into(),
+        }
+    }
+
+    fn field(self) -> &'static str {
+        match self {
+            List::Tools => "tools",
+            List::Resources => "resources",
+            List::Templates => "resourceTemplates",
+            List::Prompts => "prompts",
+        }
+    }
+}
+
+fn value(answer: &ServerResult) -> Value {
+    serde_json::to_value(answer).unwrap_or_else(|_| json!({}))
+}
+
+fn failed(error: &ServiceError) -> Failed {
+    match error {
+        ServiceError::McpError(error) => Failed::Refused(error.message.clone().into_owned()),
+        ServiceError::TransportSend(error) => match refusal(error.error.as_ref()) {
+            Some(challenge) => Failed::SignIn(challenge),
+            None => Failed::Unanswered(error.error.to_string()),
+        },
+        ServiceError::TransportClosed => Failed::Lost,
+        ServiceError::Cancelled { .. } => Failed::Lost,
+        other => Failed::Unanswered(other.to_string()),
+    }
+}
+
+/// What the server said when it refused for want of a token, or of a wider one.
+fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<AuthRequiredError>() {
+            return Some(found.www_authenticate_header.clone());
+        }
+        if let Some(found) = error.downcast_ref::<InsufficientScopeError>() {
+            return Some(found.www_authenticate_header.clone());
+        }
+        next = error.source();
+    }
+    None
+}

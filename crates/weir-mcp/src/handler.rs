@@ -1,0 +1,338 @@
+//! What a server may ask of us and tell us while it is connected: questions to person and model,
+//! folders, progress, log lines, changed lists. Each is bounded; what nobody allowed is declined.
+
+#![expect(
+    deprecated,
+    reason = "roots, sampling and logging are asked for by most servers there are"
+)]
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation,
+    InputRequest, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, Root, SamplingMessage,
+    SamplingMessageContentBlock,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::Value;
+use tokio::sync::{broadcast, watch};
+use weir_core::model::Usage;
+use weir_engine::ports::ProgressSink;
+
+use crate::listing::plain;
+use crate::ports::{Elicitation, Elicited, McpOptions, Sample};
+use crate::spec::ServerSpec;
+use crate::wire::Trouble;
+
+/// Most characters of a server's question.
+const QUESTION_CHARS_MAX: usize = 4_000;
+/// Most characters of a line of progress.
+const PROGRESS_CHARS_MAX: usize = 500;
+/// Most lines of progress of one call that are shown.
+const PROGRESS_LINES_MAX: u32 = 1_000;
+/// Most questions to the model over the life of a connection.
+const SAMPLES_MAX: u32 = 20;
+/// Most characters of such a question.
+const SAMPLE_CHARS_MAX: usize = 100_000;
+/// Most tokens of an answer to one.
+const SAMPLE_TOKENS_MAX: u32 = 4_096;
+
+/// Something about a server that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which server.
+    pub server: String,
+    /// What changed: `tools`, `resources`, `prompts`, or `connection`.
+    pub what: &'static str,
+}
+
+/// What a connection and whoever listens to its server share.
+pub(crate) struct Shared {
+    pub(crate) server: String,
+    pub(crate) options: Arc<McpOptions>,
+    /// It may ask the model.
+    pub(crate) sampling: bool,
+    /// The revision with which it is greeted in the old way.
+    pub(crate) greets: ProtocolVersion,
+    /// Its tools may be others than those that were listed.
+    pub(crate) stale: AtomicBool,
+    pub(crate) trouble: Trouble,
+    pub(crate) changes: broadcast::Sender<Change>,
+    progress: Mutex<HashMap<ProgressToken, Listener>>,
+    samples: AtomicU32,
+    /// What answers of the model used and cost, until somebody counts it.
+    used: Mutex<Vec<(Usage, Option<f64>)>>,
+}
+
+struct Listener {
+    sink: ProgressSink,
+    beats: watch::Sender<u32>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        spec: &ServerSpec,
+        options: Arc<McpOptions>,
+        changes: broadcast::Sender<Change>,
+    ) -> Shared {
+        Shared {
+            server: spec.name.clone(),
+            options,
+            sampling: spec.sampling,
+            greets: greeting(spec.protocol.as_deref()),
+            stale: AtomicBool::new(false),
+            trouble: Trouble::default(),
+            changes,
+            progress: Mutex::default(),
+            samples: AtomicU32::new(0),
+            used: Mutex::default(),
+        }
+    }
+
+    /// Shows what the server says of the progress of one request, until the guard is dropped.
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        token: ProgressToken,
+        sink: ProgressSink,
+    ) -> (Following, watch::Receiver<u32>) {
+        let beats = watch::Sender::new(0);
+        let beat = beats.subscribe();
+        let mut listeners = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.insert(token.clone(), Listener { sink, beats });
+        (Following { shared: self.clone(), token }, beat)
+    }
+
+    /// What answers of the model used and cost since this was asked last.
+    pub(crate) fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
+        std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn changed(&self, what: &'static str) {
+        // Nobody has to listen.
+        let _ = self.changes.send(Change { server: self.server.clone(), what });
+    }
+
+    /// The answer to something that the server needs for its own answer (MRTR).
+    pub(crate) async fn input(&self, request: InputRequest) -> Result<Value, ErrorData> {
+        let internal =
+            |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
+        match request {
+            InputRequest::CreateMessage(request) => {
+                let result = self.sample(request.params).await?;
+                serde_json::to_value(result).map_err(internal)
+            }
+            InputRequest::Elicitation(request) => {
+                serde_json::to_value(self.elicit(request.params).await).map_err(internal)
+            }
+            InputRequest::ListRoots(_) => serde_json::to_value(self.roots()).map_err(internal),
+            _ => Err(ErrorData::invalid_request("this cannot be asked here", None)),
+        }
+    }
+
+    fn roots(&self) -> ListRootsResult {
+        let uri = |path: &std::path::PathBuf| url::Url::from_directory_path(path).ok();
+        let roots = self.options.roots.iter().filter_map(uri);
+        // Without the slash at the end, as editors write them.
+        let roots = roots.map(|uri| Root::new(uri.as_str().trim_end_matches('/').to_owned()));
+        ListRootsResult::new(roots.collect())
+    }
+
+    async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+        let Some(elicit) = &self.options.elicit else {
+            return ElicitResult::new(ElicitationAction::Decline);
+        };
+        let (message, form, url) = match request {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let Ok(form) = serde_json::to_value(requested_schema) else {
+                    return ElicitResult::new(ElicitationAction::Decline);
+                };
+                (message, Some(form), None)
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message, None, Some(url))
+            }
+            _ => return ElicitResult::new(ElicitationAction::Decline),
+        };
+        let question = Elicitation {
+            server: self.server.clone(),
+            message: plain(&message, QUESTION_CHARS_MAX),
+            form,
+            url: url.map(|url| plain(&url, QUESTION_CHARS_MAX)),
+        };
+        match elicit.ask(question).await {
+            Elicited::Accepted(content) => {
+                ElicitResult::new(ElicitationAction::Accept).with_content(content)
+            }
+            Elicited::Declined => ElicitResult::new(ElicitationAction::Decline),
+            Elicited::Cancelled => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+
+    async fn sample(
+        &self,
+        request: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let refuse = |why: &str| ErrorData::new(ErrorCode(-1), why.to_owned(), None);
+        let sampler = self.options.sampler.as_ref().filter(|_| self.sampling);
+        let sampler = sampler.ok_or_else(|| refuse("no server may ask the model here"))?;
+        if self.samples.fetch_add(1, Ordering::Relaxed) >= SAMPLES_MAX {
+            return Err(refuse("it has asked the model often enough"));
+        }
+        let mut messages = Vec::new();
+        let mut chars = 0;
+        for message in &request.messages {
+            let text = words(message).ok_or_else(|| refuse("only text can be asked here"))?;
+            chars += text.chars().count();
+            messages.push((message.role == rmcp::model::Role::User, text));
+        }
+        if chars > SAMPLE_CHARS_MAX || messages.is_empty() {
+            return Err(refuse("the question is empty or too long"));
+        }
+        let question = Sample {
+            server: self.server.clone(),
+            system: plain(&request.system_prompt.unwrap_or_default(), QUESTION_CHARS_MAX),
+            messages,
+            tokens_max: request.max_tokens.min(SAMPLE_TOKENS_MAX),
+        };
+        let sampled = sampler.sample(question).await.map_err(|why| refuse(&why))?;
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.push((sampled.usage, sampled.cost_usd));
+        drop(used);
+        let answer = SamplingMessage::assistant_text(sampled.text);
+        Ok(CreateMessageResult::new(answer, sampled.model).with_stop_reason("endTurn"))
+    }
+}
+
+/// The newest revision that begins with a greeting, or the older one that was wished for.
+fn greeting(wished: Option<&str>) -> ProtocolVersion {
+    match wished {
+        Some("2025-06-18") => ProtocolVersion::V_2025_06_18,
+        Some("2025-03-26") => ProtocolVersion::V_2025_03_26,
+        Some("2024-11-05") => ProtocolVersion::V_2024_11_05,
+        _ => ProtocolVersion::V_2025_11_25,
+    }
+}
+
+/// The text of a message, if it has nothing else.
+fn words(message: &SamplingMessage) -> Option<String> {
+    let mut text = String::new();
+    for block in message.content.iter() {
+        match block {
+            SamplingMessageContentBlock::Text(block) => text.push_str(&block.text),
+            _ => return None,
+        }
+    }
+    Some(text)
+}
+
+/// While it lives, progress is shown.
+pub(crate) struct Following {
+    shared: Arc<Shared>,
+    token: ProgressToken,
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let mut listeners = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.remove(&self.token);
+    }
+}
+
+/// Our side of a connection.
+#[derive(Clone)]
+pub(crate) struct Handler(pub(crate) Arc<Shared>);
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut abilities = ClientCapabilities::default();
+        if !self.0.options.roots.is_empty() {
+            abilities.roots = Some(rmcp::model::RootsCapabilities::default());
+        }
+        if self.0.sampling && self.0.options.sampler.is_some() {
+            abilities.sampling = Some(rmcp::model::SamplingCapability::default());
+        }
+        if self.0.options.elicit.is_some() {
+            let form = rmcp::model::FormElicitationCapability::default();
+            let mut elicitation = rmcp::model::ElicitationCapability::default();
+            elicitation.form = Some(form);
+            abilities.elicitation = Some(elicitation);
+        }
+        ClientConfig::new(abilities, Implementation::new("weir", &self.0.options.version))
+            .with_protocol_version(self.0.greets.clone())
+    }
+
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.0.sample(params).await
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        Ok(self.0.roots())
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.0.elicit(request).await)
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let told = {
+            let listeners = self.0.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(listener) = listeners.get(&params.progress_token) else { return };
+            listener.beats.send_modify(|beats| *beats = beats.saturating_add(1));
+            (*listener.beats.borrow() <= PROGRESS_LINES_MAX).then(|| listener.sink.clone())
+        };
+        if let Some(sink) = told {
+            let of = params.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let said = params.message.unwrap_or_default();
+            let said = plain(&said, PROGRESS_CHARS_MAX);
+            sink.send(&format!("{}{of} {said}\n", params.progress));
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let text = plain(&params.data.to_string(), PROGRESS_CHARS_MAX);
+        let server = &self.0.server;
+        match params.level {
+            LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice => {
+                tracing::debug!(server, text, "a server's log");
+            }
+            _ => tracing::info!(server, text, "a server's log"),
+        }
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.0.stale.store(true, Ordering::Release);
+        self.0.changed("tools");
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.0.changed("resources");
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.0.changed("prompts");
+    }
+}

@@ -1,0 +1,137 @@
+//! The way to servers on the network: one client that trusts the system's certificates, follows no
+//! way to another origin, and gives a token to nobody but the server it was made for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use url::Url;
+
+use crate::ports::McpOptions;
+use crate::spec::{ServerSpec, Transport};
+
+/// How long it may take to reach a server.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// Ways to another path of the same server that are followed.
+const REDIRECTS_MAX: usize = 5;
+
+pub(crate) type Http = StreamableHttpClientTransport<AuthClient<reqwest::Client>>;
+
+/// The way to this server: with its token, where somebody signed in.
+pub(crate) async fn transport(spec: &ServerSpec, options: &McpOptions) -> Result<Http, String> {
+    let Transport::Http { url, headers } = &spec.transport else {
+        return Err("it is not on the network".into());
+    };
+    let url = check(url)?;
+    let mut custom = HashMap::new();
+    for (name, value) in headers {
+        let wrong = || format!("its header {name} cannot be sent");
+        let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        custom.insert(key, value);
+    }
+    let mut manager = crate::auth::manager(spec, options).await?;
+    if crate::auth::has_tokens(spec, options).await {
+        // What is kept may be for a server that has moved: then somebody signs in again.
+        if let Err(error) = manager.initialize_from_store().await {
+            tracing::debug!(server = spec.name, %error, "kept tokens cannot be used");
+        }
+    }
+    let client = builder().await?.pool_max_idle_per_host(0).build();
+    let client = client.map_err(|error| format!("the network client: {error}"))?;
+    // A call that was lost with its session is not sent again by itself: it may have taken effect.
+    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+        .custom_headers(custom)
+        .reinit_on_expired_session(false);
+    Ok(StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config))
+}
+
+/// An address that a server can have: over TLS, unless it is on this machine.
+pub(crate) fn check(address: &str) -> Result<Url, String> {
+    let url = Url::parse(address).map_err(|error| format!("{address} is no address: {error}"))?;
+    if url.host().is_none() {
+        return Err(format!("{address} names no host"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if is_here(&url) => Ok(url),
+        "http" => Err(format!("{address} is not encrypted; only servers on this machine may be")),
+        other => Err(format!("{other} is no way to reach a server")),
+    }
+}
+
+/// Whether an address is on this machine.
+pub(crate) fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// A client that follows no way to another origin.
+pub(crate) async fn builder() -> Result<reqwest::ClientBuilder, String> {
+    let tls = tokio::task::spawn_blocking(tls);
+    let tls = tls.await.map_err(|error| format!("certificates: {error}"))??;
+    Ok(reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(reqwest::redirect::Policy::custom(|attempt| {
+            let same = attempt
+                .previous()
+                .first()
+                .is_some_and(|first| first.origin() == attempt.url().origin());
+            let keeps_body = matches!(attempt.status().as_u16(), 307 | 308);
+            if same && keeps_body && attempt.previous().len() <= REDIRECTS_MAX {
+                attempt.follow()
+            } else {
+                attempt.stop()
+            }
+        }))
+        .referer(false)
+        .connect_timeout(CONNECT_WAIT))
+}
+
+fn tls() -> Result<rustls::ClientConfig, String> {
+    use rustls_platform_verifier::BuilderVerifierExt as _;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be used: {error}"))?;
+    let builder = builder
+        .with_platform_verifier()
+        .map_err(|error| format!("the system's certificates cannot be used: {error}"))?;
+    Ok(builder.with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z8_servers_are_reached_over_tls_or_on_this_machine() {
+        for good in [
+            "https://a.example/mcp",
+            "http://127.0.0.1:1/x",
+            "http://localhost/",
+            "http://[::1]:2/",
+        ] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://a.example/",
+            "http://10.0.0.1/",
+            "ftp://a.example",
+            "file:///etc/passwd",
+            "http://localhost.evil.example/",
+            "x",
+            "http://127.0.0.1.evil.example/",
+        ] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+}

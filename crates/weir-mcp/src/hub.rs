@@ -1,0 +1,201 @@
+//! All servers of a session. They are started when they are first used, each by itself, and end
+//! with the hub. Not here: what one server does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use serde_json::{Map, Value};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use weir_core::tool::{Raw, foreign};
+use weir_engine::ports::{ProgressSink, ServerRead, Servers, Tool, ToolContext};
+
+use crate::connect::{List, Way};
+use crate::handler::Change;
+use crate::listing::Listing;
+use crate::pin::Pin;
+use crate::ports::McpOptions;
+use crate::server::Server;
+use crate::spec::ServerSpec;
+use crate::state::ServerReport;
+use crate::tool::ForeignTool;
+
+/// Changes that may wait for whoever listens; older ones are dropped.
+const CHANGES_MAX: usize = 256;
+
+/// All servers of a session.
+pub struct McpHub {
+    servers: BTreeMap<String, Arc<Server>>,
+    changes: broadcast::Sender<Change>,
+}
+
+impl McpHub {
+    /// Servers as they are declared, with what was approved of them, by name. Starts nothing. Of two
+    /// servers of one name the first counts.
+    pub fn new(
+        specs: Vec<ServerSpec>,
+        mut pins: BTreeMap<String, Pin>,
+        options: McpOptions,
+    ) -> McpHub {
+        let options = Arc::new(options);
+        let changes = broadcast::Sender::new(CHANGES_MAX);
+        let mut servers = BTreeMap::new();
+        for spec in specs {
+            let name = spec.name.clone();
+            if servers.contains_key(&name) {
+                tracing::warn!(
+                    name,
+                    origin = spec.origin,
+                    "a server of this name is there already"
+                );
+                continue;
+            }
+            let pin = pins.remove(&name);
+            let server = Server::new(spec, pin, options.clone(), changes.clone());
+            servers.insert(name, Arc::new(server));
+        }
+        McpHub { servers, changes }
+    }
+
+    /// Starts every approved server, all at once. One that fails holds up no other.
+    pub async fn connect_all(&self) -> Vec<ServerReport> {
+        let approved = self.servers.values().filter(|server| server.closed().is_none());
+        join_all(approved.map(|server| server.open())).await;
+        self.states()
+    }
+
+    /// The approved tools of all servers whose declaration is the approved one, by name. Known
+    /// without starting any.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let mut tools: BTreeMap<String, Arc<dyn Tool>> = BTreeMap::new();
+        for server in self.servers.values().filter(|server| server.closed().is_none()) {
+            let listed = server.pin.iter().flat_map(|pin| &pin.listing.tools);
+            for (name, tool) in listed {
+                let ours = foreign::name(&server.spec.name, name);
+                tools.entry(ours).or_insert_with(|| Arc::new(ForeignTool::new(server, name, tool)));
+            }
+        }
+        tools.into_values().collect()
+    }
+
+    /// How each server stands.
+    pub fn states(&self) -> Vec<ServerReport> {
+        self.servers.values().map(|server| server.report()).collect()
+    }
+
+    /// The declaration and the pin of a server.
+    pub fn declared(&self, server: &str) -> Option<(&ServerSpec, Option<&Pin>)> {
+        self.servers.get(server).map(|server| (&server.spec, server.pin.as_ref()))
+    }
+
+    /// Starts a server only to see what it offers, whether anybody approved it or not, and ends it
+    /// again: for a person who is about to decide.
+    ///
+    /// # Errors
+    /// There is none of this name, or why it cannot be asked.
+    pub async fn show(&self, server: &str) -> Result<Listing, String> {
+        self.server(server)?.show().await
+    }
+
+    /// Calls a tool for a person's command, without gate or journal. The model's calls do not go
+    /// this way.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+        timeout_ms: u64,
+    ) -> Result<Value, String> {
+        let (cancel, progress) = (CancellationToken::new(), ProgressSink::none());
+        let server = self.server(server)?;
+        let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
+        let way = Way { cancel: &cancel, progress: &progress, idle_ms, hard_ms: timeout_ms };
+        let result = server.call(tool, arguments, &way).await?;
+        serde_json::to_value(result).map_err(|error| error.to_string())
+    }
+
+    /// The resources of a server, as it describes them.
+    ///
+    /// # Errors
+    /// Why they cannot be listed.
+    pub async fn list_resources(&self, server: &str) -> Result<Vec<Value>, String> {
+        self.list(server, List::Resources).await
+    }
+
+    /// The prompts of a server, as it describes them.
+    ///
+    /// # Errors
+    /// Why they cannot be listed.
+    pub async fn list_prompts(&self, server: &str) -> Result<Vec<Value>, String> {
+        self.list(server, List::Prompts).await
+    }
+
+    async fn list(&self, server: &str, list: List) -> Result<Vec<Value>, String> {
+        let server = self.server(server)?;
+        let connection = server.open().await?;
+        match connection.list(list).await {
+            Ok(entries) => Ok(entries),
+            Err(failed) => Err(server.after_failure(&connection, failed).await),
+        }
+    }
+
+    /// Signs a person in at a server, whatever tokens there are.
+    ///
+    /// # Errors
+    /// There is none of this name, nobody can be brought there, or why it failed.
+    pub async fn sign_in(&self, server: &str) -> Result<(), String> {
+        let server = self.server(server)?;
+        server.close().await;
+        server.sign_in(None).await
+    }
+
+    /// Ends a server; the next use starts it again.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be started again.
+    pub async fn restart(&self, server: &str) -> Result<(), String> {
+        let server = self.server(server)?;
+        server.close().await;
+        server.open().await.map(drop)
+    }
+
+    /// What changes from now on: lists that a server says are others, connections that came and
+    /// went.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    /// Ends all of them, and waits until they have.
+    pub async fn close(&self) {
+        join_all(self.servers.values().map(|server| server.close())).await;
+    }
+
+    fn server(&self, name: &str) -> Result<&Arc<Server>, String> {
+        self.servers.get(name).ok_or_else(|| match self.servers.is_empty() {
+            true => format!("There is no server {name}: none is declared here."),
+            false => {
+                let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
+                format!("There is no server {name}; there are: {}.", names.join(", "))
+            }
+        })
+    }
+}
+
+#[async_trait]
+impl Servers for McpHub {
+    fn standing(&self) -> Vec<(String, String)> {
+        self.states().into_iter().map(|report| (report.name, report.state.in_short())).collect()
+    }
+
+    async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw {
+        match self.server(server) {
+            Ok(server) => crate::read::read(server, what, cx).await,
+            Err(why) => Raw::error(why),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Foreign tools in: the client of MCP servers (F4, Z8).
+//!
+//! A [`McpHub`] owns the servers of one session. It knows their tools from what a person saw and
+//! approved (a [`Pin`]), starts a server when it is first used, compares what the server says with
+//! the pin at every connection, and runs calls. Everything that comes from a server is untrusted:
+//! bounded, labelled as foreign, and never believed about itself.
+//!
+//! Not here: where servers are declared and how they are approved (commands of `weir`), whether a
+//! call may run (the gate), how a process is confined (the port [`Launcher`]).
+#![warn(missing_docs)]
+
+mod auth;
+mod connect;
+mod handler;
+mod http;
+mod hub;
+mod listing;
+mod pin;
+mod ports;
+mod read;
+mod result;
+mod schema;
+mod server;
+mod spec;
+mod state;
+mod tool;
+mod wire;
+
+pub use handler::Change;
+pub use hub::McpHub;
+pub use listing::{ListedTool, Listing, TOOLS_MAX};
+pub use pin::{Difference, DifferenceKind, Identity, Pin, in_words};
+pub use ports::{
+    Authorizer, Child, Elicit, Elicitation, Elicited, Launched, Launcher, McpOptions, Sample,
+    Sampled, Sampler, TokenStore,
+};
+pub use spec::{Declared, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+pub use state::{ServerReport, ServerState};

@@ -1,0 +1,175 @@
+//! What a server answers, as a result of ours: bounded, its pictures kept as blobs, everything
+//! else as text. Its label comes from the call's effects. Not here: cutting results for the prompt.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
+use weir_core::message::{Block, Media};
+use weir_core::tool::Raw;
+use weir_engine::ports::ToolContext;
+
+/// Most text of one answer, in bytes.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Most pictures of one answer.
+const PICTURES_MAX: usize = 10;
+/// Largest picture.
+const PICTURE_BYTES_MAX: usize = 8 << 20;
+/// Most parts of one answer.
+const PARTS_MAX: usize = 10_000;
+
+/// Collects an answer.
+pub(crate) struct Answer<'a> {
+    cx: &'a ToolContext,
+    text: String,
+    blocks: Vec<Block>,
+    pictures: usize,
+    bytes: u64,
+    cut: bool,
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn new(cx: &'a ToolContext) -> Answer<'a> {
+        let (text, blocks) = (String::new(), Vec::new());
+        Answer { cx, text, blocks, pictures: 0, bytes: 0, cut: false }
+    }
+
+    /// A paragraph of text.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.bytes += text.len() as u64;
+        let room = TEXT_BYTES_MAX.saturating_sub(self.text.len());
+        if text.len() > room {
+            self.cut = true;
+            let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            self.text.push_str(&text[..end]);
+            return;
+        }
+        self.text.push_str(text);
+        if !text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            self.blocks.push(Block::text(text));
+        }
+    }
+
+    /// A picture in base64; what is none is told.
+    pub(crate) fn picture(&mut self, data: &str, said_type: &str) {
+        let engine = &base64::engine::general_purpose::STANDARD;
+        self.bytes += data.len() as u64;
+        if self.pictures >= PICTURES_MAX || data.len() / 4 * 3 > PICTURE_BYTES_MAX {
+            return self.say("[a picture was left out: too many, or too large]");
+        }
+        let Ok(bytes) = engine.decode(data.trim()) else {
+            return self.say("[a picture was left out: it is no base64]");
+        };
+        let Some(media_type) = picture_type(&bytes) else {
+            return self.say(&format!(
+                "[{} bytes were left out: {} is no picture that can be shown]",
+                bytes.len(),
+                crate::listing::plain(said_type, 60)
+            ));
+        };
+        self.pictures += 1;
+        let size = bytes.len() as u64;
+        let blob = self.cx.blobs.put(&self.cx.session, Arc::from(bytes));
+        self.flush();
+        let media = Media { media_type: media_type.into(), blob, bytes: size, name: None };
+        self.blocks.push(Block::Image { media });
+    }
+
+    /// A resource that stands in the answer.
+    pub(crate) fn resource(&mut self, resource: &ResourceContents) {
+        match resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                self.say(&format!("[resource {}]", crate::listing::plain(uri, 500)));
+                self.say(text);
+            }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                self.say(&format!("[resource {}]", crate::listing::plain(uri, 500)));
+                let said = mime_type.as_deref().unwrap_or("something without a type");
+                self.picture(blob, said);
+            }
+            _ => self.say("[a resource of an unknown kind was left out]"),
+        }
+    }
+
+    pub(crate) fn part(&mut self, part: &ContentBlock) {
+        match part {
+            ContentBlock::Text(text) => self.say(&text.text),
+            ContentBlock::Image(image) => self.picture(&image.data, &image.mime_type),
+            ContentBlock::Audio(audio) => {
+                let kind = crate::listing::plain(&audio.mime_type, 60);
+                let bytes = audio.data.len() / 4 * 3;
+                self.say(&format!("[a sound of about {bytes} bytes ({kind}) was left out]"));
+            }
+            ContentBlock::Resource(embedded) => self.resource(&embedded.resource),
+            ContentBlock::ResourceLink(link) => {
+                let about = link.description.as_deref().unwrap_or(&link.name);
+                self.say(&format!(
+                    "[resource {}: {}; read_mcp_tool reads it]",
+                    crate::listing::plain(&link.uri, 500),
+                    crate::listing::plain(about, 300)
+                ));
+            }
+            _ => self.say("[a part of an unknown kind was left out]"),
+        }
+    }
+
+    /// The result.
+    pub(crate) fn finish(mut self, ok: bool) -> Raw {
+        if self.cut {
+            self.text.push_str("\n[the rest was left out: the answer is too long]\n");
+        }
+        self.flush();
+        if self.blocks.is_empty() {
+            self.blocks.push(Block::text("(no content)"));
+        }
+        let mut raw = if ok { Raw::ok("") } else { Raw::error("") };
+        raw.blocks = self.blocks;
+        raw.full_bytes = self.cut.then_some(self.bytes);
+        raw
+    }
+}
+
+/// The result of a call.
+pub(crate) fn of_call(result: &CallToolResult, cx: &ToolContext) -> Raw {
+    let mut answer = Answer::new(cx);
+    for part in result.content.iter().take(PARTS_MAX) {
+        answer.part(part);
+    }
+    if result.content.len() > PARTS_MAX {
+        answer.cut = true;
+    }
+    // Most servers give the same twice, once as text.
+    if let Some(structured) = &result.structured_content
+        && !says_the_same(result, structured)
+    {
+        answer.say(&structured.to_string());
+    }
+    answer.finish(result.is_error != Some(true))
+}
+
+fn says_the_same(result: &CallToolResult, structured: &Value) -> bool {
+    result.content.iter().any(|part| match part {
+        ContentBlock::Text(text) => {
+            serde_json::from_str::<Value>(&text.text).is_ok_and(|value| value == *structured)
+        }
+        _ => false,
+    })
+}
+
+fn picture_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}

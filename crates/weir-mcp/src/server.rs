@@ -1,0 +1,526 @@
+//! One server of a session: how it stands against what a person approved, its connection while it
+//! has one, and when it is tried again. Not here: the protocol, and what a call may do.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{CallToolResult, JsonObject};
+use tokio::sync::broadcast;
+use weir_core::ids::Timestamp;
+use weir_core::model::Usage;
+
+use crate::connect::{Begin, Connection, Failed, NotConnected, Way, connect, wants_sign_in};
+use crate::handler::{Change, Shared};
+use crate::listing::Listing;
+use crate::pin::{Difference, DifferenceKind, Pin, in_words};
+use crate::ports::McpOptions;
+use crate::spec::ServerSpec;
+use crate::state::{ServerReport, ServerState};
+
+/// First wait after a server failed twice in a row, in milliseconds.
+const BACKOFF_MS: u64 = 500;
+/// Longest such wait.
+const BACKOFF_MS_MAX: u64 = 60_000;
+/// How often somebody signs in for one call: each time the server may want more.
+const SIGN_INS_MAX: usize = 3;
+/// A call waits so long for the next try; beyond it fails at once.
+const PATIENCE_MS: u64 = 3_000;
+
+/// What is known without asking it.
+#[derive(Default)]
+struct Known {
+    starting: bool,
+    failed: Option<String>,
+    ready: Option<(bool, bool)>,
+    /// What it said when it was asked last.
+    listing: Option<Arc<Listing>>,
+    differences: Vec<Difference>,
+    errors: String,
+}
+
+/// The connection, or when to try next.
+enum Link {
+    Down { failures: u32, not_before: Timestamp },
+    Up { connection: Arc<Connection>, failures: u32 },
+}
+
+/// One server.
+pub(crate) struct Server {
+    pub(crate) spec: ServerSpec,
+    pub(crate) pin: Option<Pin>,
+    options: Arc<McpOptions>,
+    changes: broadcast::Sender<Change>,
+    known: Mutex<Known>,
+    /// Held while a connection is made, so that it is made once; nobody else waits for it.
+    link: tokio::sync::Mutex<Link>,
+}
+
+impl Server {
+    pub(crate) fn new(
+        spec: ServerSpec,
+        pin: Option<Pin>,
+        options: Arc<McpOptions>,
+        changes: broadcast::Sender<Change>,
+    ) -> Server {
+        let link = Link::Down { failures: 0, not_before: Timestamp::default() };
+        Server {
+            spec,
+            pin,
+            options,
+            changes,
+            known: Mutex::default(),
+            link: tokio::sync::Mutex::new(link),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What differs in its declaration.
+    fn redeclared(&self) -> Vec<Difference> {
+        self.pin.as_ref().map(|pin| pin.of_declaration(&self.spec)).unwrap_or_default()
+    }
+
+    /// Why no tool of it may be offered; `None`: its approved tools may.
+    pub(crate) fn closed(&self) -> Option<String> {
+        let name = &self.spec.name;
+        let approve = format!("a person looks at it with `weir mcp-servers approve {name}`");
+        if !self.spec.enabled {
+            return Some(format!("The server {name} is switched off ({}).", self.spec.origin));
+        }
+        if self.pin.is_none() {
+            return Some(format!("Nobody has approved the server {name} yet; {approve}."));
+        }
+        let redeclared = self.redeclared();
+        if !redeclared.is_empty() {
+            return Some(format!(
+                "The server {name} is declared otherwise than it was approved:\n{}\nUntil then it \
+                 is closed; {approve}.",
+                in_words(&redeclared)
+            ));
+        }
+        let known = self.known();
+        let whole = |d: &&Difference| d.tool.is_none() && d.kind == DifferenceKind::Changed;
+        known.differences.iter().find(whole).map(|_| {
+            format!(
+                "The server {name} no longer calls itself what it did when it was approved. Until \
+                 then it is closed; {approve}."
+            )
+        })
+    }
+
+    /// Why one tool may not be called. In words of ours: what a server says of itself before anybody
+    /// saw it does not reach a model, not even as a quotation.
+    pub(crate) fn closed_tool(&self, tool: &str) -> Option<String> {
+        if let Some(why) = self.closed() {
+            return Some(why);
+        }
+        let name = &self.spec.name;
+        let known = self.known();
+        let found = known.differences.iter().find(|d| d.tool.as_deref() == Some(tool))?;
+        let what = match found.kind {
+            DifferenceKind::Changed => format!(
+                "is not as it was approved: {} differ now",
+                parts(self.pin.as_ref(), known.listing.as_deref(), tool)
+            ),
+            DifferenceKind::Added => "is new and nobody has approved it".into(),
+            DifferenceKind::Removed => {
+                return Some(format!("The server {name} no longer offers the tool {tool}."));
+            }
+            DifferenceKind::Told => return None,
+        };
+        Some(format!(
+            "The tool {tool} of the server {name} {what}. It is closed until a person has seen the \
+             difference: `weir mcp-servers approve {name}`. Go on without it."
+        ))
+    }
+
+    pub(crate) fn report(&self) -> ServerReport {
+        let redeclared = self.redeclared();
+        let known = self.known();
+        let mut differences = redeclared;
+        differences.extend(known.differences.iter().cloned());
+        let closes = differences.iter().any(|d| d.kind != DifferenceKind::Told);
+        let state = if !self.spec.enabled {
+            ServerState::Disabled
+        } else if self.pin.is_none() {
+            ServerState::Unpinned
+        } else if closes {
+            ServerState::Changed { diff: in_words(&differences) }
+        } else if known.starting {
+            ServerState::Starting
+        } else if let Some((resources, prompts)) = known.ready {
+            let listing = known.listing.as_ref();
+            ServerState::Ready {
+                tools: listing.map_or(0, |listing| listing.tools.len()),
+                resources,
+                prompts,
+                protocol: listing.map(|listing| listing.protocol.clone()).unwrap_or_default(),
+            }
+        } else if let Some(why) = &known.failed {
+            ServerState::Failed { why: why.clone() }
+        } else {
+            ServerState::NotStarted
+        };
+        let approved = || self.pin.as_ref().map(|pin| pin.listing.clone());
+        ServerReport {
+            name: self.spec.name.clone(),
+            origin: self.spec.origin.clone(),
+            state,
+            listing: known.listing.as_deref().cloned().or_else(approved),
+            errors: known.errors.clone(),
+        }
+    }
+
+    /// Its connection; made where there is none, and its tools compared with what was approved.
+    pub(crate) async fn open(&self) -> Result<Arc<Connection>, String> {
+        if let Some(why) = self.closed() {
+            return Err(why);
+        }
+        let mut link = self.link.lock().await;
+        let failures = match &*link {
+            Link::Up { connection, failures } => {
+                if !connection.is_gone() {
+                    let connection = connection.clone();
+                    if connection.shared.stale.load(Ordering::Acquire) {
+                        self.look_again(&connection).await?;
+                    }
+                    return Ok(connection);
+                }
+                self.gone(connection).await;
+                let failures = failures + 1;
+                let not_before = self.wait_after(failures);
+                *link = Link::Down { failures, not_before };
+                self.wait_until(not_before).await?;
+                failures
+            }
+            Link::Down { failures, not_before } => {
+                let failures = *failures;
+                self.wait_until(*not_before).await?;
+                failures
+            }
+        };
+        self.known().starting = true;
+        let made = self.start().await;
+        self.known().starting = false;
+        match made {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                *link = Link::Up { connection: connection.clone(), failures };
+                self.changed("connection");
+                Ok(connection)
+            }
+            Err(why) => {
+                let failures = failures + 1;
+                *link = Link::Down { failures, not_before: self.wait_after(failures) };
+                let mut known = self.known();
+                known.ready = None;
+                known.failed = Some(why.clone());
+                drop(known);
+                self.changed("connection");
+                Err(format!("The server {} cannot be used: {why}.", self.spec.name))
+            }
+        }
+    }
+
+    /// Starts it and asks what it offers. Who asked knows nothing of pins.
+    async fn start(&self) -> Result<Connection, String> {
+        let approved = self.pin.as_ref().map(|pin| pin.listing.protocol.as_str());
+        // A server that spoke the old way when it was approved is greeted so: one question less,
+        // and some never answer one that they do not know.
+        let wished = self.spec.protocol.as_deref();
+        let begin = match wished.or(approved) {
+            Some(protocol) if !protocol.is_empty() && protocol < "2026-07-28" => Begin::Greet,
+            _ => Begin::Discover,
+        };
+        let other = if begin == Begin::Greet { Begin::Discover } else { Begin::Greet };
+        let connection = match self.connect(begin).await {
+            Ok(connection) => connection,
+            // Silence to the new question may mean that it knows the old greeting only; an answer
+            // that is none, that it has learned, or never learned, the other way.
+            Err(NotConnected { silent, refused, why, sign_in: None })
+                if wished.is_none() && (refused || (silent && begin == Begin::Discover)) =>
+            {
+                match self.connect(other).await {
+                    Ok(connection) => connection,
+                    Err(again) if silent => return Err(again.why),
+                    Err(_) => return Err(why),
+                }
+            }
+            Err(NotConnected { why, .. }) => return Err(why),
+        };
+        self.looked(connection).await
+    }
+
+    /// The connection, once the server has said what it offers. It may want somebody to sign in
+    /// only then.
+    async fn looked(&self, mut connection: Connection) -> Result<Connection, String> {
+        for _ in 0..SIGN_INS_MAX {
+            let failed = match self.look(&connection).await {
+                Ok(()) => return Ok(connection),
+                Err(failed) => failed,
+            };
+            let said = connection.said().await;
+            let begin = match connection.protocol().as_str() {
+                "2026-07-28" => Begin::Discover,
+                _ => Begin::Greet,
+            };
+            connection.close().await;
+            match failed {
+                Failed::SignIn(challenge) if self.options.authorizer.is_some() => {
+                    self.sign_in(Some(&challenge)).await?;
+                    connection = self.connect(begin).await.map_err(|refused| refused.why)?;
+                }
+                other => {
+                    return Err(format!(
+                        "it does not say what it offers: {}{said}",
+                        in_a_word(&self.spec.name, other)
+                    ));
+                }
+            }
+        }
+        connection.close().await;
+        Err(format!(
+            "it does not say what it offers, although somebody signed in {SIGN_INS_MAX} times"
+        ))
+    }
+
+    /// Connects, after signing in where the server wants that and a person can be brought there.
+    async fn connect(&self, begin: Begin) -> Result<Connection, NotConnected> {
+        let shared =
+            || Arc::new(Shared::new(&self.spec, self.options.clone(), self.changes.clone()));
+        let refused = match connect(&self.spec, shared(), begin).await {
+            Ok(connection) => return Ok(connection),
+            Err(refused) => refused,
+        };
+        let Some(challenge) = &refused.sign_in else { return Err(refused) };
+        if self.options.authorizer.is_none() {
+            return Err(refused);
+        }
+        match self.sign_in(Some(challenge)).await {
+            Ok(()) => connect(&self.spec, shared(), begin).await,
+            Err(why) => Err(NotConnected { why, ..refused }),
+        }
+    }
+
+    /// Signs a person in.
+    pub(crate) async fn sign_in(&self, challenge: Option<&str>) -> Result<(), String> {
+        let Some(authorizer) = &self.options.authorizer else {
+            return Err(wants_sign_in(&self.spec.name));
+        };
+        let challenge = challenge.filter(|challenge| !challenge.is_empty());
+        crate::auth::sign_in(&self.spec, &self.options, authorizer.as_ref(), challenge).await
+    }
+
+    /// Asks what it offers and compares that with what was approved.
+    async fn look(&self, connection: &Connection) -> Result<(), Failed> {
+        let listing = connection.listing().await?;
+        let (_, resources, prompts) = connection.offers();
+        let differences = self.pin.as_ref().map(|pin| pin.of_listing(&listing)).unwrap_or_default();
+        let mut known = self.known();
+        known.failed = None;
+        known.ready = Some((resources, prompts));
+        known.listing = Some(Arc::new(listing));
+        known.differences = differences;
+        Ok(())
+    }
+
+    async fn look_again(&self, connection: &Connection) -> Result<(), String> {
+        self.look(connection).await.map_err(|failed| {
+            connection.shared.stale.store(true, Ordering::Release);
+            let name = &self.spec.name;
+            let why = in_a_word(name, failed);
+            format!("The server {name} changed its tools and does not list them: {why}.")
+        })
+    }
+
+    async fn gone(&self, connection: &Connection) {
+        let errors = connection.errors().await;
+        let mut known = self.known();
+        known.errors = errors;
+        known.ready = None;
+        known.failed = Some("it ended".into());
+    }
+
+    /// When to try again after so many failures in a row: at once after the first, then later and
+    /// later, at a moment that others do not choose too.
+    fn wait_after(&self, failures: u32) -> Timestamp {
+        let clock = &self.options.clock;
+        let ms = match failures {
+            0 | 1 => 0,
+            n => (BACKOFF_MS << (n - 2).min(16)).min(BACKOFF_MS_MAX),
+        };
+        let jitter = if ms == 0 { 0 } else { clock.random() % (ms / 4 + 1) };
+        let us = i64::try_from((ms + jitter) * 1_000).unwrap_or(i64::MAX);
+        Timestamp(clock.now().0.saturating_add(us))
+    }
+
+    async fn wait_until(&self, moment: Timestamp) -> Result<(), String> {
+        let left_ms = moment.0.saturating_sub(self.options.clock.now().0).max(0) / 1_000;
+        let left_ms = u64::try_from(left_ms).unwrap_or(0);
+        if left_ms > PATIENCE_MS {
+            let failed = self.known().failed.clone().unwrap_or_default();
+            return Err(format!(
+                "The server {} failed several times ({failed}); it is tried again in {} seconds.",
+                self.spec.name,
+                left_ms.div_ceil(1_000)
+            ));
+        }
+        self.options.clock.sleep_until(moment).await;
+        Ok(())
+    }
+
+    /// Calls one of its tools.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        way: &Way<'_>,
+    ) -> Result<CallToolResult, String> {
+        let mut connection = self.open_for(way).await?;
+        // What it said while it was started, or said since, counts.
+        if let Some(why) = self.closed_tool(tool) {
+            return Err(why);
+        }
+        let mut result = connection.call(tool, arguments.clone(), way).await;
+        for _ in 0..SIGN_INS_MAX {
+            let Err(Failed::SignIn(challenge)) = &result else { break };
+            if self.options.authorizer.is_none() {
+                break;
+            }
+            self.sign_in(Some(challenge)).await?;
+            // The server refused before it did anything, so asking again does nothing twice.
+            drop(connection);
+            self.close().await;
+            connection = self.open_for(way).await?;
+            result = connection.call(tool, arguments.clone(), way).await;
+        }
+        match result {
+            Ok(result) => {
+                self.worked().await;
+                Ok(result)
+            }
+            Err(failed) => {
+                let why = self.after_failure(&connection, failed).await;
+                Err(format!("The call of {tool} failed: {why}"))
+            }
+        }
+    }
+
+    /// Its connection, unless the call is cancelled first.
+    pub(crate) async fn open_for(&self, way: &Way<'_>) -> Result<Arc<Connection>, String> {
+        tokio::select! {
+            biased;
+            () = way.cancel.cancelled() => Err("The call was cancelled.".into()),
+            opened = self.open() => opened,
+        }
+    }
+
+    /// What the model was asked by this server used and cost since this was asked last.
+    pub(crate) async fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
+        match &*self.link.lock().await {
+            Link::Up { connection, .. } => connection.shared.take_used(),
+            Link::Down { .. } => Vec::new(),
+        }
+    }
+
+    /// A call went well: what failed before is forgotten.
+    pub(crate) async fn worked(&self) {
+        if let Ok(mut link) = self.link.try_lock()
+            && let Link::Up { failures, .. } = &mut *link
+        {
+            *failures = 0;
+        }
+    }
+
+    /// What to say about a request without an answer.
+    pub(crate) async fn after_failure(&self, connection: &Connection, failed: Failed) -> String {
+        let name = &self.spec.name;
+        match failed {
+            Failed::Refused(why) => {
+                format!("the server {name} refused it: {}", crate::listing::plain(&why, 2_000))
+            }
+            Failed::Cancelled => "it was cancelled; whether it took effect is not known.".into(),
+            Failed::SignIn(_) => format!("{}.", wants_sign_in(name)),
+            Failed::Unanswered(why) => {
+                format!(
+                    "the server {name} gave no usable answer: {why}. Whether it took effect is \
+                         not known."
+                )
+            }
+            Failed::Lost => {
+                let said = connection.said().await;
+                self.gone(connection).await;
+                self.changed("connection");
+                format!(
+                    "the server {name} ended in the middle of it{said}. Whether it took effect is \
+                     not known; it was not tried again. The next call starts the server anew."
+                )
+            }
+        }
+    }
+
+    /// Starts it although nobody approved it, only to see what it offers, and ends it again.
+    pub(crate) async fn show(&self) -> Result<Listing, String> {
+        self.close().await;
+        let connection = self.start().await?;
+        let listing = self.known().listing.as_deref().cloned().unwrap_or_default();
+        self.known().errors = connection.errors().await;
+        connection.close().await;
+        self.known().ready = None;
+        Ok(listing)
+    }
+
+    /// Ends it. The next use starts it again.
+    pub(crate) async fn close(&self) {
+        let mut link = self.link.lock().await;
+        let not_before = Timestamp::default();
+        let before = std::mem::replace(&mut *link, Link::Down { failures: 0, not_before });
+        drop(link);
+        let mut known_errors = None;
+        if let Link::Up { connection, .. } = before {
+            known_errors = Some(connection.errors().await);
+            // Calls that are under way hold it too; then it ends with the last of them.
+            if let Ok(connection) = Arc::try_unwrap(connection) {
+                connection.close().await;
+            }
+        }
+        let mut known = self.known();
+        known.ready = None;
+        known.failed = None;
+        known.errors = known_errors.unwrap_or_default();
+    }
+
+    fn changed(&self, what: &'static str) {
+        // Nobody has to listen.
+        let _ = self.changes.send(Change { server: self.spec.name.clone(), what });
+    }
+}
+
+fn in_a_word(server: &str, failed: Failed) -> String {
+    match failed {
+        Failed::Refused(why) | Failed::Unanswered(why) => crate::listing::plain(&why, 500),
+        Failed::Cancelled => "it was cancelled".into(),
+        Failed::SignIn(_) => wants_sign_in(server),
+        Failed::Lost => "it ended".into(),
+    }
+}
+
+/// Which parts of a tool's definition are others now.
+fn parts(pin: Option<&Pin>, now: Option<&Listing>, tool: &str) -> String {
+    let before = pin.and_then(|pin| pin.listing.tools.get(tool));
+    let after = now.and_then(|now| now.tools.get(tool));
+    let (Some(before), Some(after)) = (before, after) else { return "its parts".into() };
+    let mut parts = Vec::new();
+    if before.description != after.description {
+        parts.push("its description");
+    }
+    if before.input_schema != after.input_schema {
+        parts.push("the schema of its input");
+    }
+    if parts.is_empty() {
+        parts.push("its title, its output or its notes");
+    }
+    parts.join(" and ")
+}

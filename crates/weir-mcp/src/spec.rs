@@ -1,0 +1,135 @@
+//! What a person declares of a server: how it is reached and what it may do. Not here: where that
+//! is written down.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use weir_core::secret::Secret;
+
+/// A server as a person declared it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSpec {
+    /// Its name, unique among those of a session.
+    pub name: String,
+    /// Where it is declared, for people: `.mcp.json`, `config.toml: mcp_servers.git`.
+    pub origin: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// What its process may touch. Counts for [`Transport::Stdio`] only.
+    pub reach: Reach,
+    /// How long it may take.
+    pub timeouts: Timeouts,
+    /// What the person says of its tools.
+    pub declared: Declared,
+    /// It may ask the session's model questions of its own (sampling).
+    pub sampling: bool,
+    /// The revision of the protocol to speak; none: the newest that both know.
+    pub protocol: Option<String>,
+    /// How to sign in. Counts for [`Transport::Http`] only.
+    pub oauth: OAuthSettings,
+    /// Off: it is listed and never started.
+    pub enabled: bool,
+}
+
+impl ServerSpec {
+    /// A server that is reached by `transport`, with nothing further said about it.
+    pub fn new(
+        name: impl Into<String>,
+        origin: impl Into<String>,
+        transport: Transport,
+    ) -> ServerSpec {
+        ServerSpec {
+            name: name.into(),
+            origin: origin.into(),
+            transport,
+            reach: Reach::default(),
+            timeouts: Timeouts::default(),
+            declared: Declared::default(),
+            sampling: false,
+            protocol: None,
+            oauth: OAuthSettings::default(),
+            enabled: true,
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks on its standard streams.
+    Stdio {
+        /// The program: a path, or a name on the search path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// The variables that it gets beside a search path, a language and a home of its own.
+        env: BTreeMap<String, Secret>,
+        /// The folder that it runs in; none: the workspace.
+        cwd: Option<PathBuf>,
+    },
+    /// A server on the network (streamable HTTP).
+    Http {
+        /// Its address.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, Secret>,
+    },
+}
+
+/// What the process of a server may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reach {
+    /// Hosts that it may reach, through the proxy; empty: no network.
+    pub hosts: Vec<String>,
+    /// Absolute folders and files below the home that it may read. The rest of the home is hidden.
+    pub reads: Vec<PathBuf>,
+    /// Absolute folders and files that it may write.
+    pub writes: Vec<PathBuf>,
+    /// It may write in the workspace, which it otherwise only reads.
+    pub writes_workspace: bool,
+    /// It may run where no sandbox works, or outside of it.
+    pub unconfined: bool,
+}
+
+/// How long a server may take, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To start and to say what it offers.
+    pub start_ms: u64,
+    /// To answer a call, when it says nothing meanwhile; none: the session's `tool_timeout`, which
+    /// is the most in any case.
+    pub call_ms: Option<u64>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts { start_ms: 10_000, call_ms: None }
+    }
+}
+
+/// What a person says of a server's tools. What nobody said is unknown (G2).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Declared {
+    /// A tool that calls itself read-only is one.
+    pub trust_annotations: bool,
+    /// Tools that only read, as globs over their own names: `list_*`.
+    pub reads: Vec<String>,
+}
+
+/// How to sign in at an HTTP server (OAuth 2.1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OAuthSettings {
+    /// The client that was registered by hand; none: it is registered when first needed.
+    pub client_id: Option<String>,
+    /// The secret of that client, where it has one.
+    pub client_secret: Option<Secret>,
+    /// An address at which the client describes itself, for servers that want no registration.
+    pub client_metadata_url: Option<String>,
+    /// What to ask for; empty: what the server names.
+    pub scopes: Vec<String>,
+    /// The port on loopback at which the answer comes in; none: any.
+    pub callback_port: Option<u16>,
+}

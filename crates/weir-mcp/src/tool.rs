@@ -1,0 +1,109 @@
+//! A tool of a server as a tool of ours: its effects are what a person declared of it, else
+//! everything (G2). Not here: reaching the server.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use weir_core::governance::Permit;
+use weir_core::tool::{
+    Access, EffectClass, Effects, Group, News, PathEffect, Raw, ToolSpec, foreign,
+};
+use weir_engine::ports::{Plan, Tool, ToolContext};
+
+use crate::connect::Way;
+use crate::listing::ListedTool;
+use crate::server::Server;
+use crate::spec::Transport;
+
+/// One tool of a server.
+pub(crate) struct ForeignTool {
+    server: Arc<Server>,
+    /// Its name at the server.
+    name: String,
+    spec: ToolSpec,
+    /// A person said that it only reads.
+    reads: bool,
+}
+
+impl ForeignTool {
+    pub(crate) fn new(server: &Arc<Server>, name: &str, listed: &ListedTool) -> ForeignTool {
+        let declared = &server.spec.declared;
+        let matches = |pattern: &String| {
+            globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+        };
+        let reads = declared.reads.iter().any(matches)
+            || (declared.trust_annotations && listed.says_read_only);
+        let spec = ToolSpec {
+            name: foreign::name(&server.spec.name, name),
+            description: match (&listed.title, listed.description.is_empty()) {
+                (Some(title), true) => title.clone(),
+                _ => listed.description.clone(),
+            },
+            group: Group::Mcp,
+            input_schema: listed.input_schema.clone(),
+            deferred: false,
+            parallel_safe: reads,
+            poll: false,
+            keeps_result: false,
+            timeout_ms: None,
+        };
+        ForeignTool { server: server.clone(), name: name.to_owned(), spec, reads }
+    }
+}
+
+impl ForeignTool {
+    /// Whether its process can change files of the workspace.
+    fn may_write_workspace(&self) -> bool {
+        let reach = &self.server.spec.reach;
+        let is_program = matches!(self.server.spec.transport, Transport::Stdio { .. });
+        is_program && (reach.writes_workspace || reach.unconfined)
+    }
+}
+
+/// What stands in labels for words of this server.
+pub(crate) fn origin(server: &str) -> String {
+    format!("mcp:{server}")
+}
+
+#[async_trait]
+impl Tool for ForeignTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn plan(&self, _: &Value, cx: &ToolContext) -> Plan {
+        let server = &self.server.spec.name;
+        let summary = format!("Call {} of the server {server}", self.name);
+        let reads_from = vec![origin(server)];
+        let mut effects = Effects { reads_from, unknown: !self.reads, ..Effects::default() };
+        if !self.reads && self.may_write_workspace() {
+            // So the workspace is looked at before and after, and what changed can be undone.
+            let all = PathEffect { recursive: true, ..cx.workspace.resolve(".", Access::Write) };
+            effects.paths.push(all);
+        }
+        let class = if self.reads { EffectClass::Read } else { EffectClass::Once };
+        let plan = Plan::new(class, effects, summary);
+        match self.server.closed_tool(&self.name) {
+            Some(why) => plan.failing(why),
+            None => plan,
+        }
+    }
+
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
+        let Value::Object(arguments) = permit.input().clone() else {
+            return Raw::error("The arguments of this tool are an object.");
+        };
+        let hard_ms = cx.timeout_ms;
+        let idle_ms = self.server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
+        let way = Way { cancel: &cx.cancel, progress: &cx.progress, idle_ms, hard_ms };
+        let called = self.server.call(&self.name, arguments, &way).await;
+        let mut raw = match called {
+            Ok(result) => crate::result::of_call(&result, cx),
+            Err(why) => Raw::error(why),
+        };
+        let used = self.server.take_used().await.into_iter();
+        raw.news.extend(used.map(|(usage, cost_usd)| News::Used { usage, cost_usd }));
+        raw
+    }
+}

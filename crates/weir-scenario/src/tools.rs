@@ -1,0 +1,78 @@
+//! Made tools of a scenario (T5): those that are kept or stand in the workspace are put into the
+//! toolbox when the session is opened, as the program does. Not here: the engine of scripts, which
+//! is the real one, in this process.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use weir_core::dynamic::ToolDefinition;
+use weir_core::governance::label::Label;
+use weir_core::ids::Timestamp;
+use weir_core::tool::{Access, ToolSpec};
+use weir_engine::engine::SessionOptions;
+use weir_engine::made;
+use weir_engine::ports::{Content, Scripts, Store};
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_script::OwnScripts;
+
+/// Largest definition in a file of a scenario.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Gives a session what runs scripts and the tools that count here.
+///
+/// # Errors
+/// The store refuses.
+pub async fn shelve(
+    store: &dyn Store,
+    trusted: bool,
+    toolbox: &Arc<Toolbox>,
+    options: &mut SessionOptions,
+) -> anyhow::Result<()> {
+    let scripts: Arc<dyn Scripts> = Arc::new(OwnScripts);
+    let toolbox = options.hands.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
+    let from = (options.workspace.as_ref(), trusted);
+    let (specs, _) = weir_tools::shelve(store, from, &scripts, &toolbox).await?;
+    let config = &mut options.config;
+    let has = |spec: &ToolSpec| config.profile.has(&spec.name, spec.group);
+    let specs: Vec<ToolSpec> = specs.into_iter().filter(has).collect();
+    config.deferred.extend(specs);
+    options.hands.toolbox = Some(toolbox);
+    options.hands.scripts = Some(scripts);
+    Ok(())
+}
+
+/// A person accepts the tool of this name that stands in the workspace.
+///
+/// # Errors
+/// There is none.
+pub async fn accept(
+    store: &dyn Store,
+    workspace: &Workspace,
+    name: &str,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let path = format!("{}/{name}.json", made::FOLDER);
+    let at = workspace.resolve(&path, Access::Read);
+    let content = workspace.read(&at, FILE_BYTES_MAX).map_err(|why| anyhow::anyhow!("{why}"))?;
+    let Content::File { bytes, .. } = content else { anyhow::bail!("{path} is no file") };
+    let text = String::from_utf8(bytes.to_vec())?;
+    let definition = ToolDefinition::parse(&text).map_err(anyhow::Error::msg)?;
+    let by = ("person".to_owned(), Label::default(), now);
+    store.keep(&made::pin(workspace, &definition, by)).await?;
+    Ok(())
+}
+
+/// Somebody changes the text of a kept tool, and nothing else.
+///
+/// # Errors
+/// There is none.
+pub async fn alter(store: &dyn Store, name: &str) -> anyhow::Result<()> {
+    let kept = made::all(store).await?.into_iter().find(|kept| kept.name == name);
+    let mut kept = kept.with_context(|| format!("no tool {name} is kept"))?;
+    let mut definition = ToolDefinition::parse(&kept.text).map_err(anyhow::Error::msg)?;
+    definition.code.push_str("// something else\n");
+    kept.text = definition.text();
+    store.keep(&kept).await?;
+    Ok(())
+}

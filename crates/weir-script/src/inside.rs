@@ -1,0 +1,332 @@
+//! The JavaScript engine with its own bounds: memory, stack, time. They make the errors plain; what
+//! they do not stop, the process around it does. Not here: any process.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use rquickjs::context::EvalOptions;
+use rquickjs::promise::{MaybePromise, PromiseState};
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Module, Object, Runtime};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use weir_engine::ports::{HostCall, Script, ScriptHost, Scripts};
+
+use crate::wire::{Ask, Kind, RESULT_BYTES_MAX};
+
+/// Memory of a script.
+pub(crate) const MEMORY_BYTES: usize = 64 << 20;
+/// Its stack.
+const STACK_BYTES: usize = 1 << 20;
+/// What stands in place of a file's name where an error is.
+const FILE: &str = "tool.js";
+/// Longest text of an error.
+const ERROR_CHARS_MAX: usize = 2_000;
+
+/// The host as scripts see it, and how values become text. Strings are made well-formed: what goes
+/// out is Unicode.
+const PRELUDE: &str = r#"
+(call, log, has) => {
+    const use = (tool, input, whole) => {
+        const text = JSON.stringify(input === undefined ? {} : input);
+        const answer = JSON.parse(call(String(tool).toWellFormed(), text ?? "{}", whole === true));
+        if (answer.Err !== undefined) throw new Error(answer.Err);
+        return answer.Ok;
+    };
+    const host = {
+        call: (tool, input) => use(tool, input),
+        readFile: path => use("read_file", { path }, true),
+        writeFile: (path, content) => use("write_file", { path, content: String(content) }),
+        deleteFile: path => use("delete_file", { path }),
+        listFiles: (path, options) => use("list_files", { path, ...options }),
+        search: (pattern, options) => use("search_files", { pattern, ...options }),
+        fetch: (url, options) => use("web_fetch", { url, ...options }),
+        log: text => log(String(text).toWellFormed()),
+    };
+    const plain = (key, value) => typeof value === "bigint" ? value.toString() : value;
+    const shown = value => {
+        if (typeof value === "string") return value.toWellFormed();
+        if (value === undefined) return "undefined";
+        if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
+            return String(value).toWellFormed();
+        }
+        const text = JSON.stringify(value, plain, 2);
+        return text === undefined ? "undefined" : text.toWellFormed();
+    };
+    return { host: has ? Object.freeze(host) : undefined, shown };
+}
+"#;
+
+/// What a script may ask of whoever runs it.
+pub(crate) enum Wish {
+    Call(HostCall),
+    Log(String),
+}
+
+/// Answers a wish; a log has no answer that anybody reads.
+pub(crate) type Answerer = Box<dyn FnMut(Wish) -> Result<String, String>>;
+
+/// Clocks of one run.
+struct Clocks {
+    started: Instant,
+    own: Duration,
+    waited: Cell<Duration>,
+    late: Cell<bool>,
+}
+
+impl Clocks {
+    fn is_over(&self) -> bool {
+        let over = self.started.elapsed().saturating_sub(self.waited.get()) > self.own;
+        self.late.set(self.late.get() || over);
+        over
+    }
+}
+
+/// Runs what is asked; whatever goes wrong is a sentence.
+pub(crate) fn run(ask: &Ask, answer: Answerer) -> Result<String, String> {
+    let started = Instant::now();
+    let own = Duration::from_millis(ask.own_ms);
+    let clocks = Rc::new(Clocks { started, own, waited: Cell::default(), late: Cell::new(false) });
+    let no_engine = |why: rquickjs::Error| format!("the script engine did not start: {why}");
+    let runtime = Runtime::new().map_err(no_engine)?;
+    runtime.set_memory_limit(MEMORY_BYTES);
+    runtime.set_max_stack_size(STACK_BYTES);
+    let watch = clocks.clone();
+    runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
+    let context = Context::full(&runtime).map_err(no_engine)?;
+    let result = context.with(|ctx| {
+        let run = Run { ctx: ctx.clone(), clocks: &clocks };
+        let done = run.evaluate(ask, answer);
+        done.map_err(|failed| run.told(failed))
+    })?;
+    if result.len() > RESULT_BYTES_MAX {
+        return Err(format!(
+            "it returned {} bytes, at most {RESULT_BYTES_MAX}: return less, or write a file",
+            result.len()
+        ));
+    }
+    Ok(result)
+}
+
+/// How a run failed.
+enum Failed {
+    /// An exception is pending, or the engine refused.
+    Js(rquickjs::Error),
+    /// A sentence.
+    Said(String),
+}
+
+impl From<rquickjs::Error> for Failed {
+    fn from(error: rquickjs::Error) -> Failed {
+        Failed::Js(error)
+    }
+}
+
+struct Run<'js, 'a> {
+    ctx: Ctx<'js>,
+    clocks: &'a Rc<Clocks>,
+}
+
+impl<'js> Run<'js, '_> {
+    fn evaluate(&self, ask: &Ask, answer: Answerer) -> Result<String, Failed> {
+        let ctx = &self.ctx;
+        let tools = self.prelude(ask.kind == Kind::Module, answer)?;
+        let shown: Function<'js> = tools.get("shown")?;
+        let input = ctx.json_parse(ask.input.to_string())?;
+        let value = match ask.kind {
+            Kind::Expression => {
+                ctx.globals().set("input", input)?;
+                let mut options = EvalOptions::default();
+                options.strict = false;
+                options.filename = Some(FILE.into());
+                ctx.eval_with_options::<MaybePromise<'js>, _>(ask.code.as_str(), options)?
+            }
+            Kind::Check | Kind::Module => {
+                let module = Module::declare(ctx.clone(), FILE, ask.code.as_str())?;
+                let (module, evaluated) = module.eval()?;
+                self.settled(&MaybePromise::from_value(evaluated.into_value()))?;
+                let entry: rquickjs::Value<'js> = module.get("run").or_else(|error| {
+                    if ctx.has_exception() {
+                        ctx.catch();
+                    }
+                    if matches!(error, rquickjs::Error::Exception) {
+                        return Ok(rquickjs::Value::new_undefined(ctx.clone()));
+                    }
+                    Err(error)
+                })?;
+                let entry = entry.into_function().ok_or_else(|| {
+                    Failed::Said(
+                        "the module exports no function run: write `export function run(input, \
+                         host) { … }`"
+                            .into(),
+                    )
+                })?;
+                if ask.kind == Kind::Check {
+                    return Ok(String::new());
+                }
+                let host: rquickjs::Value<'js> = tools.get("host")?;
+                entry.call::<_, MaybePromise<'js>>((input, host))?
+            }
+        };
+        let value = self.settled(&value)?;
+        Ok(shown.call::<_, String>((value,))?)
+    }
+
+    /// The host and the way to show a value.
+    fn prelude(&self, has: bool, answer: Answerer) -> rquickjs::Result<Object<'js>> {
+        let ctx = &self.ctx;
+        let make: Function<'js> = ctx.eval(PRELUDE)?;
+        let answer = Rc::new(RefCell::new(answer));
+        let clocks = self.clocks.clone();
+        let wish = move |wish: Wish| {
+            let begun = Instant::now();
+            let answered = match answer.try_borrow_mut() {
+                Ok(mut answer) => answer(wish),
+                Err(_) => Err("one wish at a time".into()),
+            };
+            clocks.waited.set(clocks.waited.get() + begun.elapsed());
+            answered
+        };
+        let (calls, logs) = (wish.clone(), wish);
+        let call = move |tool: String, input: String, whole: bool| {
+            let input: Result<Value, _> = serde_json::from_str(&input);
+            let answered: Result<String, String> = match input {
+                Ok(input) => calls(Wish::Call(HostCall { tool, input, whole })),
+                Err(why) => Err(format!("the arguments of {tool} cannot be sent: {why}")),
+            };
+            serde_json::to_string(&answered).unwrap_or_default()
+        };
+        let call = Function::new(ctx.clone(), call)?;
+        let log = Function::new(ctx.clone(), move |text: String| {
+            let _ = logs(Wish::Log(text));
+        })?;
+        make.call((call, log, has))
+    }
+
+    /// Does what is pending until the value is there.
+    fn settled(&self, value: &MaybePromise<'js>) -> Result<rquickjs::Value<'js>, Failed> {
+        loop {
+            match value.state() {
+                PromiseState::Resolved => {
+                    return match value.result::<rquickjs::Value<'js>>() {
+                        Some(value) => Ok(value?),
+                        None => Err(Failed::Said("its promise has no value".into())),
+                    };
+                }
+                PromiseState::Rejected => {
+                    let error = value.result::<rquickjs::Value<'js>>().and_then(Result::err);
+                    return Err(Failed::Js(error.unwrap_or(rquickjs::Error::Exception)));
+                }
+                PromiseState::Pending => (),
+            }
+            if self.clocks.is_over() {
+                return Err(Failed::Said(String::new()));
+            }
+            if !self.ctx.execute_pending_job() {
+                return Err(Failed::Said(
+                    "it returned a promise that never resolves: nothing is left to wait for \
+                     (there are no timers)"
+                        .into(),
+                ));
+            }
+        }
+    }
+
+    fn told(&self, failed: Failed) -> String {
+        if self.clocks.late.get() {
+            return format!(
+                "it ran longer than {} s; make it do less, or look for an endless loop",
+                self.clocks.own.as_secs_f32()
+            );
+        }
+        let error = match failed {
+            Failed::Said(text) => return text,
+            Failed::Js(error) => error,
+        };
+        let caught = Err::<(), _>(error).catch(&self.ctx);
+        let text = match caught {
+            Ok(()) => String::new(),
+            Err(CaughtError::Exception(exception)) => {
+                let message = exception.message().unwrap_or_default();
+                let name: String = exception.get("name").unwrap_or_else(|_| "Error".into());
+                let place = exception.stack().as_deref().and_then(place);
+                let at = place.map(|place| format!(" (line {place})")).unwrap_or_default();
+                format!("{name}: {message}{at}")
+            }
+            Err(CaughtError::Value(value)) if value.is_null() => out_of_memory(),
+            Err(CaughtError::Value(value)) => {
+                let shown = self.ctx.json_stringify(value).ok().flatten();
+                let shown = shown.and_then(|text| text.to_string().ok());
+                format!("it threw {}", shown.unwrap_or_else(|| "something".into()))
+            }
+            Err(CaughtError::Error(error)) => error.to_string(),
+        };
+        match text {
+            text if text.contains("out of memory") => out_of_memory(),
+            text => text.chars().take(ERROR_CHARS_MAX).collect(),
+        }
+    }
+}
+
+fn out_of_memory() -> String {
+    format!("it ran out of its {} MB of memory", MEMORY_BYTES >> 20)
+}
+
+/// Line and column of the topmost place in the script's own text.
+fn place(stack: &str) -> Option<String> {
+    let from = stack.split_once(&format!("{FILE}:"))?.1;
+    let place: String = from.chars().take_while(|c| c.is_ascii_digit() || *c == ':').collect();
+    Some(place.trim_end_matches(':').to_owned())
+}
+
+/// Scripts in this process, with the engine's own bounds only: for tests that wrote them themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnScripts;
+
+/// A wish, and where its answer goes.
+type Sent = (Wish, std::sync::mpsc::Sender<Result<String, String>>);
+
+#[async_trait]
+impl Scripts for OwnScripts {
+    async fn run(
+        &self,
+        script: Script,
+        host: &dyn ScriptHost,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        let ask = Ask::from(script);
+        let (wishes, mut wished) = mpsc::unbounded_channel::<Sent>();
+        let done = tokio::task::spawn_blocking(move || {
+            let answer = move |wish: Wish| {
+                let (sender, answered) = std::sync::mpsc::channel();
+                let gone = |_| "the call has ended".to_string();
+                wishes.send((wish, sender)).map_err(|_| gone(()))?;
+                answered.recv().map_err(|_| gone(()))?
+            };
+            run(&ask, Box::new(answer))
+        });
+        tokio::pin!(done);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err("the script was ended".into()),
+                Some((wish, answer)) = wished.recv() => {
+                    let answered = match wish {
+                        Wish::Call(call) => host.call(call).await,
+                        Wish::Log(text) => {
+                            host.log(&text);
+                            Ok(String::new())
+                        }
+                    };
+                    // A script that ended meanwhile waits for nothing.
+                    let _ = answer.send(answered);
+                }
+                result = &mut done => {
+                    return result.unwrap_or_else(|_| Err("the script engine failed".into()));
+                }
+            }
+        }
+    }
+}

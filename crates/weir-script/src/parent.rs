@@ -1,0 +1,208 @@
+//! The parent: starts a child for each script, answers what it asks for, ends it in time. Nothing of
+//! what comes back is trusted. Not here: what the child does.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use async_trait::async_trait;
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use weir_engine::ports::{HostCall, Script, ScriptHost, Scripts};
+
+use crate::child::{LIMITS, NOT_CONFINED, SCRIPT};
+use crate::wire::{Answer, Ask, FromChild, LINE_BYTES_MAX, RESULT_BYTES_MAX};
+
+/// Children at once.
+const CHILDREN_MAX: usize = 4;
+/// Most wishes of one script.
+const CALLS_MAX: u32 = 500;
+/// Most bytes of progress that one script shows; the rest is left out.
+const LOG_BYTES_MAX: usize = 64 << 10;
+/// Longest answer to a wish.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+const SIGABRT: i32 = 6;
+const SIGKILL: i32 = 9;
+const SIGSEGV: i32 = 11;
+const SIGXCPU: i32 = 24;
+
+/// Runs each script in a child process.
+#[derive(Debug)]
+pub struct ChildScripts {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    places: Semaphore,
+}
+
+impl ChildScripts {
+    /// Children that are `program`, started as [`SCRIPT`].
+    pub fn new(program: PathBuf) -> ChildScripts {
+        ChildScripts::of(program, vec![SCRIPT.into()])
+    }
+
+    /// Children that are `program` with these arguments.
+    pub fn of(program: PathBuf, arguments: Vec<OsString>) -> ChildScripts {
+        ChildScripts { program, arguments, places: Semaphore::new(CHILDREN_MAX) }
+    }
+
+    fn start(&self) -> std::io::Result<Child> {
+        Command::new(&self.program)
+            .args(&self.arguments)
+            .env_clear()
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+    }
+}
+
+#[async_trait]
+impl Scripts for ChildScripts {
+    async fn run(
+        &self,
+        script: Script,
+        host: &dyn ScriptHost,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        let time = script.time;
+        let work = async {
+            let gone = "the program is ending";
+            let _place = self.places.acquire().await.map_err(|_| gone.to_string())?;
+            let mut child =
+                self.start().map_err(|why| format!("its process cannot be started: {why}"))?;
+            let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+                return Err("its process has no pipes".to_string());
+            };
+            let mut talk = Talk {
+                input,
+                output: BufReader::new(output),
+                host,
+                calls: 0,
+                log_left: LOG_BYTES_MAX,
+            };
+            let said = talk.until_end(&Ask::from(script)).await;
+            drop(talk);
+            match said {
+                Ok(Some(end)) => end,
+                Ok(None) => match child.wait().await {
+                    Ok(status) => Err(why(status)),
+                    Err(error) => Err(format!("its process was lost: {error}")),
+                },
+                Err(wrong) => Err(wrong),
+            }
+        };
+        // Leaving drops the child, which kills it.
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err("it was ended because the call was cancelled".into()),
+            done = tokio::time::timeout(time, work) => done.unwrap_or_else(|_| {
+                Err(format!("it took longer than {} s and was ended", time.as_secs()))
+            }),
+        }
+    }
+}
+
+/// The conversation with one child.
+struct Talk<'a> {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    host: &'a dyn ScriptHost,
+    calls: u32,
+    log_left: usize,
+}
+
+impl Talk<'_> {
+    /// Goes on until the child says how it ended; `None`: it ended without a word.
+    async fn until_end(&mut self, ask: &Ask) -> Result<Option<Result<String, String>>, String> {
+        // A child that ended already says by its status why.
+        if self.send(ask).await.is_err() {
+            return Ok(None);
+        }
+        loop {
+            let Some(line) = self.line().await? else { return Ok(None) };
+            match line {
+                FromChild::Log(text) => {
+                    let fits = text.len() <= self.log_left;
+                    self.log_left = self.log_left.saturating_sub(text.len());
+                    if fits {
+                        self.host.log(&text);
+                    }
+                }
+                FromChild::Call { id, tool, input, whole } => {
+                    self.calls += 1;
+                    if self.calls > CALLS_MAX {
+                        return Err(format!(
+                            "it asked for more than {CALLS_MAX} things; make it ask for less"
+                        ));
+                    }
+                    let result = self.host.call(HostCall { tool, input, whole }).await;
+                    let result = result.and_then(|text| match text.len() {
+                        n if n > ANSWER_BYTES_MAX => Err(format!(
+                            "the answer has {n} bytes, at most {ANSWER_BYTES_MAX}; ask for less"
+                        )),
+                        _ => Ok(text),
+                    });
+                    if self.send(&Answer { id, result }).await.is_err() {
+                        return Ok(None);
+                    }
+                }
+                FromChild::Ok(text) if text.len() > RESULT_BYTES_MAX => {
+                    return Err(format!("it returned more than {RESULT_BYTES_MAX} bytes"));
+                }
+                FromChild::Ok(text) => return Ok(Some(Ok(text))),
+                FromChild::Error(why) => return Ok(Some(Err(why))),
+            }
+        }
+    }
+
+    async fn send(&mut self, value: &impl Serialize) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.input.write_all(&line).await?;
+        self.input.flush().await
+    }
+
+    /// The next line; `None`: there is none.
+    async fn line(&mut self) -> Result<Option<FromChild>, String> {
+        let mut line = Vec::new();
+        let bound = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
+        let mut bounded = (&mut self.output).take(bound);
+        let read = bounded.read_until(b'\n', &mut line).await;
+        read.map_err(|why| format!("its process was lost: {why}"))?;
+        if line.pop() != Some(b'\n') {
+            let whole = line.len() + 1 < LINE_BYTES_MAX;
+            return if whole {
+                Ok(None)
+            } else {
+                Err(format!("it sent a line of more than {LINE_BYTES_MAX} bytes"))
+            };
+        }
+        let said = serde_json::from_slice(&line);
+        said.map(Some).map_err(|_| "its process said something that is no answer".into())
+    }
+}
+
+/// Why a child ended without a word.
+fn why(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) if code == i32::from(NOT_CONFINED) => {
+            "this system cannot confine its process (seccomp is needed), and unconfined it is not \
+             run"
+            .into()
+        }
+        (_, Some(SIGXCPU | SIGKILL)) => format!(
+            "it computed for more than {} s and was ended; make it do less",
+            LIMITS.cpu_seconds
+        ),
+        (_, Some(SIGABRT | SIGSEGV)) => "it used up its memory or stack and was ended".into(),
+        _ => "its process ended without an answer".into(),
+    }
+}

@@ -1,0 +1,92 @@
+//! `consult_flagship`: one answer of a stronger model, a few times a run (T2). Not here: how often,
+//! which the gate `limits` says, and asking it (`weir_engine::flagship`).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_engine::ports::{NO_FLAGSHIP, Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::text;
+
+/// Longest question with its context, in characters.
+const QUESTION_CHARS_MAX: usize = 60_000;
+/// Wall time of the call.
+const TIME_MS: u64 = 250_000;
+
+pub(crate) struct ConsultFlagship;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// One question; it sees nothing else of your work.
+    question: String,
+    /// What it must know: code, errors, what was tried.
+    #[serde(default)]
+    context: String,
+}
+
+#[async_trait]
+impl Act for ConsultFlagship {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            deferred: true,
+            keeps_result: true,
+            timeout_ms: Some(TIME_MS),
+            ..spec::<Input>(
+                "consult_flagship",
+                Group::Agent,
+                "Asks a stronger model one question, at most 3 times a run: for what you are stuck \
+                 on or unsure of.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let summary = format!("Ask the stronger model: {}", text::one_line(&input.question, 160));
+        let effects = Effects { consults: true, ..Effects::default() };
+        let plan = Plan::new(EffectClass::Once, effects, summary.clone());
+        if input.question.trim().is_empty() {
+            return nothing(summary).failing("question is empty");
+        }
+        let length = input.question.chars().count() + input.context.chars().count();
+        if length > QUESTION_CHARS_MAX {
+            let why = format!(
+                "question and context have {length} characters; at most {QUESTION_CHARS_MAX}. Keep \
+                 what matters"
+            );
+            return nothing(summary).failing(why);
+        }
+        match cx.knows.flagship() {
+            Some(model) => Plan { summary: format!("{} ({model})", plan.summary), ..plan },
+            None => nothing(summary).failing(NO_FLAGSHIP),
+        }
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        let question = match input.context.trim() {
+            "" => input.question,
+            context => format!("{}\n\n<context>\n{context}\n</context>", input.question),
+        };
+        let asked = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Raw::error("the question was cancelled"),
+            asked = cx.knows.consult(&question) => asked,
+        };
+        match asked {
+            Ok(answer) => {
+                let news = vec![News::Used { usage: answer.usage, cost_usd: answer.cost_usd }];
+                let raw = Raw::ok(format!("{} answers:\n\n{}", answer.model, answer.text.trim()));
+                let summary = format!("{} answered", answer.model);
+                Raw { news, label: answer.label, ..raw.with_summary(summary) }
+            }
+            Err(error) => {
+                let used = error.used.map(|(usage, cost_usd)| News::Used { usage, cost_usd });
+                Raw { news: used.into_iter().collect(), ..Raw::error(error.why) }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `enable_plugin`: proposes to the person to switch a plugin on (Z9). They see what it may do and
+//! agree to exactly that, in every mode; where nobody can be asked it does not happen.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, PluginOffer, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::text;
+
+/// Files that the person is shown by name.
+const FILES_TOLD: usize = 60;
+
+pub(crate) struct EnablePlugin;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Its id.
+    plugin: String,
+}
+
+#[async_trait]
+impl Act for EnablePlugin {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            deferred: true,
+            ..spec::<Input>(
+                "enable_plugin",
+                Group::Skill,
+                "Proposes to switch a plugin on. The person sees what it may do and has to agree.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let summary = text::one_line(&format!("Switch on the plugin {}", input.plugin), 120);
+        let offer = match cx.plugins.offer(&input.plugin).await {
+            Ok(offer) => offer,
+            Err(why) => return nothing(summary).failing(why),
+        };
+        if offer.enabled {
+            return nothing(summary).failing(format!("the plugin {} is on already", offer.id));
+        }
+        let enables = vec![EnableEffect {
+            what: "plugin".into(),
+            name: offer.id.clone(),
+            hash: offer.hash.clone(),
+        }];
+        let summary = format!("{summary} ({}, from {})", offer.title, offer.origin);
+        Plan {
+            diff: Some(shown(&offer)),
+            ..Plan::new(
+                EffectClass::Keyed,
+                Effects { enables, ..Effects::default() },
+                text::one_line(&summary, 300),
+            )
+        }
+    }
+
+    async fn act(_: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+        let Some(one) = effects.enables.first() else {
+            return Raw::error("the call switches nothing on");
+        };
+        match cx.plugins.enable(&one.name, &one.hash, "a person, asked by the agent").await {
+            Ok(()) => Raw::ok(format!(
+                "The plugin {} is on. Its commands are called with execute_command, its API with \
+                 call_plugin_api; its skills and prompts are there from the next message on",
+                one.name
+            ))
+            .with_summary(format!("{} is on", one.name)),
+            Err(why) => Raw::error(format!("It was not switched on: {why}")),
+        }
+    }
+}
+
+/// What the person reads before they agree.
+fn shown(offer: &PluginOffer) -> String {
+    let mut lines = vec![
+        format!("The plugin {} ({}), from {}", offer.id, offer.title, offer.origin),
+        format!("sha256 {}", offer.hash),
+    ];
+    if offer.powers.is_empty() {
+        lines.push("It may do nothing by itself.".into());
+    }
+    lines.extend(offer.powers.iter().map(|power| format!("+ {power}")));
+    lines.extend(offer.notes.iter().map(|note| format!("! {note}")));
+    let files = offer.files.iter().take(FILES_TOLD).cloned().collect::<Vec<_>>().join(", ");
+    let more = offer.files.len().saturating_sub(FILES_TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    lines.push(format!("Files: {files}{more}"));
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,57 @@
+//! `execute_command`: a command that a plugin or the configuration gave a name (T11). Not here: what
+//! the name stands for (`weir_engine::plugins`).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use weir_core::tool::{Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+use crate::{named_command, run_shell, text};
+
+pub(crate) struct ExecuteCommand;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// `plugin:name`, or a name of the configuration.
+    command: String,
+    /// Its arguments by name.
+    #[serde(default)]
+    args: Map<String, Value>,
+}
+
+#[async_trait]
+impl Act for ExecuteCommand {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            deferred: true,
+            timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
+            ..spec::<Input>(
+                "execute_command",
+                Group::Skill,
+                "Runs a named command of a plugin or of the configuration, in the sandbox, as \
+                 run_shell would. A name that does not exist is answered with those that do.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let what = text::one_line(&format!("Run the command {}", input.command), 120);
+        match cx.plugins.command(&cx.session, &input.command, &input.args).await {
+            Ok(call) => named_command::plan(call, what, cx).await,
+            Err(why) => nothing(what).failing(why),
+        }
+    }
+
+    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+        match cx.plugins.command(&cx.session, &input.command, &input.args).await {
+            Ok(call) => named_command::run(call, effects, cx).await,
+            Err(why) => Raw::error(format!("Not run: {why}")),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `new_task`: gives a piece of work to an agent of its own and waits for its answer (M6).
+//!
+//! It only says which agent; what that agent may do is computed from the session that starts it,
+//! and each of its calls is judged like any other. Not here: taking over what it did in a copy of
+//! the workspace (`merge_agent`).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{AgentTask, Plan, ToolContext};
+
+use crate::built::{Act, nothing, spec};
+
+/// Longest task, in characters.
+const TASK_CHARACTERS_MAX: usize = 20_000;
+/// Characters of it that a person is shown.
+const SHOWN_CHARACTERS_MAX: usize = 120;
+/// Wall time of the call: what bounds an agent is its own limits, and those of the run it works for.
+const TIMEOUT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+
+pub(crate) struct NewTask;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// All it must know.
+    task: String,
+    /// Else yours.
+    #[serde(default)]
+    profile: Option<String>,
+    /// Work in a git worktree, for merge_agent.
+    #[serde(default)]
+    worktree: bool,
+}
+
+impl From<Input> for AgentTask {
+    fn from(input: Input) -> AgentTask {
+        let Input { task, profile, worktree } = input;
+        let profile = profile.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        AgentTask { task, profile, worktree }
+    }
+}
+
+#[async_trait]
+impl Act for NewTask {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            parallel_safe: true,
+            timeout_ms: Some(TIMEOUT_MS),
+            ..spec::<Input>(
+                "new_task",
+                Group::Agent,
+                "Gives an agent a task; several in one reply run at once.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+        let characters = input.task.trim().chars().count();
+        let first = one_line(&input.task);
+        if !(1..=TASK_CHARACTERS_MAX).contains(&characters) {
+            let why = format!("task must have 1 to {TASK_CHARACTERS_MAX} characters");
+            return nothing("Start an agent").failing(why);
+        }
+        match cx.agents.look(&input.into()).await {
+            Err(why) => nothing(format!("Start an agent: {first}")).failing(why),
+            Ok(spawn) => {
+                let place = if spawn.worktree { " in a copy of the workspace" } else { "" };
+                let summary = format!("Start the agent {}{place}: {first}", spawn.profile);
+                let effects = Effects { spawns: Some(spawn), ..Effects::default() };
+                Plan::new(EffectClass::Keyed, effects, summary)
+            }
+        }
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        cx.agents.run(input.into(), cx).await
+    }
+}
+
+/// The beginning of a task, on one line.
+fn one_line(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = flat.chars().take(SHOWN_CHARACTERS_MAX).collect();
+    if cut.len() < flat.len() { format!("{cut}…") } else { cut }
+}

@@ -1,0 +1,241 @@
+//! `resolve_capability_gap`: what exists and is not at hand, and who could switch it on. It only
+//! looks; nothing is switched on here.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weir_core::governance::label::Label;
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_engine::ports::{Callable, Plan, PluginLine, PluginState, ToolContext};
+
+use crate::built::{Act, spec};
+use crate::find_tool::{is_same, words};
+use crate::{blocking, synonyms, text};
+
+/// Answers that are given.
+const TOLD_MAX: usize = 8;
+
+pub(crate) struct ResolveCapabilityGap;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// What you would need to do, in a few words.
+    need: String,
+}
+
+/// Something that might help.
+struct Help {
+    what: String,
+    about: String,
+    how: String,
+    /// Whose words its description is.
+    foreign: bool,
+}
+
+#[async_trait]
+impl Act for ResolveCapabilityGap {
+    type Input = Input;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            deferred: true,
+            ..spec::<Input>(
+                "resolve_capability_gap",
+                Group::Skill,
+                "Looks for something that could do what you cannot: tools, plugins, skills, \
+                 recipes, servers that are not at hand, and who can switch each on.",
+            )
+        }
+    }
+
+    async fn plan(input: Input, _: &ToolContext) -> Plan {
+        let summary = format!("Look for a way to {}", text::one_line(&input.need, 160));
+        let effects = Effects { searches: vec![input.need], ..Effects::default() };
+        Plan::new(EffectClass::Read, effects, summary)
+    }
+
+    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+        let knows = cx.knows.clone();
+        let plugins = cx.plugins.clone();
+        plugins.refresh().await;
+        let commands = plugins.commands();
+        let looked = blocking(move || (knows.skills(), plugins.list())).await;
+        let (skills, plugins) = match looked {
+            Ok(looked) => looked,
+            Err(why) => return Raw::error(why),
+        };
+        let mut helps = Vec::new();
+        for (tools, how) in [
+            (cx.knows.loaded(), "you: it is at hand"),
+            (cx.knows.deferred(), "you: find_tool loads it"),
+        ] {
+            let of = |tool: ToolSpec| Help {
+                about: format!("{} {}", synonyms::of(&tool.name), tool.description),
+                foreign: tool.group == Group::Mcp,
+                what: format!("tool {}", tool.name),
+                how: how.into(),
+            };
+            // Whoever asks this found none of what looks for things itself.
+            let known = tools.into_iter().filter(|tool| !tool.name.ends_with("_gap"));
+            helps.extend(known.map(of));
+        }
+        helps.extend(skills.into_iter().map(|skill| Help {
+            what: format!("skill {}", skill.name),
+            about: skill.description,
+            how: "you: read_skill".into(),
+            foreign: false,
+        }));
+        helps.extend(commands.into_iter().map(of_configuration));
+        plugins.iter().for_each(|plugin| of_plugin(plugin, &mut helps));
+        helps.extend(cx.knows.dormant().await.into_iter().map(|one| Help {
+            what: format!("{} {}", one.what, one.name),
+            about: one.about,
+            how: one.how,
+            foreign: true,
+        }));
+        answer(&input.need, helps)
+    }
+}
+
+fn of_configuration(command: Callable) -> Help {
+    Help {
+        what: format!("command {}", command.name),
+        about: command.description,
+        how: "you: execute_command".into(),
+        foreign: false,
+    }
+}
+
+/// A plugin and everything that can be called of it.
+fn of_plugin(plugin: &PluginLine, helps: &mut Vec<Help>) {
+    let id = &plugin.id;
+    let on = plugin.state == PluginState::Enabled;
+    let how = |with: &str| match &plugin.state {
+        PluginState::Enabled => format!("you: {with}"),
+        PluginState::Disabled => format!(
+            "a person: enable_plugin {id} proposes it, or they run `weir plugins enable {id}`; \
+             then {with}"
+        ),
+        PluginState::Changed(what) => format!(
+            "a person, who has to see it again ({what}): enable_plugin {id} proposes it; then {with}"
+        ),
+        PluginState::Broken(why) => format!("nobody as it is: {why}"),
+    };
+    for command in &plugin.commands {
+        helps.push(Help {
+            what: format!("command {}", command.name),
+            about: format!("{} {} {}", command.description, plugin.name, plugin.description),
+            how: how("execute_command"),
+            foreign: false,
+        });
+    }
+    for method in &plugin.methods {
+        helps.push(Help {
+            what: format!("method {} of the plugin {id}", method.name),
+            about: format!("{} {} {}", method.description, plugin.name, plugin.description),
+            how: how("call_plugin_api"),
+            foreign: false,
+        });
+    }
+    if !on {
+        helps.push(Help {
+            what: format!("plugin {id}"),
+            about: format!("{} {}", plugin.name, plugin.description),
+            how: how("what it brings is there"),
+            foreign: false,
+        });
+    }
+}
+
+fn answer(need: &str, helps: Vec<Help>) -> Raw {
+    let wanted = words(need);
+    let mut scored: Vec<(usize, Help)> = helps
+        .into_iter()
+        .map(|help| (score(&wanted, &help), help))
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    scored.truncate(TOLD_MAX);
+    if scored.is_empty() {
+        return Raw::ok(
+            "Nothing that exists here fits, switched on or off. Say to the person what is missing; \
+             do not pretend that it was done.",
+        )
+        .with_summary("nothing found");
+    }
+    let mut told = "What might help, best first. Nothing was switched on.".to_owned();
+    let mut label = Label::default();
+    for (_, help) in &scored {
+        let about = match help.foreign {
+            true => String::new(),
+            false => format!(": {}", text::one_line(&help.about, 160)),
+        };
+        let _ = write!(told, "\n- {}{about}\n  {}", text::one_line(&help.what, 120), help.how);
+        if help.foreign {
+            label.join(&Label::external(help.what.as_str()));
+        }
+    }
+    let summary = text::count(scored.len(), "way");
+    Raw { label, ..Raw::ok(told).with_summary(summary) }
+}
+
+/// How many of the wanted words it has; those of its name count twice.
+fn score(wanted: &BTreeSet<String>, help: &Help) -> usize {
+    let (name, about) = (words(&help.what.replace(['_', '-'], " ")), words(&help.about));
+    let has =
+        |text: &BTreeSet<String>, word: &String| text.iter().any(|known| is_same(known, word));
+    let worth = |word: &String| match (has(&name, word), has(&about, word)) {
+        (true, _) => 2,
+        (false, true) => 1,
+        (false, false) => 0,
+    };
+    wanted.iter().map(worth).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plugin(state: PluginState) -> PluginLine {
+        let note = Callable {
+            name: "open_note".into(),
+            description: "Opens a note in Obsidian".into(),
+            params: Vec::new(),
+            schema: None,
+        };
+        PluginLine {
+            id: "obsidian".into(),
+            name: "Obsidian".into(),
+            version: "1".into(),
+            description: "Talks to a running Obsidian".into(),
+            origin: "built in".into(),
+            state,
+            commands: Vec::new(),
+            methods: vec![note],
+        }
+    }
+
+    fn told(need: &str, state: PluginState) -> String {
+        let mut helps = Vec::new();
+        of_plugin(&plugin(state), &mut helps);
+        weir_core::message::plain_text(&answer(need, helps).blocks)
+    }
+
+    #[test]
+    fn t11_a_gap_is_answered_with_who_could_close_it() {
+        let off = told("open a note in obsidian", PluginState::Disabled);
+        assert!(off.contains("method open_note of the plugin obsidian"), "{off}");
+        assert!(off.contains("`weir plugins enable obsidian`"), "{off}");
+        let on = told("open a note in obsidian", PluginState::Enabled);
+        assert!(on.contains("you: call_plugin_api") && !on.contains("weir plugins"), "{on}");
+        let changed = told("open note", PluginState::Changed("a.sh changed".into()));
+        assert!(changed.contains("see it again (a.sh changed)"), "{changed}");
+        let broken = told("open note", PluginState::Broken("no text".into()));
+        assert!(broken.contains("nobody as it is: no text"), "{broken}");
+        assert!(told("bake a cake", PluginState::Disabled).contains("Nothing that exists here"));
+    }
+}

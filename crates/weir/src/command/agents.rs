@@ -1,0 +1,77 @@
+//! `weir agents`: scheduled agents (M7).
+//!
+//! Definitions and history are in the store. Who is due and who may begin is the engine's
+//! scheduler's; a run is a session like any other, opened in `start`.
+
+use std::process::ExitCode;
+
+use weir_core::ids::Timestamp;
+use weir_core::schedule::ScheduledAgent;
+use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::AgentsCommand;
+
+mod add;
+mod change;
+mod course;
+mod daemon;
+mod now;
+mod start;
+mod tell;
+
+/// The state of an agent whose ticks do not count.
+const PAUSED: &str = "paused";
+
+/// Does what was asked.
+pub(crate) async fn agents(cx: &Cx, command: AgentsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        AgentsCommand::List(flag) => tell::list(cx, flag).await?,
+        AgentsCommand::Show(args) => tell::show(cx, &args).await?,
+        AgentsCommand::Add(args) => add::add(cx, &args).await?,
+        AgentsCommand::Run(args) => return now::run(cx, &args).await,
+        AgentsCommand::Pause(args) => change::set(cx, &args, PAUSED).await?,
+        AgentsCommand::Resume(args) => change::set(cx, &args, AGENT_ACTIVE).await?,
+        AgentsCommand::History(args) => tell::history(cx, &args).await?,
+        AgentsCommand::Remove(args) => change::remove(cx, &args).await?,
+        AgentsCommand::Daemon(args) => return daemon::daemon(cx, &args).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The agent of this name, as it is kept.
+///
+/// # Errors
+/// A usage error: there is none, or what is kept cannot be read.
+async fn find(store: &dyn Store, name: &str) -> anyhow::Result<(Kept, ScheduledAgent)> {
+    let kept = store.kept(KEPT_AGENT).await?;
+    let names: Vec<&str> = kept.iter().map(|kept| kept.name.as_str()).collect();
+    let Some(found) = kept.iter().find(|kept| kept.name == name) else {
+        let others = match names[..] {
+            [] => "there is none yet; `weir agents add` makes one".to_owned(),
+            _ => format!("there are {}", names.join(", ")),
+        };
+        return Err(usage(format!("there is no scheduled agent {name:?}; {others}")));
+    };
+    let agent = serde_json::from_str(&found.text).map_err(|error| {
+        usage(format!(
+            "the scheduled agent {name} cannot be read: {error}; `weir agents remove {name}` takes \
+             it away"
+        ))
+    })?;
+    Ok((found.clone(), agent))
+}
+
+/// Its runs that are not over.
+async fn open_runs(
+    store: &dyn Store,
+    name: &str,
+) -> anyhow::Result<Vec<weir_core::schedule::AgentRun>> {
+    let filter = AgentRunFilter { agent: Some(name.to_owned()), open: true, limit: None };
+    Ok(store.agent_runs(&filter).await?)
+}
+
+fn now_micros() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_microsecond())
+}

@@ -1,0 +1,94 @@
+//! `weir agents daemon`: the scheduler in the foreground, until a signal ends it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use weir_core::schedule::AgentRunState;
+use weir_core::view::plain::visible;
+use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};
+use weir_store::this_process;
+
+use super::start::Sessions;
+use crate::command::run::{Signals, tidy};
+use crate::cx::Cx;
+use crate::options::AgentsDaemonArgs;
+use crate::terminal;
+use crate::wiring::{self, WallClock};
+
+/// Starts what is due.
+pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<ExitCode> {
+    let settings = &cx.config()?.settings.agents;
+    let settings = SchedulerSettings {
+        at_once: settings.max_concurrent_runs as usize,
+        per_hour: settings.max_runs_per_hour as usize,
+        missed: settings.missed,
+    };
+    let mut signals = Signals::new()?;
+    let stop = CancellationToken::new();
+    let scheduler = Scheduler::new(SchedulerParts {
+        store: cx.store()?,
+        clock: Arc::new(WallClock::default()),
+        starter: Arc::new(Sessions { cx: cx.anew(&cx.folder)? }),
+        holder: this_process("weir agents daemon"),
+        settings,
+        tell: tell(args.quiet),
+    });
+    tidy::orphans(cx);
+    if !args.quiet {
+        let state = cx.dirs.state.display();
+        terminal::err_line(&format!("scheduled agents of {state}; SIGINT or SIGTERM ends this"));
+    }
+    let mut run = std::pin::pin!(scheduler.run(stop.clone()));
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            biased;
+            code = signals.next() => {
+                if asked {
+                    // Asked twice: what is in flight is left to the next daemon.
+                    return Ok(ExitCode::from(code));
+                }
+                asked = true;
+                stop.cancel();
+            }
+            ended = &mut run => {
+                ended?;
+                break;
+            }
+        }
+    }
+    wiring::tidy(cx);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each beginning and end.
+fn tell(quiet: bool) -> Tell {
+    Arc::new(move |told| {
+        let line = match told {
+            Told::Begun(run) => {
+                let session = run.session.as_ref().map(ToString::to_string).unwrap_or_default();
+                format!("{} begins: session {session}", run.agent)
+            }
+            Told::AtRest(run) => {
+                let state = match run.state {
+                    AgentRunState::Waiting => "closed where it is".to_owned(),
+                    state => state.to_string(),
+                };
+                let note =
+                    if run.note.is_empty() { String::new() } else { format!(": {}", run.note) };
+                format!("{} {state}{}", run.agent, visible(&note))
+            }
+            Told::Unusable(agent) => {
+                let why = visible(&agent.why);
+                terminal::err(&format!("the scheduled agent {} cannot be used: {why}", agent.name));
+                return;
+            }
+            Told::Paused(true) => "paused: nothing starts until `weir release`".to_owned(),
+            Told::Paused(false) => "released".to_owned(),
+        };
+        if !quiet {
+            terminal::err_line(&line);
+        }
+    })
+}

@@ -1,0 +1,171 @@
+//! A run of a scheduled agent: a session like any other, with nobody beside it (M7).
+//!
+//! Implements the port [`Starter`]. Not here: when it begins, and what stands in the history.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::SessionId;
+use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
+use weir_engine::attach::Saying;
+use weir_engine::engine::SessionHandle;
+use weir_engine::hub::Update;
+use weir_engine::ports::{AtRest, RunDesk, Starter, Store};
+use weir_engine::schedule::calendar::time_zone;
+
+use super::course::Course;
+use crate::command::run::tidy;
+use crate::cx::Cx;
+use crate::failure::engine_failure;
+use crate::wiring::{self, PromptWish, Wishes};
+
+/// What this program is called where a session is found held.
+const LABEL: &str = "weir agents daemon";
+
+/// What the definition says about a session.
+pub(super) fn wishes(agent: &ScheduledAgent) -> Wishes {
+    let prompt = agent.prompt.clone();
+    Wishes {
+        model: agent.model.clone(),
+        profile: agent.profile.clone(),
+        permission: agent.permission,
+        max_iterations: agent.limits.max_iterations,
+        max_tool_calls: Some(agent.limits.max_tool_calls),
+        budget_usd: agent.limits.budget_usd,
+        budget_tokens: agent.limits.budget_tokens,
+        run_timeout_ms: agent.limits.timeout_ms,
+        prompt: match agent.prompt_mode {
+            PromptMode::Combined => PromptWish::Preceded(prompt),
+            PromptMode::AgentOnly => PromptWish::Replaced(prompt),
+        },
+        attended: agent.on_ask == OnAsk::Queue,
+        only_tools: Some(agent.tools.clone()),
+        ..Wishes::default()
+    }
+}
+
+/// What the agent is told first. Its prompt stands in the system prompt.
+pub(super) fn saying(agent: &ScheduledAgent, run: &AgentRun) -> Saying {
+    let zone = time_zone(&agent.timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let due = jiff::Timestamp::from_microsecond(run.due.0).unwrap_or_default();
+    // A schedule knows seconds; what a person began has more, and nobody needs it.
+    let due = jiff::Timestamp::from_second(due.as_second()).unwrap_or(due);
+    let text = agent.input(run, &due.to_zoned(zone).to_string());
+    Saying { text, attachments: Vec::new() }
+}
+
+/// Opens and drives sessions of scheduled agents.
+pub(super) struct Sessions {
+    /// The program as the daemon was started. Each run looks at files and settings anew.
+    pub(super) cx: Cx,
+}
+
+#[async_trait]
+impl Starter for Sessions {
+    fn session(&self) -> SessionId {
+        wiring::new_session_id()
+    }
+
+    async fn run(
+        &self,
+        agent: &ScheduledAgent,
+        run: &AgentRun,
+        desk: &dyn RunDesk,
+        stop: CancellationToken,
+    ) -> AtRest {
+        match self.drive(agent, run, desk, stop).await {
+            Ok(rest) => rest,
+            Err(error) => AtRest::Failed(format!("{error:#}")),
+        }
+    }
+}
+
+impl Sessions {
+    async fn drive(
+        &self,
+        agent: &ScheduledAgent,
+        run: &AgentRun,
+        desk: &dyn RunDesk,
+        stop: CancellationToken,
+    ) -> anyhow::Result<AtRest> {
+        let cx = self.cx.anew(Path::new(&agent.workspace))?;
+        let store: Arc<dyn Store> = cx.store()?;
+        let Some(id) = run.session.clone() else { anyhow::bail!("the run has no session") };
+        let wishes = wishes(agent);
+        let there = store.meta(&id).await?.is_some_and(|meta| meta.facts > 0);
+        let (handle, mut course, known) = match there {
+            false => {
+                let options = wiring::session_options(&cx, &wishes, None).await?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.store()?)?;
+                let handle = engine.open(id, options).await.map_err(engine_failure)?;
+                (handle, Course::default(), 0)
+            }
+            true => {
+                let course = Course::of(store.as_ref(), &id).await?;
+                if let Some(rest) = course.at_rest() {
+                    return Ok(rest);
+                }
+                let loaded = weir_engine::engine::load(store.as_ref(), &id).await;
+                let session = loaded.map_err(engine_failure)?.session;
+                // It goes on as it was opened: a definition that changed since is the next run's.
+                let kept = session.config().cloned();
+                let options = wiring::session_options(&cx, &wishes, kept.as_deref()).await?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.store()?)?;
+                let handle = engine.resume(id, options).await.map_err(engine_failure)?;
+                (handle, course, session.facts())
+            }
+        };
+        let watched = follow(&handle, known, &mut course, (agent, run), (desk, stop)).await;
+        let session = handle.id().clone();
+        let closed = handle.close().await;
+        let rest = watched?;
+        closed.map_err(engine_failure)?;
+        if course.is_completed() {
+            tidy::finished(cx.workspace()?.as_ref(), &session);
+        }
+        Ok(rest)
+    }
+}
+
+/// Says what is to be said, and watches until the run is at rest or is to stop.
+async fn follow(
+    handle: &SessionHandle,
+    known: u64,
+    course: &mut Course,
+    (agent, run): (&ScheduledAgent, &AgentRun),
+    (desk, stop): (&dyn RunDesk, CancellationToken),
+) -> anyhow::Result<AtRest> {
+    let mut updates = handle.updates(known);
+    if !course.spoken {
+        let said = handle.say_with(saying(agent, run), &agent.by()).await;
+        said.map_err(engine_failure)?;
+    }
+    // Without a person what asks is settled at once, and keeps its place.
+    let waits = |course: &Course| agent.on_ask == OnAsk::Queue && course.asks();
+    if waits(course) {
+        desk.asking(true).await;
+    }
+    loop {
+        let update = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(AtRest::Closed),
+            update = updates.next() => update?,
+        };
+        match update {
+            None => anyhow::bail!("the session went down before the run was finished"),
+            Some(Update::Signal { .. }) => (),
+            Some(Update::Fact(fact)) => {
+                let asked = waits(course);
+                course.hear(&fact.event);
+                if waits(course) != asked {
+                    desk.asking(!asked).await;
+                }
+                if let Some(rest) = course.at_rest() {
+                    return Ok(rest);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `weir agents list`, `show` and `history`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use weir_core::ids::Timestamp;
+use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
+use weir_engine::schedule::calendar::Calendar;
+
+use super::{find, now_micros};
+use crate::command::sessions::{moment, single};
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::{AgentNameArgs, AgentsHistoryArgs, JsonFlag};
+use crate::terminal::{out, out_json, table};
+
+/// Characters of a prompt or note in a line.
+const LINE_CHARS: usize = 100;
+
+/// What it sees, in one line.
+pub(super) fn sees(agent: &ScheduledAgent) -> String {
+    match agent.tools[..] {
+        [] => "it sees no tools: it can only answer".into(),
+        _ => format!("it sees {} and no other tool", agent.tools.join(", ")),
+    }
+}
+
+/// An agent as it is kept, and what is wrong with it if it cannot be used.
+struct Row {
+    kept: Kept,
+    agent: Result<(ScheduledAgent, Option<Calendar>), String>,
+    last: Option<AgentRun>,
+}
+
+impl Row {
+    fn next(&self, now: Timestamp) -> Option<(Timestamp, String)> {
+        let (_, calendar) = self.agent.as_ref().ok()?;
+        let calendar = calendar.as_ref().filter(|_| self.kept.state == AGENT_ACTIVE)?;
+        let next = calendar.after(now)?;
+        Some((next, calendar.read(next)))
+    }
+
+    fn as_json(&self, now: Timestamp) -> Value {
+        let mut value = match &self.agent {
+            Ok((agent, _)) => json!(agent),
+            Err(why) => json!({ "name": self.kept.name, "problem": why }),
+        };
+        value["state"] = json!(self.kept.state);
+        value["version"] = json!(self.kept.version);
+        value["since"] = json!(self.kept.ts);
+        value["next"] = json!(self.next(now).map(|(next, _)| next));
+        value["last"] = json!(self.last);
+        value
+    }
+}
+
+async fn rows(store: &dyn Store) -> anyhow::Result<Vec<Row>> {
+    let mut last: BTreeMap<String, AgentRun> = BTreeMap::new();
+    let kept = store.kept(KEPT_AGENT).await?;
+    for kept in &kept {
+        let filter = AgentRunFilter {
+            agent: Some(kept.name.clone()),
+            limit: Some(1),
+            ..AgentRunFilter::default()
+        };
+        last.extend(
+            store.agent_runs(&filter).await?.into_iter().map(|run| (run.agent.clone(), run)),
+        );
+    }
+    let row = |kept: Kept| {
+        let last = last.remove(&kept.name);
+        let agent = read(&kept);
+        Row { kept, agent, last }
+    };
+    Ok(kept.into_iter().map(row).collect())
+}
+
+fn read(kept: &Kept) -> Result<(ScheduledAgent, Option<Calendar>), String> {
+    let agent: ScheduledAgent =
+        serde_json::from_str(&kept.text).map_err(|error| error.to_string())?;
+    let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
+    let calendar = calendar.transpose().map_err(|error| error.to_string())?;
+    Ok((agent, calendar))
+}
+
+pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
+    let rows = rows(cx.store()?.as_ref()).await?;
+    let now = now_micros();
+    if flag.json {
+        return out_json(&rows.iter().map(|row| row.as_json(now)).collect::<Vec<_>>());
+    }
+    if rows.is_empty() {
+        return out("There is no scheduled agent; `weir agents add --help` shows how to make one.");
+    }
+    let cells = rows.iter().map(|row| {
+        let when = match (&row.agent, row.next(now)) {
+            (Err(why), _) => format!("cannot be used: {}", short(why)),
+            (_, Some((_, next))) => next,
+            (Ok((agent, _)), None) => match &agent.after {
+                _ if row.kept.state != AGENT_ACTIVE => "-".into(),
+                Some(after) => format!("after {after}"),
+                None => "by hand".into(),
+            },
+        };
+        let last = row.last.as_ref().map_or_else(
+            || "never run".to_owned(),
+            |run| {
+                format!("{} {}", moment(run.finished.or(run.started).unwrap_or(run.due)), run.state)
+            },
+        );
+        vec![row.kept.name.clone(), row.kept.state.clone(), when, last]
+    });
+    let head = ["NAME", "STATE", "NEXT", "LAST"].map(str::to_owned).to_vec();
+    out(&table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
+}
+
+pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    find(store.as_ref(), &args.name).await?;
+    let rows = rows(store.as_ref()).await?;
+    let now = now_micros();
+    let Some(row) = rows.iter().find(|row| row.kept.name == args.name) else { return Ok(()) };
+    if args.json.json {
+        return out_json(&row.as_json(now));
+    }
+    let (agent, _) = match &row.agent {
+        Ok(agent) => agent,
+        Err(why) => return Err(usage(format!("{} cannot be used: {why}", args.name))),
+    };
+    out(&format!("{} ({}), of {}", agent.name, row.kept.state, visible(&agent.owner)))?;
+    out(&format!("workspace: {}", visible(&agent.workspace)))?;
+    if let Some(cron) = &agent.cron {
+        let next = row.next(now).map(|(_, next)| format!(", next {next}")).unwrap_or_default();
+        out(&format!("due:       {} in {}{next}", visible(cron), agent.timezone))?;
+    }
+    if let Some(after) = &agent.after {
+        out(&format!("due:       after each run of {after} that completes"))?;
+    }
+    for (what, text) in settings(agent) {
+        out(&format!("{what:<10} {}", visible(&text)))?;
+    }
+    out(&format!("\n{}\n", sees(agent)))?;
+    agent.prompt.lines().try_for_each(|line| out(&format!("  {}", visible(line))))
+}
+
+/// What else is set.
+fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
+    let limits = &agent.limits;
+    let mut bounds = vec![format!("{} calls of tools", limits.max_tool_calls)];
+    bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
+    bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
+    bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
+    bounds.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
+    let mut rows = vec![
+        ("limits:", bounds.join(", ")),
+        (
+            "prompt:",
+            match agent.prompt_mode {
+                PromptMode::Combined => "before the standard one".into(),
+                PromptMode::AgentOnly => "instead of the standard one".into(),
+            },
+        ),
+        (
+            "asks:",
+            match agent.on_ask {
+                OnAsk::Deny => "denied at once".into(),
+                OnAsk::Queue => "waits for `weir approvals answer`".into(),
+            },
+        ),
+    ];
+    rows.extend(agent.profile.clone().map(|name| ("profile:", name)));
+    rows.extend(agent.model.clone().map(|name| ("model:", name)));
+    rows.extend(agent.permission.map(|mode| ("permission", mode.to_string())));
+    rows
+}
+
+pub(super) async fn history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let filter = AgentRunFilter {
+        agent: Some(args.name.clone()),
+        open: false,
+        limit: Some(args.limit as usize),
+    };
+    let runs = store.agent_runs(&filter).await?;
+    if runs.is_empty() {
+        // One that was removed still has its history; one that never was has none.
+        find(store.as_ref(), &args.name).await?;
+    }
+    if args.json.json {
+        return out_json(&runs);
+    }
+    if runs.is_empty() {
+        return out(&format!("{} has not run yet.", args.name));
+    }
+    let head = ["DUE", "WHY", "STATUS", "TOOK", "SESSION", "NOTE"].map(str::to_owned).to_vec();
+    let cells = runs.iter().map(|run| {
+        let took = match (run.started, run.finished) {
+            (Some(started), Some(finished)) => format!("{} s", finished.ms_since(started) / 1_000),
+            _ => "-".into(),
+        };
+        let session = run.session.as_ref().map_or("-".into(), ToString::to_string);
+        let why = run.cause.as_str().to_owned();
+        vec![moment(run.due), why, run.state.to_string(), took, session, short(&run.note)]
+    });
+    out(&table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
+}
+
+fn short(text: &str) -> String {
+    let line = single(text);
+    match line.chars().count() > LINE_CHARS {
+        true => format!("{}…", line.chars().take(LINE_CHARS).collect::<String>()),
+        false => line,
+    }
+}

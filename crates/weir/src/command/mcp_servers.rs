@@ -1,0 +1,244 @@
+//! `weir mcp-servers`: which servers there are, what each is and offers, and what of it a person
+//! approved (C9, Z8). Starting one and comparing it with what was approved is in `weir_mcp`.
+
+use std::process::ExitCode;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use weir_core::tool::foreign;
+use weir_core::view::plain::visible;
+use weir_mcp::{Listing, TokenStore as _, in_words};
+
+use crate::cx::Cx;
+use crate::failure::{exit, failure, usage};
+use crate::options::{McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand};
+use crate::servers::{TokenFiles, Whose};
+use crate::terminal::{err, out, out_json, table};
+use crate::wiring::mcp::{self, Known};
+
+mod add;
+mod approve;
+mod words;
+
+/// Lists, shows, adds, approves, restarts, removes.
+pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        McpServersCommand::List(args) => list(cx, &args).await,
+        McpServersCommand::Show(args) => show(cx, &args).await,
+        McpServersCommand::Add(args) => add::add(cx, &args).await,
+        McpServersCommand::Approve(args) => approve::approve(cx, &args).await,
+        McpServersCommand::Restart(args) => restart(cx, &args).await,
+        McpServersCommand::Remove(args) => remove(cx, &args).await,
+    }
+}
+
+/// How a server stands: a word for programs, and more for people.
+pub(super) struct Standing {
+    pub(super) word: &'static str,
+    pub(super) detail: String,
+    /// What it offers: as it says now if it was asked, else as it was approved.
+    pub(super) listing: Option<Listing>,
+}
+
+/// How a server stands, without starting it.
+pub(super) fn standing(known: &Known) -> Standing {
+    let stands = |word, detail: String| {
+        let listing = known.pin.as_ref().map(|pin| pin.listing.clone());
+        Standing { word, detail, listing }
+    };
+    let spec = match &known.spec {
+        Err(why) => return stands("broken", why.clone()),
+        Ok(spec) if !spec.enabled => return stands("disabled", "switched off".into()),
+        Ok(spec) => spec,
+    };
+    let Some(pin) = &known.pin else {
+        return stands("unapproved", "not approved yet".into());
+    };
+    let differences = pin.of_declaration(spec);
+    match differences.is_empty() {
+        true => stands("approved", format!("approved, {} tools", pin.listing.tools.len())),
+        false => stands("changed", in_words(&differences)),
+    }
+}
+
+/// The same for servers that are started and asked, all at once.
+async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standing>> {
+    let hub = mcp::hub(cx, all)?;
+    let asked = all.iter().map(async |known| {
+        let before = standing(known);
+        if matches!(before.word, "broken" | "disabled") {
+            return before;
+        }
+        let listing = match hub.show(&known.declared.name).await {
+            Ok(listing) => listing,
+            Err(detail) => return Standing { word: "failed", detail, listing: None },
+        };
+        let words = format!("{} tools, protocol {}", listing.tools.len(), listing.protocol);
+        let (word, detail) = match &known.pin {
+            _ if before.word == "changed" => ("changed", before.detail),
+            None => ("unapproved", format!("not approved yet; it offers {words}")),
+            Some(pin) => match pin.of_listing(&listing) {
+                differences if words::closes(&differences) => ("changed", in_words(&differences)),
+                _ => ("ready", format!("works as approved: {words}")),
+            },
+        };
+        Standing { word, detail, listing: Some(listing) }
+    });
+    let standings = join_all(asked).await;
+    hub.close().await;
+    Ok(standings)
+}
+
+async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
+    let (all, notes) = mcp::known(cx).await?;
+    for note in &notes {
+        err(&format!("warning: {note}"));
+    }
+    let standings = match args.check {
+        true if !all.is_empty() => checked(cx, &all).await?,
+        _ => all.iter().map(standing).collect(),
+    };
+    let failed = args.check && standings.iter().any(|s| matches!(s.word, "failed" | "broken"));
+    let code = if failed { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS };
+    if args.json.json {
+        let all: Vec<Value> =
+            all.iter().zip(&standings).map(|(known, s)| as_json(cx, known, s)).collect();
+        out_json(&all)?;
+        return Ok(code);
+    }
+    if all.is_empty() {
+        out("No MCP server is declared. `weir mcp-servers add` declares one.")?;
+        return Ok(code);
+    }
+    let row = |(known, standing): (&Known, &Standing)| {
+        let detail = standing.detail.lines().next().unwrap_or_default();
+        let reached = words::reached(&known.declared.settings);
+        vec![
+            known.declared.name.clone(),
+            standing.word.to_owned(),
+            visible(detail),
+            visible(&words::cut(&reached, REACHED_CHARS_MAX)),
+            visible(&known.declared.place),
+        ]
+    };
+    out(&table(&all.iter().zip(&standings).map(row).collect::<Vec<_>>()))?;
+    Ok(code)
+}
+
+/// Characters of a command line or address in a list.
+const REACHED_CHARS_MAX: usize = 60;
+
+fn as_json(cx: &Cx, known: &Known, standing: &Standing) -> Value {
+    let settings = &known.declared.settings;
+    json!({
+        "name": known.declared.name,
+        "place": known.declared.place,
+        "source": match known.declared.whose {
+            Whose::User => "user",
+            Whose::Project => "project",
+            Whose::McpJson => ".mcp.json",
+        },
+        "workspace": cx.folder,
+        "transport": if settings.url.is_empty() { "stdio" } else { "http" },
+        "reached": words::reached(settings),
+        "state": standing.word,
+        "detail": standing.detail,
+        "approved": known.pin.is_some(),
+        "protocol": standing.listing.as_ref().map(|listing| &listing.protocol),
+        "tools": standing.listing.as_ref().map(|listing| listing.tools.len()),
+    })
+}
+
+async fn show(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find(cx, &args.name).await?;
+    let standing = standing(&known);
+    if args.json.json {
+        let mut json = as_json(cx, &known, &standing);
+        json["hash"] = json!(known.pin.as_ref().map(weir_mcp::Pin::hash));
+        json["tools"] = tools_json(&args.name, standing.listing.as_ref());
+        json["notes"] = json!(standing.listing.as_ref().map(|listing| &listing.notes));
+        out_json(&json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = words::server(&known);
+    text.push_str(&format!("State: {}\n", visible(standing.detail.trim_end())));
+    match (&known.pin, &standing.listing) {
+        (Some(pin), Some(listing)) => {
+            text.push_str(&format!("Approved as SHA-256 {}\n\n", pin.hash()));
+            text.push_str(&words::listing(&args.name, listing));
+        }
+        _ => text.push_str(
+            "What it offers is known once it was looked at: `weir mcp-servers approve`.\n",
+        ),
+    }
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tools_json(server: &str, listing: Option<&Listing>) -> Value {
+    let tools = listing.into_iter().flat_map(|listing| &listing.tools);
+    let tools = tools.map(|(name, tool)| {
+        json!({
+            "name": name,
+            "called": foreign::name(server, name),
+            "title": tool.title,
+            "description": tool.description,
+            "input_schema": tool.input_schema,
+            "says_read_only": tool.says_read_only,
+            "hash": tool.hash,
+        })
+    });
+    Value::Array(tools.collect())
+}
+
+async fn restart(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find(cx, &args.name).await?;
+    if args.forget {
+        forget_sign_in(cx, &known).await?;
+    }
+    let all = [known];
+    let standing = checked(cx, &all).await?.pop();
+    let standing = standing.ok_or_else(|| usage("it was not asked"))?;
+    if matches!(standing.word, "failed" | "broken" | "disabled") {
+        return Err(failure(exit::FAILED, format!("{}: {}", args.name, standing.detail)));
+    }
+    if args.json.json {
+        out_json(&as_json(cx, &all[0], &standing))?;
+    } else {
+        out(&format!("{}: {}", args.name, visible(&standing.detail)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn forget_sign_in(cx: &Cx, known: &Known) -> anyhow::Result<()> {
+    let name = known.declared.name.clone();
+    let keys = [(name.clone(), known.declared.key(cx))].into();
+    TokenFiles::new(&cx.dirs.state, keys).save(&name, None).await.map_err(usage)
+}
+
+async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find(cx, &args.name).await?;
+    let (name, place) = (&args.name, &known.declared.place);
+    match known.declared.whose {
+        Whose::User => {
+            let path = &cx.files().user;
+            if !crate::config::remove_server(path, name)? {
+                return Err(usage(format!("{name} does not stand in {}", path.display())));
+            }
+        }
+        Whose::Project | Whose::McpJson => {
+            return Err(usage(format!(
+                "{name} is declared by the workspace ({place}); take it out there. It is not used \
+                 in a workspace that is not trusted (`weir trust --remove`)"
+            )));
+        }
+    }
+    mcp::forget(cx, &known.declared).await?;
+    forget_sign_in(cx, &known).await?;
+    if args.json.json {
+        out_json(&json!({"name": name, "removed": true}))?;
+    } else {
+        out(&format!("{name} is removed, with what you approved of it"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

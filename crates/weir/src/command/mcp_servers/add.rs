@@ -1,0 +1,128 @@
+//! `weir mcp-servers add`: declares a server in the person's settings, looks at it, approves it.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::approve::{How, look};
+use crate::config::{self, Additions, McpOauthSettings, McpServerSettings};
+use crate::cx::Cx;
+use crate::failure::{exit, failure, usage};
+use crate::options::McpAddArgs;
+use crate::terminal::{err, out, out_json};
+use crate::wiring::mcp;
+
+pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> {
+    let how = How { yes: args.yes, json: args.json.json };
+    if !args.no_start {
+        how.check()?;
+    }
+    let name = &args.name;
+    let server = settings(args)?;
+    let path = &cx.files().user;
+    let mut together = cx.config()?.settings.clone();
+    if together.mcp_servers.contains_key(name) {
+        return Err(usage(format!(
+            "there is a server {name} already ({}); take it away first: `weir mcp-servers remove \
+             {name}`",
+            cx.config()?.origin(&format!("mcp_servers.{name}.command"))
+        )));
+    }
+    together.mcp_servers.insert(name.clone(), server.clone());
+    if let Some((key, why)) = config::server_complaint(&together) {
+        return Err(usage(format!("{key} {why}")));
+    }
+    let servers = vec![(name.clone(), server)];
+    config::add_all(path, &Additions { servers, ..Additions::default() })?;
+    if args.no_start {
+        let file = path.display();
+        match args.json.json {
+            true => out_json(&json!({"name": name, "approved": false, "file": path}))?,
+            false => out(&format!(
+                "{name} is declared in {file}; `weir mcp-servers approve {name}` looks at it"
+            ))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    // The settings were read before they were changed.
+    let cx = cx.anew(&cx.folder)?;
+    let known = mcp::find(&cx, name).await?;
+    match look(&cx, &known, how).await {
+        Ok(code) => Ok(code),
+        Err(error) => {
+            err(&format!(
+                "{name} is declared in {}, and not approved; `weir mcp-servers approve {name}` \
+                 tries again, `weir mcp-servers remove {name}` takes it out",
+                path.display()
+            ));
+            Err(failure(exit::FAILED, format!("{error:#}")))
+        }
+    }
+}
+
+fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
+    let mut words = args.command.iter().cloned();
+    let command = words.next().unwrap_or_default();
+    let url = args.url.clone().unwrap_or_default();
+    if command.is_empty() && url.is_empty() {
+        return Err(usage(
+            "say how it is reached: --url URL, or the program and its arguments after `--`",
+        ));
+    }
+    let of = |text: &Option<String>| text.clone().unwrap_or_default();
+    Ok(McpServerSettings {
+        command,
+        args: words.collect(),
+        env: pairs("--env", &args.env)?,
+        url,
+        headers: pairs("--header", &args.header)?,
+        secrets: pairs("--secret", &args.secret)?,
+        hosts: args.host.clone(),
+        reads: folders(&args.read)?,
+        writes: folders(&args.write)?,
+        cwd: String::new(),
+        unconfined: args.unconfined,
+        read_tools: args.read_tool.clone(),
+        trust_annotations: args.trust_annotations,
+        sampling: args.sampling,
+        timeout: args.timeout,
+        start_timeout: args.start_timeout,
+        enabled: true,
+        protocol: of(&args.protocol),
+        oauth: McpOauthSettings {
+            client_id: of(&args.client_id),
+            client_secret: of(&args.client_secret),
+            client_metadata_url: of(&args.client_metadata_url),
+            scopes: args.scope.clone(),
+            callback_port: 0,
+        },
+    })
+}
+
+fn pairs(flag: &str, texts: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut table = BTreeMap::new();
+    for text in texts {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            // What stands there may be a secret: it is not repeated.
+            usage(format!("{flag} takes NAME=VALUE"))
+        })?;
+        if table.insert(name.to_owned(), value.to_owned()).is_some() {
+            return Err(usage(format!("{flag} names {name} twice")));
+        }
+    }
+    Ok(table)
+}
+
+/// Folders in full, but for the workspace itself, which is another one elsewhere.
+fn folders(texts: &[String]) -> anyhow::Result<Vec<String>> {
+    let full = |text: &String| {
+        if text == "." || text.starts_with("~/") || text.starts_with("./") {
+            return Ok(text.clone());
+        }
+        let path = std::path::absolute(text).map_err(|error| usage(format!("{text}: {error}")))?;
+        let path = path.to_str().ok_or_else(|| usage(format!("{text} is not valid UTF-8")))?;
+        Ok(path.to_owned())
+    };
+    texts.iter().map(full).collect()
+}

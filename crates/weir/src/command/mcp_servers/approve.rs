@@ -1,0 +1,106 @@
+//! `weir mcp-servers approve`: what a server is and offers now, against what was approved.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use weir_core::view::plain::visible;
+use weir_mcp::{Difference, Listing, Pin, in_words};
+
+use super::words;
+use crate::cx::Cx;
+use crate::failure::{exit, failure, usage};
+use crate::options::McpApproveArgs;
+use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::wiring::mcp::{self, Known};
+
+pub(super) async fn approve(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find(cx, &args.name).await?;
+    look(cx, &known, How { yes: args.yes, json: args.json.json }).await
+}
+
+/// How a person is asked.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// They said yes already.
+    pub(super) yes: bool,
+    /// Nothing but JSON is printed.
+    pub(super) json: bool,
+}
+
+impl How {
+    /// Somebody can be asked, or said yes.
+    pub(super) fn check(self) -> anyhow::Result<()> {
+        if self.yes || (is_attended() && !self.json) {
+            return Ok(());
+        }
+        Err(usage(
+            "nobody can be asked here; look at the server with `weir mcp-servers list --check` in a \
+             terminal, or say yes with --yes",
+        ))
+    }
+}
+
+/// Starts the server, shows it, asks, and keeps the answer.
+pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<ExitCode> {
+    how.check()?;
+    let name = &known.declared.name;
+    let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
+    if !spec.enabled {
+        return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
+    }
+    let hub = mcp::hub(cx, std::slice::from_ref(known))?;
+    let listing = hub.show(name).await;
+    hub.close().await;
+    let listing = listing.map_err(|why| failure(exit::FAILED, format!("{name}: {why}")))?;
+    let mut differences = Vec::new();
+    if let Some(pin) = &known.pin {
+        differences.extend(pin.of_declaration(spec));
+        differences.extend(pin.of_listing(&listing));
+    }
+    let pin = Pin::of(spec, listing);
+    let same = known.pin.is_some() && differences.is_empty();
+    if !how.json {
+        out(&shown(known, &pin.listing, &differences))?;
+    }
+    if !same && !how.yes && !confirm(&format!("Approve {name} as it is now?"))? {
+        out("Not approved; none of its tools can be called.")?;
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    mcp::keep(cx, &known.declared, &pin).await?;
+    if how.json {
+        let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
+        let tools: Vec<&String> = pin.listing.tools.keys().collect();
+        out_json(&json!({
+            "name": name, "approved": true, "hash": pin.hash(), "differences": words,
+            "protocol": pin.listing.protocol, "tools": tools,
+        }))?;
+    } else {
+        let count = pin.listing.tools.len();
+        let word = if same { "is as you approved it" } else { "is approved" };
+        out(&format!("{name} {word}: {count} tools."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything, if it was never approved; else what differs, with the tools as they are now.
+fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> String {
+    let mut text = words::server(known);
+    if known.pin.is_none() {
+        text.push_str(&words::listing(&known.declared.name, listing));
+        return text;
+    }
+    if differences.is_empty() {
+        return text;
+    }
+    text.push_str("What differs from what you approved:\n");
+    for line in in_words(differences).lines() {
+        text.push_str(&format!("  {}\n", visible(line)));
+    }
+    let named = differences.iter().filter_map(|difference| difference.tool.as_ref());
+    for name in named {
+        if let Some(tool) = listing.tools.get(name) {
+            text.push_str(&words::tool(&known.declared.name, name, tool));
+        }
+    }
+    text
+}

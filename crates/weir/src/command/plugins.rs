@@ -1,0 +1,185 @@
+//! `weir plugins`: which there are, what each may do, and switching them on and off (T11, Z9). Not
+//! here: finding and reading them (`weir_engine::plugins`).
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weir_core::view::plain::visible;
+use weir_engine::plugins::InstalledPlugins;
+use weir_engine::ports::{Callable, PluginLine, PluginOffer, PluginState, Plugins as _};
+
+use crate::cx::Cx;
+use crate::failure::{exit, usage};
+use crate::options::{JsonFlag, PluginArgs, PluginEnableArgs, PluginsCommand};
+use crate::terminal::{confirm, is_attended, out, out_json, table};
+use crate::wiring;
+
+/// Lists, shows, switches on and off.
+pub(crate) async fn plugins(cx: &Cx, command: PluginsCommand) -> anyhow::Result<ExitCode> {
+    let plugins = found(cx).await?;
+    match command {
+        PluginsCommand::List(flag) => list(&plugins, flag)?,
+        PluginsCommand::Show(args) => show(&plugins, &args).await?,
+        PluginsCommand::Enable(args) => return enable(cx, &plugins, &args).await,
+        PluginsCommand::Disable(args) => disable(cx, &plugins, &args).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plugins of this folder, with the marks of its files.
+async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
+    use weir_engine::ports::Store as _;
+    let workspace = cx.workspace()?;
+    let marks = cx.store()?.marks(&workspace.root().display().to_string()).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let plugins = wiring::plugins(cx, &workspace)?;
+    plugins.refresh().await;
+    Ok(plugins)
+}
+
+fn list(plugins: &InstalledPlugins, flag: JsonFlag) -> anyhow::Result<()> {
+    let (lines, commands) = (plugins.list(), plugins.commands());
+    if flag.json {
+        let all: Vec<Value> = lines.iter().map(as_json).collect();
+        let commands: Vec<Value> = commands.iter().map(callable).collect();
+        return out_json(&json!({ "plugins": all, "commands": commands }));
+    }
+    let row = |line: &PluginLine| {
+        let says = match &line.state {
+            PluginState::Enabled | PluginState::Disabled => line.description.clone(),
+            PluginState::Changed(what) => {
+                format!("off since it changed ({what}): `weir plugins show {}`", line.id)
+            }
+            PluginState::Broken(why) => why.clone(),
+        };
+        let cells = [&line.id, line.state.word(), &line.origin, &says];
+        cells.iter().map(|cell| visible(cell)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+    out(&table(&rows))?;
+    if !commands.is_empty() {
+        let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
+        out(&format!("Commands of the configuration: {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn as_json(line: &PluginLine) -> Value {
+    let why = match &line.state {
+        PluginState::Enabled | PluginState::Disabled => None,
+        PluginState::Changed(why) | PluginState::Broken(why) => Some(why),
+    };
+    json!({
+        "id": line.id,
+        "name": line.name,
+        "version": line.version,
+        "description": line.description,
+        "origin": line.origin,
+        "state": line.state.word(),
+        "why": why,
+        "commands": line.commands.iter().map(callable).collect::<Vec<_>>(),
+        "api": line.methods.iter().map(callable).collect::<Vec<_>>(),
+    })
+}
+
+fn callable(one: &Callable) -> Value {
+    json!({
+        "name": one.name,
+        "description": one.description,
+        "params": one.params,
+        "input_schema": one.schema,
+    })
+}
+
+async fn offer(plugins: &InstalledPlugins, id: &str) -> anyhow::Result<PluginOffer> {
+    plugins.offer(id).await.map_err(usage)
+}
+
+async fn show(plugins: &InstalledPlugins, args: &PluginArgs) -> anyhow::Result<()> {
+    let offer = offer(plugins, &args.id).await?;
+    let lines = plugins.list();
+    let line = lines.iter().find(|line| line.id == offer.id);
+    if args.json.json {
+        let mut value = line.map(as_json).unwrap_or_default();
+        value["sha256"] = json!(offer.hash);
+        value["may"] = json!(offer.powers);
+        value["notes"] = json!(offer.notes);
+        value["files"] = json!(offer.files);
+        return out_json(&value);
+    }
+    let mut text = described(&offer);
+    let state = line.map_or("", |line| line.state.word());
+    let _ = writeln!(text, "State: {state}");
+    for callable in line.iter().flat_map(|line| line.commands.iter().chain(&line.methods)) {
+        let params: Vec<&str> = callable.params.iter().map(|param| param.name.as_str()).collect();
+        let about = visible(&callable.description);
+        let _ = writeln!(text, "  {}({})  {about}", callable.name, params.join(", "));
+    }
+    out(text.trim_end())
+}
+
+/// What a person reads before they switch it on.
+fn described(offer: &PluginOffer) -> String {
+    let origin = visible(&offer.origin);
+    let mut text = format!("{} ({}), from {origin}\n", offer.id, offer.title);
+    let _ = writeln!(text, "SHA-256: {}", offer.hash);
+    let _ = writeln!(text, "Files: {}", offer.files.join(", "));
+    text.push_str(if offer.powers.is_empty() {
+        "It may do nothing by itself.\n"
+    } else {
+        "It may:\n"
+    });
+    for power in &offer.powers {
+        let _ = writeln!(text, "  {power}");
+    }
+    for note in &offer.notes {
+        let _ = writeln!(text, "Note: {note}");
+    }
+    text
+}
+
+async fn enable(
+    cx: &Cx,
+    plugins: &InstalledPlugins,
+    args: &PluginEnableArgs,
+) -> anyhow::Result<ExitCode> {
+    let offer = offer(plugins, &args.id).await?;
+    let id = &offer.id;
+    if args.hash.as_ref().is_some_and(|hash| *hash != offer.hash) {
+        return Err(usage(format!("{id} has the hash {} and not that one", offer.hash)));
+    }
+    if !args.json.json {
+        out(described(&offer).trim_end())?;
+    }
+    let told = args.yes || args.hash.is_some();
+    if !told && (args.json.json || !is_attended()) {
+        return Err(usage(format!(
+            "nobody can be asked; read what it may do with `weir plugins show {id}`, then say it \
+             with `weir plugins enable {id} --yes`"
+        )));
+    }
+    if !told && !confirm("Switch it on?")? {
+        out("Not switched on.")?;
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    plugins.enable(id, &offer.hash, &wiring::principal(cx)).await.map_err(usage)?;
+    if args.json.json {
+        out_json(&json!({ "id": id, "state": "enabled", "sha256": offer.hash }))?;
+    } else {
+        out(&format!("{id} is on. Any change of its files switches it off again."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn disable(cx: &Cx, plugins: &InstalledPlugins, args: &PluginArgs) -> anyhow::Result<()> {
+    let was = plugins.disable(&args.id, &wiring::principal(cx)).await.map_err(usage)?;
+    if args.json.json {
+        return out_json(&json!({ "id": args.id, "state": "disabled", "changed": was }));
+    }
+    out(&match was {
+        true => format!("{} is off.", args.id),
+        false => format!("{} was not on.", args.id),
+    })
+}

@@ -1,0 +1,183 @@
+//! `weir recipes`: which there are, how often each worked, and what waits for the person (M5). Not
+//! here: how they are matched, learned and followed (`weir_core::recipe`, `weir_engine::recipes`).
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun, Standing};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{Kept, Proposal, SolvedFilter, Store};
+use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
+use crate::terminal::{out, out_json};
+use crate::wiring;
+
+mod change;
+mod settle;
+mod tell;
+
+/// Lists, shows, adds, removes; settles what was proposed.
+pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        RecipesCommand::List(flag) => list(cx, flag).await,
+        RecipesCommand::Show(args) => show(cx, &args).await,
+        RecipesCommand::Add(args) => change::add(cx, &args),
+        RecipesCommand::Accept(args) => settle::accept(cx, &args).await,
+        RecipesCommand::Reject(args) => settle::reject(cx, &args).await,
+        RecipesCommand::Remove(args) => change::remove(cx, &args).await,
+    }
+}
+
+/// Everything that is known about recipes here.
+struct All {
+    survey: RecipeSurvey,
+    counts: BTreeMap<String, Standing>,
+    kept: Vec<Kept>,
+    waiting: Vec<Proposal>,
+}
+
+impl All {
+    async fn of(cx: &Cx) -> anyhow::Result<All> {
+        let store = cx.store()?;
+        let kept = store.kept(KEPT_RECIPE).await?;
+        let survey = survey(&wiring::recipe_places(cx), &kept);
+        let counts = store.recipe_counts().await?;
+        let waiting = store.proposals(KEPT_RECIPE).await?;
+        Ok(All { survey, counts, kept, waiting })
+    }
+
+    fn standing(&self, id: &str) -> Standing {
+        self.counts.get(id).copied().unwrap_or_default()
+    }
+
+    /// The recipe of this id that counts.
+    fn used(&self, id: &str) -> Option<&FoundRecipe> {
+        let named = |found: &&FoundRecipe| found.recipe.id == id && found.shadowed_by.is_none();
+        self.survey.recipes.iter().find(named)
+    }
+
+    fn proposal(&self, id: &str) -> Option<&Proposal> {
+        self.waiting.iter().find(|proposal| proposal.name == id)
+    }
+
+    fn rejected(&self, id: &str) -> Option<&Kept> {
+        self.rejections().find(|kept| kept.name == id)
+    }
+
+    fn rejections(&self) -> impl Iterator<Item = &Kept> {
+        self.kept.iter().filter(|kept| kept.state == REJECTED)
+    }
+}
+
+/// What is said where nothing has this id.
+fn missing(id: &str) -> anyhow::Error {
+    usage(format!("there is no recipe {}; `weir recipes list` shows all of them", visible(id)))
+}
+
+/// The recipe that waits, with its runs.
+fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
+    serde_json::from_str(&proposal.text).map_err(|error| {
+        usage(format!("the proposed recipe {} cannot be read ({error})", visible(&proposal.name)))
+    })
+}
+
+async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+    let all = All::of(cx).await?;
+    if flag.json {
+        let recipes: Vec<Value> =
+            all.survey.recipes.iter().map(|found| as_json(found, &all)).collect();
+        let rejected: Vec<Value> = all
+            .rejections()
+            .map(|kept| json!({ "id": kept.name, "by": kept.by, "since": kept.ts }))
+            .collect();
+        let proposals: Vec<Value> = all.waiting.iter().map(proposal_json).collect();
+        out_json(&json!({
+            "recipes": recipes, "rejected": rejected, "proposals": proposals,
+            "notices": all.survey.notices,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out(&tell::list(&all))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
+    let all = All::of(cx).await?;
+    if let Some(proposal) = all.proposal(&args.id) {
+        let learned = learned(proposal)?;
+        let runs = cx.store()?.solved_runs(&SolvedFilter::default()).await?;
+        if args.json.json {
+            let mut value = proposal_json(proposal);
+            value["evidence"] = evidence_json(&learned, &runs);
+            out_json(&value)?;
+        } else {
+            out(&tell::proposal(proposal, &learned, &runs))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(found) = all.used(&args.id) else {
+        return match all.rejected(&args.id) {
+            Some(_) => Err(usage(format!(
+                "{} was rejected; `weir recipes accept {}` brings it back",
+                visible(&args.id),
+                visible(&args.id)
+            ))),
+            None => Err(missing(&args.id)),
+        };
+    };
+    if args.json.json {
+        let mut value = as_json(found, &all);
+        value["recipe"] = json!(found.recipe);
+        out_json(&value)?;
+    } else {
+        out(&tell::recipe(&found.recipe, &found.place, all.standing(&args.id)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(found: &FoundRecipe, all: &All) -> Value {
+    let Recipe { id, name, description, source, label, .. } = &found.recipe;
+    let standing = all.standing(id);
+    json!({
+        "id": id,
+        "name": name,
+        "description": description,
+        "source": source,
+        "place": found.place,
+        "untrusted": label.is_external(),
+        "state": tell::state(found, standing),
+        "points": standing.points(),
+        "successes": standing.successes,
+        "failures": standing.failures,
+        "last_used": standing.last_used,
+        "shadowed_by": found.shadowed_by,
+    })
+}
+
+fn proposal_json(proposal: &Proposal) -> Value {
+    let learned: Option<LearnedRecipe> = serde_json::from_str(&proposal.text).ok();
+    json!({
+        "id": proposal.name,
+        "recipe": learned.as_ref().map(|learned| &learned.recipe),
+        "evidence": learned.as_ref().map(|learned| &learned.evidence),
+        "untrusted": proposal.label.is_external(),
+        "label": proposal.label,
+        "proposed": proposal.ts,
+    })
+}
+
+/// The runs that speak for it, with what was said in them as far as it is still known.
+fn evidence_json(learned: &LearnedRecipe, runs: &[SolvedRun]) -> Value {
+    let row = |run: &weir_core::recipe::Evidence| {
+        let found = runs.iter().find(|r| r.session == run.session && r.run == run.run);
+        json!({
+            "session": run.session, "run": run.run, "ts": run.ts,
+            "said": found.map(|run| &run.said), "workspace": found.map(|run| &run.workspace),
+        })
+    };
+    learned.evidence.iter().map(row).collect()
+}

@@ -1,0 +1,157 @@
+//! Recipes of the person's own on the disk: added and changed whole or not at all, and nothing is
+//! lost when one goes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use serde_json::json;
+use toml_edit::{Array, DocumentMut};
+use weir_core::recipe::{Recipe, RecipeSource, check, is_id};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{Clock, Kept, Store};
+use weir_engine::recipes::{KEPT_RECIPE, REJECTED, parse_file};
+
+use super::{All, missing};
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::files;
+use crate::options::{RecipeArgs, RecipesAddArgs};
+use crate::terminal::{err, out, out_json};
+use crate::wiring::{self, SystemClock};
+
+/// Ending of a file that was put away: it is no recipe any more.
+const REMOVED: &str = "removed";
+
+/// The person's folder of recipes.
+pub(super) fn folder(cx: &Cx) -> PathBuf {
+    cx.dirs.config.join("recipes")
+}
+
+/// The recipe in a text.
+///
+/// # Errors
+/// A usage error with every fault and its line.
+pub(super) fn parsed(place: &Path, text: &str) -> anyhow::Result<Recipe> {
+    parse_file(text).map_err(|faults| {
+        let place = place.display();
+        let lines: Vec<String> =
+            faults.iter().map(|fault| format!("{place}:{}: {}", fault.line, fault.says)).collect();
+        usage(format!("this is no recipe:\n{}", visible_lines(&lines)))
+    })
+}
+
+fn visible_lines(lines: &[String]) -> String {
+    lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Copies a file among the person's own recipes.
+pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
+    let text = files::named_text("weir recipes add", &args.file)?;
+    let recipe = parsed(&args.file, &text)?;
+    let tools = wiring::toolbox()?.all();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+    // Tools of servers and those that were made come and go: what is missing is said, no more.
+    for unknown in check(&recipe, Some(&names)).iter().filter(|text| text.contains(".tool: ")) {
+        err(&format!("warning: {}", visible(unknown)));
+    }
+    let path = folder(cx).join(format!("{}.toml", recipe.id));
+    if path.exists() {
+        return Err(usage(format!(
+            "there is a recipe {} of yours already ({}); `weir recipes remove {}` takes it away",
+            recipe.id,
+            path.display(),
+            recipe.id
+        )));
+    }
+    files::replace(&path, text.as_bytes(), 0o644)?;
+    let place = path.display().to_string();
+    if args.json.json {
+        out_json(&json!({ "id": recipe.id, "place": place }))?;
+    } else {
+        out(&format!("Added {}: {place}. It holds from the next run on.", recipe.id))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a recipe away: a file is put aside, a learned one is marked, so that it is not proposed
+/// again from the same runs.
+pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
+    let id = &args.id;
+    if !is_id(id) {
+        return Err(missing(id));
+    }
+    let all = All::of(cx).await?;
+    let Some(found) = all.used(id) else {
+        return match all.proposal(id) {
+            Some(_) => Err(usage(format!("{id} waits for you; `weir recipes reject {id}`"))),
+            None => Err(missing(id)),
+        };
+    };
+    let kept = match found.recipe.source {
+        RecipeSource::Written => put_away(Path::new(&found.place))?.display().to_string(),
+        RecipeSource::Learned => {
+            mark(cx, &found.recipe, REJECTED).await?;
+            "learned; it is not proposed again".to_owned()
+        }
+        RecipeSource::Bundled => {
+            return Err(usage(format!(
+                "{id} comes with the program; `weir recipes reject {id}` switches it off"
+            )));
+        }
+    };
+    // Another one of this id begins with nothing.
+    cx.store()?.settle_recipe(id).await?;
+    if args.json.json {
+        out_json(&json!({ "id": id, "kept": kept }))?;
+    } else if found.recipe.source == RecipeSource::Written {
+        out(&format!("Removed {id}; it is kept as {kept}."))?;
+    } else {
+        out(&format!("Removed {id}; it is not proposed again."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn put_away(path: &Path) -> anyhow::Result<PathBuf> {
+    let now = SystemClock::default().now().0;
+    let kept = path.with_extension(format!("toml.{now}.{REMOVED}"));
+    let doing = || format!("moving {} to {}", path.display(), kept.display());
+    fs::rename(path, &kept).with_context(doing)?;
+    Ok(kept)
+}
+
+/// Keeps a recipe in a state.
+pub(super) async fn mark(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
+    let kept = Kept {
+        what: KEPT_RECIPE.into(),
+        name: recipe.id.clone(),
+        text: serde_json::to_string(recipe)?,
+        state: state.into(),
+        hash: String::new(),
+        version: 1,
+        label: recipe.label.clone(),
+        by: wiring::principal(cx),
+        ts: SystemClock::default().now(),
+    };
+    cx.store()?.keep(&kept).await?;
+    Ok(())
+}
+
+/// Adds words that rule the recipe in a file out. Comments and order stay.
+///
+/// # Errors
+/// It would be no recipe then.
+pub(super) fn exclude(from: &str, to: &Path, words: &str) -> anyhow::Result<Recipe> {
+    let mut document: DocumentMut =
+        from.parse().with_context(|| format!("reading {}", to.display()))?;
+    let list = document.entry("excludes").or_insert(toml_edit::value(Array::new()));
+    let Some(list) = list.as_array_mut() else {
+        return Err(usage(format!("{}: excludes is no list", to.display())));
+    };
+    list.push(words);
+    let text = document.to_string();
+    let recipe = parsed(to, &text)?;
+    files::replace(to, text.as_bytes(), 0o644)?;
+    Ok(recipe)
+}

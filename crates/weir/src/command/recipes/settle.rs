@@ -1,0 +1,155 @@
+//! A person's word about a recipe: yes, no, not for this, once more. What waits is shown whole before
+//! it is accepted, with the runs it was made from and whose words went into it.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use weir_core::recipe::{Recipe, RecipeSource, check};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{Clock, Proposal, SolvedFilter, Store};
+use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
+
+use super::{All, change, learned, missing, tell};
+use crate::cx::Cx;
+use crate::failure::{exit, usage};
+use crate::files;
+use crate::options::{RecipesAcceptArgs, RecipesRejectArgs};
+use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::wiring::SystemClock;
+
+/// Accepts what waits; otherwise forgets what spoke against a recipe.
+pub(super) async fn accept(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::Result<ExitCode> {
+    let all = All::of(cx).await?;
+    if let Some(proposal) = all.proposal(&args.id) {
+        return accept_waiting(cx, args, proposal).await;
+    }
+    let id = &args.id;
+    if let Some(kept) = all.rejected(id) {
+        // A recipe of the program was switched off by the name alone; a learned one comes back.
+        let learned = recipes::recipe_of(kept).ok().filter(|_| bundled_text(id).is_none());
+        match learned {
+            Some(recipe) if recipe.label.is_external() && !args.untrusted => {
+                return Err(untrusted(id, &recipe.label.to_string()));
+            }
+            Some(recipe) => change::mark(cx, &recipe, ACTIVE).await?,
+            None => drop(cx.store()?.unkeep(KEPT_RECIPE, id).await?),
+        }
+    } else if all.used(id).is_none() {
+        return Err(missing(id));
+    }
+    cx.store()?.settle_recipe(id).await?;
+    if args.json.json {
+        out_json(&json!({ "id": id, "points": 0 }))?;
+    } else {
+        out(&format!("{id} counts again; how often it worked is counted anew."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn untrusted(id: &str, whose: &str) -> anyhow::Error {
+    usage(format!(
+        "{id} was made from runs in which the agent had read words from outside ({}). Whoever wrote \
+         those may have had a hand in this recipe, and it would be followed in later sessions. Read \
+         it; if it does what you want, accept it with `weir recipes accept {id} --untrusted`",
+        visible(whose)
+    ))
+}
+
+async fn accept_waiting(
+    cx: &Cx,
+    args: &RecipesAcceptArgs,
+    proposal: &Proposal,
+) -> anyhow::Result<ExitCode> {
+    let store = cx.store()?;
+    let learned = learned(proposal)?;
+    let runs = store.solved_runs(&SolvedFilter::default()).await?;
+    if !args.json.json {
+        out(&tell::proposal(proposal, &learned, &runs))?;
+    }
+    if proposal.label.is_external() && !args.untrusted {
+        return Err(untrusted(&proposal.name, &proposal.label.to_string()));
+    }
+    if is_attended() && !args.yes && !args.json.json && !confirm("Accept it?")? {
+        out("Not accepted; it waits on.")?;
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    // Between reading and accepting it may have become another one.
+    let now = store.proposals(KEPT_RECIPE).await?;
+    if !now.contains(proposal) {
+        return Err(usage("the proposal changed meanwhile; look at it again"));
+    }
+    let at = SystemClock::default().now();
+    let recipe = recipes::settle(store.as_ref(), proposal, ACTIVE, at).await?;
+    if args.json.json {
+        out_json(&json!({ "id": recipe.id, "recipe": recipe, "state": ACTIVE }))?;
+    } else {
+        out(&format!("Accepted {}. It holds from the next run on.", recipe.id))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says no to what waits or counts, or to certain messages.
+pub(super) async fn reject(cx: &Cx, args: &RecipesRejectArgs) -> anyhow::Result<ExitCode> {
+    let all = All::of(cx).await?;
+    let (id, store) = (&args.id, cx.store()?);
+    if let Some(words) = &args.words {
+        let Some(found) = all.used(id) else { return Err(missing(id)) };
+        let place = not_for(cx, found, words).await?;
+        if args.json.json {
+            out_json(&json!({ "id": id, "not_for": words, "place": place }))?;
+        } else {
+            let words = visible(words);
+            out(&format!("{id} is not used for messages with “{words}” any more ({place})."))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(proposal) = all.proposal(id) {
+        let at = SystemClock::default().now();
+        recipes::settle(store.as_ref(), proposal, REJECTED, at).await?;
+    } else {
+        let Some(found) = all.used(id) else { return Err(missing(id)) };
+        if found.recipe.source == RecipeSource::Written {
+            return Err(usage(format!(
+                "{id} is your own ({}); `weir recipes remove {id}` takes it away",
+                found.place
+            )));
+        }
+        change::mark(cx, &found.recipe, REJECTED).await?;
+    }
+    if args.json.json {
+        out_json(&json!({ "id": id, "state": REJECTED }))?;
+    } else {
+        out(&format!("Rejected {id}: it is neither used nor proposed again."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds words that rule a recipe out, where it stands. One of the program is copied among the
+/// person's own first: the copy counts instead.
+async fn not_for(cx: &Cx, found: &FoundRecipe, words: &str) -> anyhow::Result<String> {
+    let words = words.trim();
+    match found.recipe.source {
+        RecipeSource::Learned => {
+            let mut recipe: Recipe = found.recipe.clone();
+            recipe.excludes.push(words.to_owned());
+            if let Some(wrong) = check(&recipe, None).first() {
+                return Err(usage(visible(wrong)));
+            }
+            change::mark(cx, &recipe, ACTIVE).await?;
+            Ok("learned".into())
+        }
+        RecipeSource::Written => {
+            let path = Path::new(&found.place);
+            let text = files::named_text("weir recipes reject", path)?;
+            change::exclude(&text, path, words)?;
+            Ok(found.place.clone())
+        }
+        RecipeSource::Bundled => {
+            let path: PathBuf = change::folder(cx).join(format!("{}.toml", found.recipe.id));
+            let text = bundled_text(&found.recipe.id).unwrap_or_default();
+            change::exclude(text, &path, words)?;
+            Ok(path.display().to_string())
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Tools that somebody made (T5): listed, shown, accepted, switched off, taken away. A person is
+//! shown all of one before it counts (Z9). Not here: which of them a session has
+//! (`weir_engine::made`).
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use weir_core::dynamic::ToolDefinition;
+use weir_core::governance::label::Label;
+use weir_core::tool::Access;
+use weir_core::view::plain::visible;
+use weir_engine::made::{self, ACTIVE, DISABLED, Found, Look};
+use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind, Store as _};
+use weir_engine::workspace::Workspace;
+
+use crate::cx::Cx;
+use crate::failure::{exit, usage};
+use crate::options::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs};
+use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::wiring;
+
+/// Time in which code must have said whether it is a module.
+const CHECK_TIME: std::time::Duration = std::time::Duration::from_secs(15);
+/// Largest file of a definition or its code.
+const FILE_BYTES_MAX: u64 = 256 << 10;
+
+/// Every made tool of this folder.
+pub(super) async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<Found>)> {
+    let workspace = cx.workspace()?;
+    let store = cx.store()?;
+    let root = workspace.root().display().to_string();
+    let marks = store.marks(&root).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let names = weir_tools::names();
+    let built_in: Vec<&str> = names.iter().map(String::as_str).collect();
+    let look = Look { workspace: &workspace, trusted: cx.is_trusted(), built_in: &built_in };
+    let found = made::survey(store.as_ref(), look).await?;
+    Ok((workspace, found))
+}
+
+/// A line of the list.
+pub(super) fn row(found: &Found) -> Vec<String> {
+    let about = found.definition.as_ref().map(|definition| definition.description.as_str());
+    let about = about.unwrap_or_default().lines().next().unwrap_or_default();
+    let state = found.why_not.clone().unwrap_or_else(|| ACTIVE.into());
+    let whose = if found.label.is_external() { ", words from outside" } else { "" };
+    vec![
+        visible(&found.name),
+        format!("made ({}{whose})", visible(&found.source)),
+        visible(&state),
+        visible(about),
+    ]
+}
+
+pub(super) fn as_json(found: &Found) -> Value {
+    let kept = found.kept.as_ref();
+    json!({
+        "name": found.name,
+        "group": "skill",
+        "description": found.definition.as_ref().map(|d| d.description.clone()),
+        "deferred": true,
+        "parallel_safe": false,
+        "made": {
+            "source": found.source,
+            "state": if found.why_not.is_none() { ACTIVE } else { "off" },
+            "why_off": found.why_not,
+            "sha256": found.definition.as_ref().map(ToolDefinition::hash),
+            "accepted_sha256": kept.map(|kept| kept.hash.clone()),
+            "version": kept.map(|kept| kept.version),
+            "by": kept.map(|kept| kept.by.clone()),
+            "ts": kept.map(|kept| kept.ts),
+            "untrusted": found.label.is_external(),
+            "label": found.label,
+            "definition": found.definition,
+        },
+    })
+}
+
+/// All of it, as a person has to read it.
+pub(super) fn described(found: &Found) -> String {
+    let mut text = String::new();
+    let state = found.why_not.as_deref().unwrap_or("in use");
+    let _ = writeln!(text, "From: {}\nState: {}", visible(&found.source), visible(state));
+    if let Some(kept) = &found.kept {
+        let by = visible(&kept.by);
+        let _ = writeln!(text, "Version {}, {}, by {by}", kept.version, kept.ts);
+    }
+    let whose = match found.label.is_clean() {
+        true => "the person's own words only".to_owned(),
+        false => found.label.to_string(),
+    };
+    let _ = writeln!(text, "Whoever made it had read: {}", visible(&whose));
+    match &found.definition {
+        Some(definition) => {
+            let _ = writeln!(text, "SHA-256: {}\n", definition.hash());
+            text.push_str(&plain(&definition.shown()));
+        }
+        None => {
+            let kept = found.kept.as_ref().map(|kept| plain(&kept.text)).unwrap_or_default();
+            let _ = writeln!(text, "\n{kept}");
+        }
+    }
+    text
+}
+
+fn plain(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(visible).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+/// Makes a tool from a file.
+pub(super) async fn add(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode> {
+    let definition = read(&args.file)?;
+    check(&definition).await?;
+    let (workspace, known) = survey(cx).await?;
+    let at = workspace.resolve(&args.file.to_string_lossy(), Access::Read);
+    let label = at.marked.map(Label::external).unwrap_or_default();
+    let same = known.iter().find(|found| found.name == definition.name && found.source == "kept");
+    if !args.json.json {
+        out(&plain(&definition.shown()))?;
+        if same.is_some() {
+            out("It takes the place of the tool of this name that you have.")?;
+        }
+    }
+    if !agreed("Add it?", args.yes)? {
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    let kept = cx.store()?.keep(&made::kept(&definition, by(cx, label))).await?;
+    said(&kept, args.json.json, &format!("Added {}; sessions have it from now on.", kept.name))
+}
+
+/// Lets a tool be used.
+pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
+    let (workspace, found) = survey(cx).await?;
+    let found = one(found, &args.name)?;
+    let Some(definition) = &found.definition else {
+        let why = found.why_not.unwrap_or_default();
+        return Err(usage(format!("{} cannot be used: {}", args.name, visible(&why))));
+    };
+    check(definition).await?;
+    if !args.json.json {
+        out(&described(&found))?;
+    }
+    if found.label.is_external() && !args.untrusted {
+        return Err(usage(format!(
+            "whoever made {} had read words from outside ({}), and they may be the words of this \
+             code. Read it; if it does what you want, accept it with `weir tools accept {} \
+             --untrusted`",
+            args.name,
+            visible(&found.label.to_string()),
+            args.name
+        )));
+    }
+    if !agreed("Accept it?", args.yes)? {
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    // Between reading and accepting it may have become another one.
+    let (_, again) = survey(cx).await?;
+    if one(again, &args.name)?.definition.as_ref() != Some(definition) {
+        return Err(usage("the tool changed meanwhile; look at it again"));
+    }
+    let made = by(cx, found.label.clone());
+    let kept = match found.source.as_str() {
+        "kept" => made::kept(definition, made),
+        _ => made::pin(&workspace, definition, made),
+    };
+    let kept = cx.store()?.keep(&kept).await?;
+    let trust = match cx.is_trusted() || found.source == "kept" {
+        true => "",
+        false => " It counts once the workspace is trusted (`weir trust`).",
+    };
+    said(&kept, args.json.json, &format!("Accepted {}.{trust}", args.name))
+}
+
+/// Switches a tool off.
+pub(super) async fn disable(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
+    let (_, found) = survey(cx).await?;
+    let found = one(found, &args.name)?;
+    let Some(kept) = found.kept else {
+        return Err(usage(format!("{} is off already: nobody accepted it", args.name)));
+    };
+    let kept = cx.store()?.keep(&Kept { state: DISABLED.into(), ..kept }).await?;
+    let text = format!("{} is off; `weir tools accept {}` brings it back.", args.name, args.name);
+    said(&kept, args.json.json, &text)
+}
+
+/// Takes a tool away.
+pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
+    let (_, found) = survey(cx).await?;
+    let found = one(found, &args.name)?;
+    let Some(kept) = found.kept else {
+        return Err(usage(format!(
+            "{} is a file of the workspace that nobody accepted: delete {}",
+            args.name,
+            visible(&found.source)
+        )));
+    };
+    cx.store()?.unkeep(&kept.what, &kept.name).await?;
+    let text = match found.source.as_str() {
+        "kept" => format!("Removed {}.", args.name),
+        file => format!("{} is no longer accepted; its file stays: {}", args.name, visible(file)),
+    };
+    said(&kept, args.json.json, &text)
+}
+
+/// The made tool of this name: the one in use, else the first.
+pub(super) fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
+    let mut named: Vec<Found> = found.into_iter().filter(|found| found.name == name).collect();
+    named.sort_by_key(|found| found.why_not.is_some());
+    let first = named.into_iter().next();
+    first.ok_or_else(|| {
+        let name = visible(name);
+        usage(format!("nobody made a tool {name}; `weir tools list` shows all"))
+    })
+}
+
+fn by(cx: &Cx, label: Label) -> (String, Label, weir_core::ids::Timestamp) {
+    (wiring::principal(cx), label, wiring::SystemClock::default().now())
+}
+
+/// Whether the person agrees; without a terminal only a flag does.
+fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !is_attended() {
+        return Err(usage("nobody can be asked here; say --yes once you have read it"));
+    }
+    let agreed = confirm(question)?;
+    if !agreed {
+        out("Nothing was changed.")?;
+    }
+    Ok(agreed)
+}
+
+fn said(kept: &Kept, as_json: bool, text: &str) -> anyhow::Result<ExitCode> {
+    match as_json {
+        true => out_json(kept)?,
+        false => out(text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    use std::io::Read as _;
+    let doing = || format!("reading {}", path.display());
+    let mut text = String::new();
+    let file = std::fs::File::open(path).with_context(doing)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).with_context(doing)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(usage(format!("{} is longer than {FILE_BYTES_MAX} bytes", path.display())));
+    }
+    Ok(text)
+}
+
+/// The definition in a file, with the code of the file that it names.
+fn read(path: &Path) -> anyhow::Result<ToolDefinition> {
+    let wrong = |why: String| usage(format!("{}: {why}", path.display()));
+    let mut value: Value =
+        serde_json::from_str(&text_of(path)?).map_err(|why| wrong(why.to_string()))?;
+    if let Some(fields) = value.as_object_mut()
+        && let Some(file) = fields.remove("code_file")
+    {
+        if fields.contains_key("code") {
+            return Err(wrong("it has both code and code_file".into()));
+        }
+        let file = file.as_str().ok_or_else(|| wrong("code_file is no text".into()))?;
+        let beside = path.parent().unwrap_or(Path::new("")).join(file);
+        fields.insert("code".into(), json!(text_of(&beside)?));
+    }
+    serde_json::from_value(value).map_err(|why| wrong(why.to_string()))
+}
+
+/// What can be said of a definition without anybody's judgement.
+async fn check(definition: &ToolDefinition) -> anyhow::Result<()> {
+    let names = weir_tools::names();
+    let built_in: Vec<&str> = names.iter().map(String::as_str).collect();
+    let findings = definition.findings(&built_in);
+    if !findings.is_empty() {
+        return Err(usage(format!("it cannot be used: {}", visible(&findings.join("; ")))));
+    }
+    weir_engine::toolbox::check_schema(&definition.input_schema).map_err(usage)?;
+    let script = Script {
+        kind: ScriptKind::Check,
+        code: definition.code.clone(),
+        input: Value::Null,
+        time: CHECK_TIME,
+    };
+    let ran = wiring::scripts()?.run(script, &NoHost, &CancellationToken::new()).await;
+    let wrong = |why: String| usage(format!("its code cannot be used: {}", visible(&why)));
+    ran.map(|_| ()).map_err(wrong)
+}

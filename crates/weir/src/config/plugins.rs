@@ -1,0 +1,136 @@
+//! Settings of plugins and of named commands (T11), and what is wrong with them. Not here: plugins
+//! themselves, which stand in folders of their own.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::plugin::{NamedCommand, Param, Scripts, check_command};
+
+use super::Settings;
+use super::file::key_text;
+
+/// A command that has a name: the agent runs it by that name alone.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CommandSettings {
+    /// What it does, for the agent.
+    pub(crate) description: String,
+    /// The command line, with {{name}} where arguments stand.
+    pub(crate) run: String,
+    /// Its arguments.
+    pub(crate) args: Vec<Param>,
+    /// Hosts that it must reach; else it has no network.
+    pub(crate) hosts: Vec<String>,
+}
+
+/// What is set for a plugin.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PluginSettings {
+    /// The address that its API begins with; its host may then be this machine or a private one.
+    pub(crate) url: String,
+    /// A file with the one certificate that this host may show, in PEM.
+    pub(crate) certificate: String,
+}
+
+impl CommandSettings {
+    /// The command as the engine knows it.
+    pub(crate) fn named(&self) -> NamedCommand {
+        NamedCommand {
+            description: self.description.clone(),
+            run: Some(self.run.clone()),
+            script: None,
+            args: self.args.clone(),
+            hosts: self.hosts.clone(),
+        }
+    }
+}
+
+/// The first thing that is wrong: its key and what.
+pub(super) fn complaint(settings: &Settings) -> Option<(String, String)> {
+    of_commands(&settings.commands).or_else(|| of_plugins(&settings.plugins))
+}
+
+fn of_commands(commands: &BTreeMap<String, CommandSettings>) -> Option<(String, String)> {
+    commands.iter().find_map(|(name, command)| {
+        let key = key_text(&["commands", name]);
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+            return Some((key, "is no name: use letters, digits, - and _".into()));
+        }
+        let problem = check_command(&key, &command.named(), Scripts::Refused).err()?;
+        Some((problem.key, problem.what))
+    })
+}
+
+fn of_plugins(plugins: &BTreeMap<String, PluginSettings>) -> Option<(String, String)> {
+    plugins.iter().find_map(|(id, plugin)| {
+        let key = |field: &str| key_text(&["plugins", id, field]);
+        if !plugin.url.is_empty() {
+            let parsed = url::Url::parse(&plugin.url);
+            let fits = parsed.is_ok_and(|url| {
+                matches!(url.scheme(), "http" | "https")
+                    && url.host().is_some()
+                    && url.username().is_empty()
+                    && url.password().is_none()
+                    && url.query().is_none()
+                    && url.fragment().is_none()
+            });
+            if !fits || plugin.url.contains(['{', '}', '\\', ' ']) {
+                let problem = "is no address; write http://HOST:PORT or https://HOST:PORT";
+                return Some((key("url"), problem.into()));
+            }
+        }
+        let certificate = &plugin.certificate;
+        if certificate.is_empty() {
+            return None;
+        }
+        if !certificate.starts_with('/') && !certificate.starts_with("~/") {
+            return Some((key("certificate"), "is no absolute path; write /… or ~/…".into()));
+        }
+        let secure = plugin.url.starts_with("https://");
+        (!secure).then(|| (key("certificate"), "needs a url that begins with https://".into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<String> {
+        let settings: Settings = toml::from_str(text).expect("settings");
+        complaint(&settings).map(|(key, problem)| format!("{key} {problem}"))
+    }
+
+    #[test]
+    fn t11_settings_that_cannot_hold_are_named() {
+        for (text, begins) in [
+            ("[commands.test]\nrun = \"cargo test {{name}}\"\nargs = [{ name = \"name\" }]", ""),
+            ("[commands.test]\nrun = \"\"", "commands.test.run is empty"),
+            ("[commands.test]\ndescription = \"x\"", "commands.test.run is empty"),
+            ("[commands.\"a:b\"]\nrun = \"ls\"", "commands.\"a:b\" is no name"),
+            (
+                "[commands.test]\nrun = \"sh -c '{{x}}'\"\nargs = [{ name = \"x\" }]",
+                "commands.test.run has {{x}} within quotes",
+            ),
+            ("[plugins.obsidian]\nurl = \"http://127.0.0.1:27123\"", ""),
+            ("[plugins.obsidian]\nurl = \"127.0.0.1:27123\"", "plugins.obsidian.url is no address"),
+            ("[plugins.obsidian]\nurl = \"http://a:b@x/\"", "plugins.obsidian.url is no address"),
+            ("[plugins.obsidian]\nurl = \"https://x/{{a}}\"", "plugins.obsidian.url is no address"),
+            (
+                "[plugins.obsidian]\nurl = \"http://x\"\ncertificate = \"/c.pem\"",
+                "plugins.obsidian.certificate needs a url",
+            ),
+            (
+                "[plugins.obsidian]\nurl = \"https://x\"\ncertificate = \"c.pem\"",
+                "plugins.obsidian.certificate is no absolute path",
+            ),
+            ("[plugins.obsidian]\nurl = \"https://x\"\ncertificate = \"~/c.pem\"", ""),
+        ] {
+            let problem = found(text).unwrap_or_default();
+            assert!(problem.starts_with(begins), "{text}\n  {problem}");
+            assert_eq!(problem.is_empty(), begins.is_empty(), "{text}\n  {problem}");
+        }
+    }
+}

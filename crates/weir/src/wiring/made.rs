@@ -1,0 +1,34 @@
+//! The made tools of a session (T5), and what runs their code: this program again, as a child that
+//! has nothing. Not here: which tools count (`weir_engine::made`), the child (`weir-script`).
+
+use std::sync::Arc;
+
+use weir_engine::ports::{Scripts, Store as _};
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_script::ChildScripts;
+
+use crate::cx::Cx;
+use crate::terminal;
+
+/// What runs scripts.
+pub(crate) fn scripts() -> anyhow::Result<Arc<dyn Scripts>> {
+    Ok(Arc::new(ChildScripts::new(std::env::current_exe()?)))
+}
+
+/// Puts every made tool that counts here into the toolbox; says why others do not.
+pub(super) async fn shelve(
+    cx: &Cx,
+    toolbox: &Toolbox,
+    workspace: &Workspace,
+) -> anyhow::Result<()> {
+    let store = cx.store()?;
+    let marks = store.marks(&workspace.root().display().to_string()).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let from = (workspace, cx.is_trusted());
+    let (_, notes) = weir_tools::shelve(store.as_ref(), from, &scripts()?, toolbox).await?;
+    for note in notes {
+        terminal::err(&format!("note: {note}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! Scheduled agents (M7): definitions, runs by hand, and a real daemon that starts, dies and goes
+//! on. The calendar has tests of its own; here a tick is a second.
+
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::house::{House, Said};
+
+mod daemon;
+
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A house with a workspace file and a script.
+fn house(script: &str) -> House {
+    let house = House::new();
+    house.write(&house.at("work/a.txt"), "old\n");
+    house.write(&house.at("s.script"), script);
+    house
+}
+
+/// Adds an agent that plays the script.
+fn add(house: &House, name: &str, args: &[&str]) -> Value {
+    let script = format!("script:{}", house.at("s.script").display());
+    let mut all = vec!["agents", "add", name, "--json", "-m", script.as_str()];
+    if !args.contains(&"--prompt") {
+        all.extend(["--prompt", "Look at the harbour."]);
+    }
+    all.extend(args);
+    house.json(&all)
+}
+
+fn run(house: &House, name: &str) -> Said {
+    house.run(&["agents", "run", name])
+}
+
+fn history(house: &House, name: &str) -> Vec<Value> {
+    let listed = house.json(&["agents", "history", name, "--json"]);
+    listed.as_array().expect("a list").clone()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn read(house: &House, path: &str) -> String {
+    std::fs::read_to_string(house.at(path)).unwrap_or_default()
+}
+
+/// The facts of this kind in a session.
+fn facts(house: &House, session: &str, kind: &str) -> Vec<Value> {
+    let shown = house.json(&["sessions", "show", session, "--all", "--json"]);
+    let all = shown["events"].as_array().expect("events").clone();
+    all.into_iter().filter(|fact| fact["kind"] == kind).collect()
+}
+
+/// Waits until `found` finds something.
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited too long: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A program under way, ended with the test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(house: &House, args: &[&str]) -> Running {
+        let mut command = house.command(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(Some(command.spawn().expect("the program starts")))
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.0.as_ref().expect("it was started").id().to_string();
+        let sent = std::process::Command::new("kill").args([name, &pid]).status();
+        assert!(sent.expect("the machine has kill").success());
+    }
+
+    fn end(mut self) -> Output {
+        self.0.take().expect("it was started").wait_with_output().expect("it ends")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+const SAYS: &str = "says: All quiet.\n";
+const WRITES: &str =
+    "calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\nsays: Done.\n";
+
+#[test]
+fn m7_agents_are_added_shown_paused_and_removed() {
+    let house = house(SAYS);
+    assert!(house.ok(&["agents", "list"]).contains("no scheduled agent"));
+    assert_eq!(house.json(&["agents", "list", "--json"]), json!([]));
+    let added = add(
+        &house,
+        "digest",
+        &["--cron", "0 8 * * *", "--timezone", "Europe/Berlin", "--tools", "read_file,list_files"],
+    );
+    assert_eq!(added["tools"], json!(["read_file", "list_files"]));
+    assert_eq!(
+        (&added["state"], &added["limits"]["max_tool_calls"]),
+        (&json!("active"), &json!(20))
+    );
+    assert!(text(&added["next"]).ends_with(":00:00.000000Z"), "{added}");
+    assert_eq!(added["workspace"], json!(house.work().canonicalize().expect("it is there")));
+    add(&house, "report", &["--after", "digest"]);
+    add(&house, "by-hand", &[]);
+
+    let listed = house.ok(&["agents", "list"]);
+    for words in ["T08:00:00+0", "[Europe/Berlin]", "after digest", "by hand", "never run"] {
+        assert!(listed.contains(words), "{words}: {listed}");
+    }
+    let shown = house.ok(&["agents", "show", "digest"]);
+    for words in ["0 8 * * * in Europe/Berlin", "20 calls of tools", "denied at once", "harbour"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(house.ok(&["agents", "show", "by-hand"]).contains("it sees no tools"));
+
+    assert!(house.ok(&["agents", "pause", "digest"]).contains("digest is paused"));
+    assert!(house.ok(&["agents", "pause", "digest"]).contains("already"));
+    assert_eq!(house.json(&["agents", "show", "digest", "--json"])["next"], Value::Null);
+    assert!(house.ok(&["agents", "resume", "digest"]).contains("digest is active"));
+    assert!(house.ok(&["agents", "history", "digest"]).contains("has not run yet"));
+
+    assert!(house.ok(&["agents", "remove", "digest"]).contains("is removed"));
+    for words in ["show", "pause", "resume", "run", "history", "remove"] {
+        let said = house.refused(&["agents", words, "digest"]);
+        assert!(
+            said.contains("no scheduled agent \"digest\"") && said.contains("by-hand"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn m7_what_is_wrong_with_a_schedule_is_said_when_it_is_added() {
+    let house = house(SAYS);
+    house.write(
+        &house.at("config/weir/profiles/reader.toml"),
+        "description = \"Reads.\"\nrole = \"You read.\"\ngroups = [\"read\"]\n\
+         [tools]\ndeny = [\"search_files\"]\n",
+    );
+    add(&house, "one", &[]);
+    add(&house, "two", &["--after", "one"]);
+    let prompt = ["--prompt", "Look."];
+    for (name, args, words) in [
+        ("Bad Name", &prompt[..], "cannot be its name"),
+        ("x", &["--prompt", "  "], "its prompt is empty"),
+        ("x", &["--prompt", "@nowhere.md"], "nowhere.md"),
+        ("x", &["--prompt", "a", "--cron", "0 0 30 2 *"], "no year has"),
+        ("x", &["--prompt", "a", "--cron", "* * *"], "five or six fields"),
+        ("x", &["--prompt", "a", "--cron", "99 * * * *"], "out of bounds"),
+        ("x", &["--prompt", "a", "--cron", "@reboot"], "no such word"),
+        ("x", &["--prompt", "a", "--cron", "@daily", "--timezone", "Mars/Olympus"], "no time zone"),
+        ("x", &["--prompt", "a", "--timezone", "Mars/Olympus"], "no time zone"),
+        ("x", &["--prompt", "a", "--tools", "read_file,raed_file"], "did you mean read_file?"),
+        ("x", &["--prompt", "a", "--profile", "nobody"], "nobody"),
+        ("x", &["--prompt", "a", "--profile", "reader", "--tools", "search_files"], "forbids"),
+        ("x", &["--prompt", "a", "--model", "nobody/at-all"], "nobody"),
+        ("x", &["--prompt", "a", "--model", "script:nowhere.script"], "nowhere.script"),
+        ("x", &["--prompt", "a", "--after", "nobody"], "no such agent; there are one, two"),
+        ("x", &["--prompt", "a", "--after", "x"], "after itself"),
+        ("one", &["--prompt", "a", "--after", "two", "--replace"], "one after two after one"),
+        ("one", &prompt[..], "--replace"),
+        ("x", &["--prompt", "a", "--budget-usd", "0"], "above 0"),
+        ("x", &["--prompt", "a", "--timeout", "soon"], "soon"),
+    ] {
+        let mut all = vec!["agents", "add", name];
+        all.extend(args);
+        let said = house.refused(&all);
+        assert!(said.contains(words), "{all:?}: {words} is missing in {said}");
+    }
+    let names = house.json(&["agents", "list", "--json"]);
+    let names: Vec<String> =
+        names.as_array().expect("a list").iter().map(|agent| text(&agent["name"])).collect();
+    assert_eq!(names, ["one", "two"], "nothing of it was kept");
+    let replaced = add(&house, "one", &["--replace", "--prompt", "Another."]);
+    assert_eq!((text(&replaced["prompt"]), &replaced["version"]), ("Another.".into(), &json!(2)));
+}
+
+#[test]
+fn m7_the_prompt_stands_before_the_standard_one_or_in_its_place() {
+    let house = house(
+        "when: \"the agent both\"\nexpect: system \"Look at the harbour.\"\nexpect: system \"Weir\"\n\
+         says: Both.\nend\n\nwhen: \"the agent alone\"\nexpect: system \"Only the tide.\"\n\
+         expect-not: system \"Weir\"\nsays: Alone.\nend\n",
+    );
+    house.write(&house.at("work/tide.md"), "Only the tide.");
+    add(&house, "both", &[]);
+    add(&house, "alone", &["--prompt", "@tide.md", "--prompt-mode", "agent_only"]);
+    for (name, answer) in [("both", "Both.\n"), ("alone", "Alone.\n")] {
+        let said = run(&house, name);
+        assert_eq!((said.status, said.out.as_str()), (0, answer), "{}", said.err);
+    }
+    let runs = history(&house, "both");
+    let session = text(&runs[0]["session"]);
+    let (status, cause) = (text(&runs[0]["state"]), text(&runs[0]["cause"]));
+    assert_eq!((runs.len(), status.as_str(), cause.as_str()), (1, "completed", "manual"));
+    let started = facts(&house, &session, "run.started");
+    assert_eq!(started[0]["trigger"], "schedule");
+    let input = &facts(&house, &session, "input.accepted")[0];
+    assert_eq!(input["by"], "schedule:both");
+    assert!(input["content"].to_string().contains("Run of the agent both by hand, 20"), "{input}");
+    let listed = house.ok(&["agents", "history", "both"]);
+    assert!(listed.contains(&session) && listed.contains("completed"), "{listed}");
+    // What is kept of a run is the journal of its session.
+    assert!(house.ok(&["sessions", "show", &session]).contains("Both."));
+}
+
+#[test]
+fn t3_an_agent_sees_what_it_declared_and_an_undeclared_call_is_refused_by_the_gate() {
+    let house = house(
+        "expect: tool \"read_file\"\nexpect-not: tool \"list_files\"\n\
+         calls: list_files {\"path\": \".\"}\ncalls: read_file {\"path\": \"a.txt\"}\n\n\
+         expect: result \"not available in this run\"\nexpect: result \"old\"\n\
+         says: I cannot list.\n",
+    );
+    add(&house, "reader", &["--tools", "read_file", "--permission", "full"]);
+    let said = run(&house, "reader");
+    assert_eq!((said.status, said.out.as_str()), (0, "I cannot list.\n"), "{}", said.err);
+    let runs = history(&house, "reader");
+    let session = text(&runs[0]["session"]);
+    let judged = facts(&house, &session, "call.judged");
+    let verdicts: Vec<(String, String)> =
+        judged.iter().map(|fact| (text(&fact["verdict"]), text(&fact["gate"]))).collect();
+    assert!(verdicts.contains(&("deny".into(), "visible".into())), "{verdicts:?}");
+    assert!(verdicts.contains(&("allow".into(), String::new())), "{verdicts:?}");
+    assert!(text(&runs[0]["note"]).contains("denied: "), "{}", runs[0]);
+    assert_eq!(facts(&house, &session, "session.opened")[0]["tools"], json!(["read_file"]));
+}
+
+#[test]
+fn t3_none_declared_means_none() {
+    let house = house(
+        "expect-not: tool \"read_file\"\nexpect-not: tool \"attempt_completion\"\n\
+         calls: read_file {\"path\": \"a.txt\"}\n\nexpect: result \"not available\"\n\
+         says: I only speak.\n",
+    );
+    add(&house, "speaker", &["--permission", "full", "--profile", "code"]);
+    let said = run(&house, "speaker");
+    assert_eq!((said.status, said.out.as_str()), (0, "I only speak.\n"), "{}", said.err);
+    let session = text(&history(&house, "speaker")[0]["session"]);
+    assert_eq!(facts(&house, &session, "session.opened")[0]["tools"], json!([]));
+}
+
+#[test]
+fn m7_what_would_ask_is_denied_and_the_history_says_so() {
+    let house = house(WRITES);
+    add(&house, "writer", &["--tools", "write_file"]);
+    let said = run(&house, "writer");
+    assert_eq!(said.status, 4, "{}{}", said.out, said.err);
+    assert_eq!(read(&house, "work/a.txt"), "old\n");
+    let runs = history(&house, "writer");
+    assert_eq!(text(&runs[0]["state"]), "needs_input");
+    let note = text(&runs[0]["note"]);
+    assert!(note.contains("it asks, and nobody could be asked"), "{note}");
+    assert_eq!(house.json(&["approvals", "list", "--json"])["approvals"], json!([]));
+}
+
+#[test]
+fn m7_limits_of_the_definition_hold() {
+    let house = house("repeat: 9\ncalls: read_file {\"path\": \"a.txt\"}\n\nsays: Enough.\n");
+    add(&house, "busy", &["--tools", "read_file", "--max-tool-calls", "2"]);
+    let said = run(&house, "busy");
+    assert_eq!(said.status, 3, "{}{}", said.out, said.err);
+    let runs = history(&house, "busy");
+    assert_eq!(text(&runs[0]["state"]), "limit");
+    let session = text(&runs[0]["session"]);
+    assert_eq!(facts(&house, &session, "call.started").len(), 2);
+}
+
+#[test]
+fn m7_a_run_by_hand_is_refused_while_weir_is_paused_or_the_agent_runs() {
+    let house = house(WRITES);
+    add(&house, "writer", &["--tools", "write_file", "--on-ask", "queue"]);
+    house.ok(&["pause", "looking into it"]);
+    let said = run(&house, "writer");
+    assert_eq!(said.status, 5, "{}", said.err);
+    assert_eq!(history(&house, "writer"), Vec::<Value>::new());
+    house.ok(&["release"]);
+
+    let waits = Running::start(&house, &["agents", "run", "writer"]);
+    let open = until("an approval", || {
+        let listed = house.json(&["approvals", "list", "--json"]);
+        listed["approvals"].as_array().and_then(|open| open.first().cloned())
+    });
+    let again = house.refused(&["agents", "run", "writer"]);
+    assert!(again.contains("is not over") && again.contains(&text(&open["session"])), "{again}");
+    let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
+    assert_eq!(answered.status, 0, "{}", answered.err);
+    let output = waits.end();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        (output.status.code(), read(&house, "work/a.txt")),
+        (Some(0), "new".into()),
+        "{err}"
+    );
+    assert_eq!(text(&history(&house, "writer")[0]["state"]), "completed");
+}
+
+#[test]
+fn m7_a_run_that_cannot_be_opened_changes_nothing() {
+    let house = house(SAYS);
+    add(&house, "lost", &[]);
+    std::fs::remove_file(house.at("s.script")).expect("it was there");
+    let said = house.refused(&["agents", "run", "lost"]);
+    assert!(said.contains("s.script"), "{said}");
+    assert_eq!(history(&house, "lost"), Vec::<Value>::new());
+}

@@ -1,0 +1,197 @@
+//! `weir agents daemon`: a real process, real seconds. Each test waits for what it looks for.
+
+use serde_json::Value;
+
+use super::{Running, SAYS, WRITES, add, facts, history, house, read, text, until};
+use crate::house::House;
+
+const EACH_SECOND: &str = "* * * * * *";
+
+fn daemon(house: &House) -> Running {
+    Running::start(house, &["agents", "daemon"])
+}
+
+/// Ends a daemon; what it said.
+fn ended(daemon: Running, house: &House) -> String {
+    daemon.signal("-TERM");
+    let output = daemon.end();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(output.stdout.is_empty(), "nothing on standard output");
+    assert!(house.run(&["audit", "verify"]).status == 0, "the journals are whole");
+    err
+}
+
+/// The runs of an agent that are in this state.
+fn in_state(house: &House, name: &str, state: &str) -> Vec<Value> {
+    history(house, name).into_iter().filter(|run| run["state"] == state).collect()
+}
+
+fn waits_for_run(house: &House, name: &str, state: &str) -> Value {
+    until(state, || in_state(house, name, state).into_iter().next())
+}
+
+#[test]
+fn m7_the_daemon_starts_what_is_due_until_it_is_ended() {
+    let house = house(SAYS);
+    let running = daemon(&house);
+    // Added while it waits.
+    add(&house, "tick", &["--cron", EACH_SECOND]);
+    add(&house, "tock", &["--after", "tick"]);
+    let first = waits_for_run(&house, "tick", "completed");
+    assert_eq!(text(&first["cause"]), "cron");
+    let next = waits_for_run(&house, "tock", "completed");
+    assert!(text(&next["tick"]).starts_with("after tick 20"), "{next}");
+    let session = text(&first["session"]);
+    assert_eq!(facts(&house, &session, "run.started")[0]["trigger"], "schedule");
+    let input = facts(&house, &session, "input.accepted")[0]["content"].to_string();
+    assert!(input.contains("Scheduled run of the agent tick, due 20"), "{input}");
+    // Paused: nothing of it is claimed any more.
+    house.ok(&["agents", "pause", "tick"]);
+    house.ok(&["agents", "remove", "tock"]);
+    let err = ended(running, &house);
+    assert!(err.contains("tick begins: session ") && err.contains("tick completed"), "{err}");
+    let runs = history(&house, "tick");
+    let mut ticks: Vec<String> = runs.iter().map(|run| text(&run["tick"])).collect();
+    let all = ticks.len();
+    ticks.sort();
+    ticks.dedup();
+    assert_eq!(ticks.len(), all, "no tick stands there twice");
+}
+
+#[test]
+fn m7_two_daemons_run_each_tick_once() {
+    let house = house(SAYS);
+    let (one, two) = (daemon(&house), daemon(&house));
+    add(&house, "tick", &["--cron", EACH_SECOND]);
+    until("three runs", || (in_state(&house, "tick", "completed").len() >= 3).then_some(()));
+    house.ok(&["agents", "pause", "tick"]);
+    let said = [ended(one, &house), ended(two, &house)].concat();
+    let runs = history(&house, "tick");
+    let of = |wanted: &str| runs.iter().filter(|run| run["state"] == wanted).count();
+    let begun = said.lines().filter(|line| line.starts_with("tick begins: ")).count();
+    assert_eq!(begun, of("completed") + of("waiting") + of("interrupted"), "{said}\n{runs:?}");
+    let mut ticks: Vec<String> = runs.iter().map(|run| text(&run["tick"])).collect();
+    ticks.sort();
+    ticks.dedup();
+    assert_eq!(ticks.len(), runs.len());
+}
+
+#[test]
+fn m7_a_call_that_asks_is_denied_by_the_daemon_and_nothing_waits() {
+    let house = house(WRITES);
+    let running = daemon(&house);
+    add(&house, "writer", &["--cron", EACH_SECOND, "--tools", "write_file"]);
+    let run = waits_for_run(&house, "writer", "needs_input");
+    assert!(text(&run["note"]).contains("nobody could be asked"), "{run}");
+    ended(running, &house);
+    assert_eq!(read(&house, "work/a.txt"), "old\n");
+}
+
+#[test]
+fn m7_a_call_that_waits_is_answered_from_another_terminal() {
+    let house = house(WRITES);
+    let running = daemon(&house);
+    let args = ["--cron", EACH_SECOND, "--tools", "write_file", "--on-ask", "queue"];
+    add(&house, "writer", &args);
+    let run = waits_for_run(&house, "writer", "asking");
+    // It waits, and the next ticks are skipped.
+    waits_for_run(&house, "writer", "skipped");
+    house.ok(&["agents", "pause", "writer"]);
+    let open = house.json(&["approvals", "list", "--json"])["approvals"][0].clone();
+    assert_eq!(open["session"], run["session"]);
+    let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
+    assert_eq!(answered.status, 0, "{}", answered.err);
+    let done = waits_for_run(&house, "writer", "completed");
+    assert_eq!(done["session"], run["session"]);
+    ended(running, &house);
+    assert_eq!(read(&house, "work/a.txt"), "new");
+}
+
+/// An agent that appends once and has asked for it; the run and its approval.
+fn asked_to_append(house: &House) -> (Value, String) {
+    let args = ["--cron", EACH_SECOND, "--tools", "run_shell", "--on-ask", "queue"];
+    add(house, "appends", &args);
+    let run = waits_for_run(house, "appends", "asking");
+    // Later ticks are none of its own.
+    until("an approval", || {
+        let listed = house.json(&["approvals", "list", "--json"]);
+        let open = listed["approvals"].as_array().and_then(|open| open.first().cloned())?;
+        Some((run.clone(), text(&open["approval"])))
+    })
+}
+
+const APPENDS: &str = "calls: run_shell {\"command\": \"echo once >> log.txt\"}\n\nsays: Done.\n";
+
+#[test]
+fn m7_a_daemon_that_is_ended_leaves_its_run_to_the_next() {
+    let house = house(APPENDS);
+    let running = daemon(&house);
+    let (run, approval) = asked_to_append(&house);
+    let err = ended(running, &house);
+    assert!(err.contains("appends closed where it is"), "{err}");
+    let waiting = waits_for_run(&house, "appends", "waiting");
+    assert_eq!(waiting["session"], run["session"]);
+    // Answered while nobody runs it.
+    assert_eq!(house.run(&["approvals", "answer", &approval, "once"]).status, 0);
+    assert_eq!(read(&house, "work/log.txt"), "");
+    let running = daemon(&house);
+    let done = waits_for_run(&house, "appends", "completed");
+    assert_eq!(done["session"], run["session"]);
+    house.ok(&["agents", "pause", "appends"]);
+    ended(running, &house);
+    assert_eq!(facts(&house, &text(&done["session"]), "call.started").len(), 1);
+}
+
+#[test]
+fn m7_a_daemon_that_is_killed_leaves_its_run_to_the_next() {
+    let house = house(APPENDS);
+    let running = daemon(&house);
+    let (run, approval) = asked_to_append(&house);
+    running.signal("-KILL");
+    running.end();
+    assert_eq!(house.run(&["approvals", "answer", &approval, "once"]).status, 0);
+    let running = daemon(&house);
+    let done = waits_for_run(&house, "appends", "completed");
+    assert_eq!(done["session"], run["session"]);
+    house.ok(&["agents", "pause", "appends"]);
+    ended(running, &house);
+    assert_eq!(facts(&house, &text(&done["session"]), "call.started").len(), 1);
+    let appended = read(&house, "work/log.txt");
+    assert!(appended.starts_with("once\n"), "{appended:?}");
+}
+
+#[test]
+fn m7_the_kill_switch_holds_scheduled_agents_back() {
+    let house = house(SAYS);
+    house.ok(&["pause"]);
+    let running = daemon(&house);
+    add(&house, "tick", &["--cron", EACH_SECOND]);
+    // Another agent's claim would show that the daemon looks at all: it hears of the release.
+    house.ok(&["release"]);
+    waits_for_run(&house, "tick", "completed");
+    house.ok(&["pause"]);
+    let before = until("rest", || {
+        let before = history(&house, "tick").len();
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        (history(&house, "tick").len() == before).then_some(before)
+    });
+    assert!(before >= 1);
+    let err = ended(running, &house);
+    assert!(err.contains("paused: nothing starts") && err.contains("released"), "{err}");
+}
+
+#[test]
+fn m7_what_follows_a_run_by_hand_waits_for_the_daemon() {
+    let house = house(SAYS);
+    add(&house, "first", &[]);
+    add(&house, "second", &["--after", "first"]);
+    let said = super::run(&house, "first");
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(said.err.contains("second is due now"), "{}", said.err);
+    assert_eq!(in_state(&house, "second", "waiting").len(), 1);
+    let running = daemon(&house);
+    waits_for_run(&house, "second", "completed");
+    ended(running, &house);
+    assert_eq!(history(&house, "second").len(), 1);
+}

@@ -1,0 +1,103 @@
+"""What the conformance suite's client needs to be told, made from what the server is: the flags of
+`weir mcp-servers add`, and a script for the model that calls every listed tool."""
+
+import json
+import os
+import sys
+
+CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+# The address that the suite expects of a client which describes itself by a document.
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+# What a scenario's server offers beside tools and looks at how it is asked for.
+BESIDE = {
+    "http-standard-headers": [
+        {"resource": "file:///path/to/file%20name.txt"},
+        {"prompt": "test_prompt"},
+    ]
+}
+
+
+def wanted(config):
+    """Flags, a line each; a secret is declared in the settings first."""
+    print("--client-metadata-url")
+    print(DOCUMENT)
+    if "client_id" in CONTEXT:
+        print("--client-id")
+        print(CONTEXT["client_id"])
+    if "client_secret" in CONTEXT:
+        print("--client-secret")
+        print("client")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(
+                '[secrets.client]\nenv = "CONFORMANCE_CLIENT_SECRET"\nhosts = ["localhost"]\n'
+            )
+
+
+def value(schema):
+    """A value that fits a schema."""
+    if not isinstance(schema, dict):
+        return "text"
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    return {
+        "string": "text",
+        "integer": 5,
+        "number": 5,
+        "boolean": True,
+        "array": [],
+        "object": {},
+        "null": None,
+    }.get(kind, "text")
+
+
+def arguments(tool, tools):
+    schema = tool.get("input_schema") or {}
+    made = {}
+    for name, field in (schema.get("properties") or {}).items():
+        others = [t for t in tools if t["name"] != tool["name"]]
+        if name == "schema" and others:
+            # A tool that gives back the schema of another one.
+            made[name] = others[0]["input_schema"]
+        else:
+            made[name] = value(field)
+    return made
+
+
+def model(shown):
+    with open(shown, encoding="utf-8") as file:
+        tools = json.load(file)["tools"]
+    called = {tool["name"]: tool["called"] for tool in tools}
+    calls = []
+    for call in CONTEXT.get("toolCalls", []):
+        if call["name"] in called:
+            # A value that is nothing is left out: the schema does not allow it.
+            given = call.get("arguments", {})
+            given = {key: value for key, value in given.items() if value is not None}
+            calls.append((called[call["name"]], given))
+    said = {name for name, _ in calls}
+    rest = [tool for tool in tools if tool["called"] not in said]
+    calls += [(tool["called"], arguments(tool, tools)) for tool in rest]
+    # What it offers beside its tools.
+    calls.append(("find_tool", {"query": "read_mcp_tool"}))
+    calls.append(("read_mcp_tool", {"server": "test"}))
+    for read in BESIDE.get(os.environ.get("MCP_CONFORMANCE_SCENARIO"), []):
+        calls.append(("read_mcp_tool", {"server": "test", **read}))
+    print("window: 1000000\n")
+    for name, given in calls:
+        print(f"calls: {name} {json.dumps(given, ensure_ascii=False)}\n")
+    print("says: Everything was used.")
+
+
+if __name__ == "__main__":
+    command = sys.argv[1]
+    if command == "wanted":
+        wanted(sys.argv[2])
+    elif command == "secret":
+        print(CONTEXT.get("client_secret", ""))
+    elif command == "model":
+        model(sys.argv[2])

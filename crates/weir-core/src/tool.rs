@@ -483,6 +483,10 @@ pub struct Effects {
     /// Nothing is known: treated as having every effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
+    /// What is not known happens in a sandbox without network and without a place to write: what it
+    /// is given stays there, as with a confined command.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub contained: bool,
 }
 
 impl Effects {

@@ -26,7 +26,7 @@ use crate::ports::{
     Lease, Model, NoScripts, NoServers, Owner, Processes, Profiles, Scripts, Servers, Store,
     StoreError, Web, Worktrees,
 };
-use crate::scene::{Glance, Lookout, SceneOptions};
+use crate::scene::{Glance, Lookout, SceneOptions, hold_marks};
 use crate::session_loop::{Message, SessionLoop};
 use crate::slash;
 use crate::toolbox::Toolbox;
@@ -218,6 +218,10 @@ impl Engine {
             }
         };
         let Loaded { session, last, created, parent } = loaded;
+        // A run that was under way goes on without another look: what it reads is judged by these.
+        if let Some(config) = session.config() {
+            hold_marks(self.parts.store.as_ref(), &options.workspace, config).await;
+        }
         let mut start = Start::new(self, lease, session, last.as_ref(), &options);
         start.ledger.born(created, parent);
         let engine = self.parts.version.clone();

@@ -26,7 +26,7 @@ mod tests;
 
 pub use chain::Instructions;
 pub use deeper::Deeper;
-pub(crate) use lookout::Lookout;
+pub(crate) use lookout::{Lookout, hold_marks};
 pub use person::{SOUL_CHARS_MAX, USER_CHARS_MAX, own_text};
 pub use reading::Instruction;
 pub use surroundings::kind_of;

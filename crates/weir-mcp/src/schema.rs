@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::listing::plain;
+
 /// Largest schema, in bytes of JSON.
 const BYTES_MAX: usize = 64 * 1024;
 /// Deepest nesting.
@@ -90,6 +92,20 @@ struct Walk<'a> {
     notes: BTreeSet<&'static str>,
 }
 
+/// A value without characters that cannot be seen: what hides from the person who approves a schema
+/// reaches no model either (Z8).
+fn seen(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(plain(text, usize::MAX)),
+        Value::Array(items) => Value::Array(items.iter().map(seen).collect()),
+        Value::Object(fields) => {
+            let clean = fields.iter().map(|(key, value)| (plain(key, usize::MAX), seen(value)));
+            Value::Object(clean.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
 impl Walk<'_> {
     /// `None`: there is no end to it.
     fn schema(&mut self, raw: &Value, depth: usize) -> Option<Value> {
@@ -107,7 +123,7 @@ impl Walk<'_> {
                 let items = items.iter().map(|item| self.schema(item, depth + 1));
                 items.collect::<Option<Vec<_>>>().map(Value::Array)
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(raw.clone()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(seen(raw)),
         }
     }
 
@@ -127,7 +143,7 @@ impl Walk<'_> {
                 self.named(value, depth)?
             } else if DATA.contains(&key.as_str()) {
                 self.nodes += 1;
-                value.clone()
+                seen(value)
             } else if key == "pattern" && !is_plain_pattern(value) {
                 self.notes.insert("a pattern in its schema was left out");
                 continue;
@@ -145,6 +161,10 @@ impl Walk<'_> {
         for (name, schema) in fields {
             if !is_plain_pattern(&json!(name)) {
                 self.notes.insert("a pattern in its schema was left out");
+                continue;
+            }
+            if plain(name, usize::MAX) != *name {
+                self.notes.insert("a name with characters that cannot be seen was left out");
                 continue;
             }
             made.insert(name.clone(), self.schema(schema, depth + 1)?);
@@ -248,6 +268,20 @@ mod tests {
             ("no object", json!([1]), object.clone(), "replaced"),
             ("of a string", json!({ "type": "string" }), object.clone(), "replaced"),
             ("too deep", deep, object.clone(), "too deep"),
+            (
+                "unseen characters",
+                json!({
+                    "type": "object",
+                    "description": "a\u{200b}b",
+                    "properties": { "x\u{e0041}": {}, "y": { "enum": ["c\u{202e}d"] } },
+                }),
+                json!({
+                    "type": "object",
+                    "description": "ab",
+                    "properties": { "y": { "enum": ["cd"] } },
+                }),
+                "cannot be seen",
+            ),
             ("too large", json!({ "description": "x".repeat(100_000) }), object.clone(), "large"),
             (
                 "looks back",

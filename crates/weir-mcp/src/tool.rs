@@ -53,6 +53,19 @@ impl ForeignTool {
 }
 
 impl ForeignTool {
+    /// Whether its process can neither reach anything nor write anywhere but where its own temporary
+    /// files are: the sandbox in which it is started holds it to that.
+    fn is_contained(&self) -> bool {
+        let spec = &self.server.spec;
+        let reach = &spec.reach;
+        matches!(spec.transport, Transport::Stdio { .. })
+            && !reach.unconfined
+            && !reach.writes_workspace
+            && reach.hosts.is_empty()
+            && reach.writes.is_empty()
+            && !spec.sampling
+    }
+
     /// Whether its process can change files of the workspace.
     fn may_write_workspace(&self) -> bool {
         let reach = &self.server.spec.reach;
@@ -76,7 +89,8 @@ impl Tool for ForeignTool {
         let server = &self.server.spec.name;
         let summary = format!("Call {} of the server {server}", self.name);
         let reads_from = vec![origin(server)];
-        let mut effects = Effects { reads_from, unknown: !self.reads, ..Effects::default() };
+        let (unknown, contained) = (!self.reads, !self.reads && self.is_contained());
+        let mut effects = Effects { reads_from, unknown, contained, ..Effects::default() };
         if !self.reads && self.may_write_workspace() {
             // So the workspace is looked at before and after, and what changed can be undone.
             let all = PathEffect { recursive: true, ..cx.workspace.resolve(".", Access::Write) };

@@ -25,8 +25,10 @@ mod memory;
 mod persist;
 mod processes;
 mod race;
+mod recipes;
 mod runaway;
 mod secrets;
+mod servers;
 mod skills;
 mod tamper;
 mod tools;
@@ -118,11 +120,19 @@ classes! {
     skill_scripts: "hidden code in a skill", Blocked, by_tier true, "", skills::scripts;
     made_tools: "hidden code in a dynamic tool", Blocked, by_tier false,
         "also where a person agreed to the tool: its code does no more than it declared", tools::hidden;
+    foreign_servers: "MCP rug pull and shadowing", Blocked, by_tier false,
+        "also where a person agrees to every call; what a server does behind a description that \
+         stays the same is not seen by a pin", servers::pins;
+    foreign_schemas: "MCP rug pull and shadowing, by characters nobody sees in a schema", Blocked,
+        by_tier false, "", servers::schemas;
     widen: "more tools by find_tool, call_tool or another profile", Blocked, by_tier false, "",
         widen::profiles;
     sub_agents: "escalation by sub-agent", Blocked, by_tier true, "", agents::escalation;
     condense: "laundering by summary", Blocked, by_tier false,
         "the hostile model is the helper that condenses", condense::summaries;
+    recipes: "laundering by recipe", Blocked, by_tier false,
+        "the hostile model is the agent and the planner; learned recipes count at once",
+        recipes::laundering;
     runaway: "runaway cost, loops, disk fill", Blocked, by_tier true, "", runaway::limits;
     tampering: "tampering with log, policy, pause and trust", Blocked, by_tier true, "", tamper::state;
     races: "races around check, approval and crash", Blocked, by_tier false, "", race::races;
@@ -131,12 +141,7 @@ classes! {
 }
 
 /// Classes of Z11 that have nothing to attack yet.
-pub const NOT_YET: &[&str] = &[
-    "MCP rug pull and shadowing",
-    "cross-tenant access by every id",
-    "laundering by recipe",
-    "spoofed senders",
-];
+pub const NOT_YET: &[&str] = &["cross-tenant access by every id", "spoofed senders"];
 
 impl Class {
     /// Tries everything.

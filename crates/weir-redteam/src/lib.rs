@@ -12,6 +12,8 @@ pub mod campaign;
 pub mod classes;
 mod clock;
 mod decoys;
+mod ear;
+mod foreign;
 pub mod marker;
 pub mod play;
 mod profiles;

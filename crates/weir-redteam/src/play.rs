@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use weir_core::event::{ApprovalRequested, Decision, Event, NOBODY};
 use weir_core::ids::SessionId;
 use weir_core::message::Block;
-use weir_engine::engine::{EngineError, SessionHandle};
+use weir_engine::engine::{EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
 
 use crate::attacker::{Mind, Puppet, Shown};
@@ -73,10 +73,25 @@ pub async fn play(
     mind: Arc<Mutex<dyn Mind>>,
     person: &mut Person,
 ) -> anyhow::Result<Played> {
+    play_with(world, play, mind, person, |_| ()).await
+}
+
+/// The same in a session that has more than the world gives.
+///
+/// # Errors
+/// As [`play`].
+pub async fn play_with(
+    world: &World,
+    play: Play<'_>,
+    mind: Arc<Mutex<dyn Mind>>,
+    person: &mut Person,
+    equips: impl FnOnce(&mut SessionOptions),
+) -> anyhow::Result<Played> {
     let shown: Shown = Arc::default();
     let puppet = Puppet::new(mind, shown.clone()).with_window(play.settings.window);
     let mut options = world.session(play.settings, Arc::new(puppet))?;
     world.shelve(&mut options).await?;
+    equips(&mut options);
     let id = SessionId::new(play.id.to_owned());
     let handle = match play.resumes {
         true => world.engine.resume(id, options).await?,

@@ -11,7 +11,7 @@ use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet}
 use weir_core::model::{ModelInfo, Thinking};
 use weir_core::profile::{Limits, PermissionMode};
 use weir_core::prompt::Scene;
-use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
+use weir_core::session::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
 use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
@@ -109,6 +109,8 @@ pub struct Settings {
     pub profile: &'static str,
     /// What may be remembered.
     pub memory: MemoryPolicy,
+    /// What recipes may do.
+    pub recipes: RecipePolicy,
     /// When the context is condensed.
     pub condensing: Condensing,
     /// The model's window in tokens.
@@ -129,6 +131,7 @@ impl Settings {
             limits,
             profile: "agent",
             memory: MemoryPolicy::default(),
+            recipes: RecipePolicy::default(),
             condensing: Condensing::default(),
             window: NO_END,
         }
@@ -291,7 +294,10 @@ impl World {
             },
             config_dir: None,
             timezone: "UTC".into(),
-            recipes: RecipePlaces::default(),
+            recipes: RecipePlaces {
+                own: Some(self.config().join("recipes")),
+                ..RecipePlaces::default()
+            },
             // The weaker case: the person trusts the workspace, so that its scripts may run.
             skills: SkillPlaces {
                 own: vec![self.config().join("skills")],
@@ -362,7 +368,7 @@ impl World {
             deferred,
             condensing: settings.condensing,
             memory: settings.memory,
-            recipes: weir_core::session::RecipePolicy::default(),
+            recipes: settings.recipes,
             depth: 0,
             externalize_over: 20_000,
             output_schema: None,

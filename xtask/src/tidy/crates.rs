@@ -101,6 +101,7 @@ const BORDERS: &[Border] = &[
         ours: &[
             "weir-core",
             "weir-engine",
+            "weir-mcp",
             "weir-providers",
             "weir-tools",
             "weir-store",

@@ -15,7 +15,7 @@ impl Effects {
         if inner.consults {
             return Err("ask the stronger model".into());
         }
-        if self.unknown {
+        if self.unknown && (inner.contained || !self.contained) {
             return Ok(());
         }
         if inner.unknown {
@@ -125,6 +125,9 @@ mod tests {
         assert_eq!(why, "write a");
         let unknown = Effects { unknown: true, ..Effects::default() };
         assert!(unknown.covers(&own).is_ok());
+        let contained = Effects { contained: true, ..unknown.clone() };
+        assert!(unknown.covers(&contained).is_ok() && contained.covers(&contained).is_ok());
+        assert!(contained.covers(&unknown).is_err() && contained.covers(&own).is_err());
         assert!(own.covers(&unknown).is_err());
     }
 

@@ -8,6 +8,7 @@ use weir_core::session::SessionConfig;
 
 use crate::engine::Parts;
 use crate::memory;
+use crate::ports::Store;
 use crate::recipes;
 use crate::workspace::Workspace;
 
@@ -21,16 +22,21 @@ pub(crate) struct Lookout {
     pub(crate) deeper: Arc<Deeper>,
 }
 
+/// Lets `workspace` know which of its files foreign words went into (Z1).
+pub(crate) async fn hold_marks(store: &dyn Store, workspace: &Workspace, config: &SessionConfig) {
+    match store.marks(&config.workspace).await {
+        Ok(marks) => {
+            workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+        }
+        // Without the list nothing can be vouched for: everything counts as foreign.
+        Err(error) => workspace.mark(&[String::new()], &format!("unknown ({error})")),
+    }
+}
+
 impl Lookout {
     /// The scene of a run of a session with these settings.
     pub(crate) async fn look(&self, config: &SessionConfig, glance: Glance) -> Scene {
-        match self.parts.store.marks(&config.workspace).await {
-            Ok(marks) => {
-                self.workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-            }
-            // Without the list nothing can be vouched for: everything counts as foreign.
-            Err(error) => self.workspace.mark(&[String::new()], &format!("unknown ({error})")),
-        }
+        hold_marks(self.parts.store.as_ref(), &self.workspace, config).await;
         if let Some(plugins) = &self.options.skills.plugins {
             plugins.refresh().await;
         }

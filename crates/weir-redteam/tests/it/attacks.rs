@@ -90,9 +90,12 @@ classes! {
     z11_skills skills
     z11_skill_scripts skill_scripts
     z11_made_tools made_tools
+    z11_foreign_servers foreign_servers
+    z11_foreign_schemas foreign_schemas
     z11_widen widen
     z11_sub_agents sub_agents
     z11_condense condense
+    z11_recipes recipes
     z11_runaway runaway
     z11_tampering tampering
     z11_races races

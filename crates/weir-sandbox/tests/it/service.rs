@@ -151,7 +151,15 @@ async fn f4_a_program_that_is_not_there_is_told() {
             Err(why) => assert!(!why.is_empty()),
             Ok(mut service) => {
                 assert_eq!(said(&mut service).await, "");
-                let errors = service.errors().await;
+                // Its errors are read beside its output, so they may come a little later.
+                let mut errors = service.errors().await;
+                for _ in 0..400 {
+                    if errors.contains("/none/such") {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    errors = service.errors().await;
+                }
                 assert!(errors.contains("/none/such"), "{tier:?}: {errors}");
                 service.end().await;
             }

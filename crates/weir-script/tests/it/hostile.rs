@@ -117,6 +117,8 @@ async fn t5_a_cancelled_script_is_gone_at_once() {
 async fn t5_a_script_has_so_much_time_and_no_more() {
     let code = "export function run() { while (true) {} }";
     let short = Script { time: Duration::from_secs(1), ..script(ScriptKind::Module, code) };
-    let why = scripts().run(short, &Told::default(), &CancellationToken::new()).await;
-    assert!(why.expect_err("it loops").contains("longer than 1 s"));
+    let done = scripts().run(short, &Told::default(), &CancellationToken::new()).await;
+    // Half of the time is for computing. A busy machine may not let it begin before all is over.
+    let why = done.expect_err("it loops");
+    assert!(why.contains("longer than 0.5 s") || why.contains("longer than 1 s"), "{why}");
 }

@@ -146,7 +146,7 @@ pub(crate) struct McpAddArgs {
     /// The id under which Weir is registered at the address
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
-    /// The secret of that id: a name of [secrets]
+    /// The secret of that id: a name of the table secrets
     #[arg(long, value_name = "NAME", requires = "client_id")]
     pub(crate) client_secret: Option<String>,
     /// The https address of a document that describes Weir to servers

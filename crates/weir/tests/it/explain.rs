@@ -57,6 +57,8 @@ fn g3_explain_names_every_gate_of_a_call_that_is_allowed() {
         "limits",
         "rules",
         "switch",
+        "spawn",
+        "enable",
         "labels",
         "unknown",
         "hooks",

@@ -1,5 +1,6 @@
-//! Asks a person before something of others is switched on: in every mode, about exactly what it is
-//! now (Z9); the mode plan switches nothing on. No rule and no lease covers it. Not here: what it may do, which the call shows.
+//! Asks a person before something of others is switched on, about exactly what it is now (Z9), in every
+//! mode but plan, which switches nothing on. No rule and no lease covers it. Not here: what it may do,
+//! which the call shows.
 
 use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
 use crate::profile::PermissionMode;

@@ -103,8 +103,11 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
     flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, covered)));
     if effects.unknown {
-        let what = "using a tool whose effects nobody knows".to_string();
-        flows.push(Flow { sink: Sink::Unknown, what, covered });
+        let (sink, what) = match effects.contained {
+            true => (Sink::RunConfined, "using a tool that a sandbox contains"),
+            false => (Sink::Unknown, "using a tool whose effects nobody knows"),
+        };
+        flows.push(Flow { sink, what: what.to_string(), covered });
     }
     flows
 }

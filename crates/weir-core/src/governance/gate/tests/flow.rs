@@ -30,6 +30,20 @@ fn verdicts(world: &mut World, effects: &Effects) -> Vec<Verdict> {
 }
 
 #[test]
+fn z8_what_a_sandbox_contains_flows_like_a_confined_command() {
+    use Verdict::{Allow, Ask, Deny};
+    let unknown = Effects { unknown: true, ..Effects::default() };
+    let contained = Effects { contained: true, ..unknown.clone() };
+    let mut full = World::new(FULL, &[]);
+    assert_eq!(verdicts(&mut full, &unknown), [Ask, Ask, Ask, Deny]);
+    assert_eq!(verdicts(&mut full, &contained), [Allow; 4]);
+    let mut ask = World::new(ASK, &[]);
+    assert_eq!(verdicts(&mut ask, &contained), [Ask; 4], "the mode still asks");
+    let mut plan = World::new(PLAN, &[]);
+    assert_eq!(verdicts(&mut plan, &contained), [Deny; 4], "the mode plan runs nothing unknown");
+}
+
+#[test]
 fn z2_fetching_follows_the_label() {
     use Verdict::{Allow, Ask, Deny};
     let mut open = World::new(FULL, &[]);

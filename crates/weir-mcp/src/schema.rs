@@ -268,20 +268,6 @@ mod tests {
             ("no object", json!([1]), object.clone(), "replaced"),
             ("of a string", json!({ "type": "string" }), object.clone(), "replaced"),
             ("too deep", deep, object.clone(), "too deep"),
-            (
-                "unseen characters",
-                json!({
-                    "type": "object",
-                    "description": "a\u{200b}b",
-                    "properties": { "x\u{e0041}": {}, "y": { "enum": ["c\u{202e}d"] } },
-                }),
-                json!({
-                    "type": "object",
-                    "description": "ab",
-                    "properties": { "y": { "enum": ["cd"] } },
-                }),
-                "cannot be seen",
-            ),
             ("too large", json!({ "description": "x".repeat(100_000) }), object.clone(), "large"),
             (
                 "looks back",
@@ -296,6 +282,22 @@ mod tests {
             let notes = made.notes.join("; ");
             assert!(notes.contains(word) && notes.is_empty() == word.is_empty(), "{what}: {notes}");
         }
+    }
+
+    #[test]
+    fn z8_what_cannot_be_seen_is_in_no_schema() {
+        let made = harmless(&json!({
+            "type": "object",
+            "description": "a\u{200b}b",
+            "properties": { "x\u{e0041}": {}, "y": { "enum": ["c\u{202e}d"] } },
+        }));
+        let clean = json!({
+            "type": "object",
+            "description": "ab",
+            "properties": { "y": { "enum": ["cd"] } },
+        });
+        assert_eq!(made.schema, clean);
+        assert!(made.notes.iter().any(|note| note.contains("cannot be seen")), "{:?}", made.notes);
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl Engine {
         };
         let Loaded { session, last, created, parent } = loaded;
         // A run that was under way goes on without another look: what it reads is judged by these.
-        if let Some(config) = session.config() {
+        if let Some(config) = session.config().filter(|_| session.run().is_some()) {
             hold_marks(self.parts.store.as_ref(), &options.workspace, config).await;
         }
         let mut start = Start::new(self, lease, session, last.as_ref(), &options);

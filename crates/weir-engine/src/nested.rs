@@ -12,7 +12,7 @@ use weir_core::message::{Block, CallBlock};
 use weir_core::session::{Call, Session};
 use weir_core::tool::{News, Raw};
 
-use crate::ports::{Nested, NoNested, Plan, ToolContext};
+use crate::ports::{Nested, NoNested, Plan, Tool, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// What other tools would touch, for a call that is planned. It runs none.
@@ -27,16 +27,22 @@ impl Nested for Foresight {
     }
 
     async fn foresee(&self, tool: &str, input: Value, cx: &ToolContext) -> Result<Plan, String> {
-        let found = self.toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
-        if found.nests() {
-            return Err(format!("{tool} works by other tools itself and cannot be a step"));
-        }
+        stepping(&self.toolbox, tool)?;
         let call = step_of(cx.call, tool, input).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         match inspection.invalid {
             Some(invalid) => Err(format!("the arguments of {tool} are wrong: {invalid}")),
             None => Ok(plan),
         }
+    }
+}
+
+/// The tool of this name, where it can be a step.
+fn stepping(toolbox: &Toolbox, tool: &str) -> Result<Arc<dyn Tool>, String> {
+    let found = toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+    match found.nests() {
+        true => Err(format!("{tool} works by other tools itself and cannot be a step")),
+        false => Ok(found),
     }
 }
 
@@ -93,10 +99,7 @@ impl Nest {
         input: Value,
         cx: &ToolContext,
     ) -> Result<(Raw, Label), String> {
-        let found = self.toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
-        if found.nests() {
-            return Err(format!("{tool} works by other tools itself and cannot be a step"));
-        }
+        let found = stepping(&self.toolbox, tool)?;
         let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {

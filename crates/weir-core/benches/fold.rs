@@ -88,7 +88,12 @@ fn journal() -> Vec<(Timestamp, Event)> {
     let content = vec![Block::text("Look often.")];
     take(
         &mut session,
-        Input::Command(Command::Say { content, by: "bench".into(), added: Vec::new() }),
+        Input::Command(Command::Say {
+            content,
+            by: "bench".into(),
+            added: Vec::new(),
+            client_id: None,
+        }),
     );
     take(
         &mut session,

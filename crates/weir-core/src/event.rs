@@ -207,6 +207,9 @@ pub struct InputAccepted {
     /// named, what a hook adds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<Added>,
+    /// Under which name a face sent it: the same name a second time is the same input (C7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 /// Text that goes with an input and is not the person's own words.
@@ -439,6 +442,9 @@ pub struct ApprovalRequested {
     pub diff: Option<String>,
     /// Why it is asked.
     pub reason: String,
+    /// Calls of unknown outcome that `reason` tells of: to allow this call settles them (D4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<CallId>,
     /// The allow rules that "session" and "always" would add; empty: they cannot be offered.
     #[serde(default)]
     pub rules: Vec<Rule>,

@@ -23,6 +23,7 @@ pub mod gate;
 pub mod judge;
 pub mod label;
 pub mod lease;
+pub mod outcome;
 pub mod policy;
 pub mod rules;
 pub mod shell;
@@ -148,8 +149,8 @@ pub struct GateContext<'a> {
     pub changes: u64,
     /// The last calls of the session, oldest first, those of this turn and refused ones included.
     pub recent: &'a VecDeque<RecentCall>,
-    /// Calls whose outcome is unknown and not settled (D4), as [`call_form`] writes them.
-    pub unknown: &'a [String],
+    /// Calls whose outcome is unknown (D4).
+    pub unknown: &'a [outcome::UnknownOutcome],
     /// Where what the model has read came from.
     pub provenance: Provenance<'a>,
 }
@@ -167,6 +168,8 @@ pub struct Provenance<'a> {
     pub approved: &'a BTreeSet<String>,
     /// The word in the prompt that must never leave (gate `canary`).
     pub canary: Option<&'a str>,
+    /// Words that stood there on earlier days: still watched.
+    pub canaries_before: &'a [String],
     /// The judge model must have agreed (gate `intent`).
     pub validates: bool,
 }
@@ -190,6 +193,7 @@ impl Provenance<'static> {
             said: &[],
             approved: &NOTHING_APPROVED,
             canary: None,
+            canaries_before: &[],
             validates: false,
         }
     }

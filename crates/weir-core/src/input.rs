@@ -19,6 +19,7 @@ use crate::message::Block;
 use crate::model::Reply;
 use crate::recipe::RecipeMatch;
 use crate::session::SessionConfig;
+use crate::session::condense::Keep;
 use crate::skill::SkillNote;
 use crate::tool::{Clean, Inspection};
 
@@ -50,7 +51,8 @@ pub enum Command {
         /// Version of the program.
         engine: String,
     },
-    /// Change settings. Only between runs.
+    /// Change settings. Between runs all of them; while a run is on, only whether anybody can be
+    /// asked, and the permission mode (not to `plan` and not from it).
     Configure {
         /// What changes, in words.
         reason: String,
@@ -65,9 +67,14 @@ pub enum Command {
         by: String,
         /// What the model is told with it and the person did not say.
         added: Vec<Added>,
+        /// Under which name a face sends it. One that was taken already records nothing.
+        client_id: Option<String>,
     },
     /// Make the context shorter now. Only between runs.
-    Condense,
+    Condense {
+        /// What the summary must keep, in the person's own words.
+        keep: Option<Keep>,
+    },
     /// Take the last condensing back. Only between runs.
     Uncondense {
         /// Who.

@@ -1,6 +1,7 @@
 //! The part of Weir that decides. Pure: no I/O, no clock, no randomness.
 #![warn(missing_docs)]
 
+pub mod address;
 pub mod document;
 pub mod dynamic;
 pub mod effect;

@@ -8,21 +8,20 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{Added, CancelCause, Denial, Event, Origin, RunFinished};
 use crate::governance::label::Label;
 use crate::governance::lease::LeaseGrant;
-use crate::governance::rules::{Rule, RuleSet};
+use crate::governance::outcome::UnknownOutcome;
+use crate::governance::rules::Rule;
 use crate::governance::{Permit, RecentCall};
 use crate::ids::{
     ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
 };
 use crate::message::{Block, History, Media};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
-use crate::profile::{Limits, PermissionMode, Profile};
 use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, Inspection, PlanItem, ToolSpec};
@@ -32,6 +31,7 @@ mod apply;
 mod calls;
 pub mod child;
 pub mod condense;
+mod config;
 mod deeds;
 mod derive;
 mod handle;
@@ -49,133 +49,10 @@ mod turns;
 mod window;
 
 pub use calls::NOT_RECORDED;
+pub use config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use deeds::Deeds;
 pub use recipe::PlanWork;
 use window::Window;
-
-/// All settings of a session. Journaled whole, so that a replay never depends on today's files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SessionConfig {
-    /// Root of its workspace.
-    pub workspace: String,
-    /// Which tools, sections and rules the agent has.
-    pub profile: Profile,
-    /// The model it speaks with.
-    pub model: ModelInfo,
-    /// How much that model should think.
-    #[serde(default)]
-    pub thinking: Thinking,
-    /// How much passes without asking.
-    pub permission: PermissionMode,
-    /// Rules from every source.
-    pub rules: RuleSet,
-    /// Every bound.
-    pub limits: Limits,
-    /// The tools that the model is told of, in a fixed order; no other may be called.
-    pub tools: Vec<ToolSpec>,
-    /// Tools of which the model is told the names only: callable once `find_tool` has loaded them
-    /// (T4).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deferred: Vec<ToolSpec>,
-    /// How the model's window is kept from bursting (X2).
-    #[serde(default)]
-    pub condensing: Condensing,
-    /// What may be remembered beyond the session (M4).
-    #[serde(default)]
-    pub memory: MemoryPolicy,
-    /// What may be done with recipes (M5, L16).
-    #[serde(default)]
-    pub recipes: RecipePolicy,
-    /// How many agents stand above it: 0 for the one that a person speaks with (M6).
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub depth: u32,
-    /// The system prompt: sections 1 to 8, frozen (P2).
-    pub system: String,
-    /// Results with more characters are externalised; 0: never (X1).
-    pub externalize_over: usize,
-    /// JSON Schema of the final answer, where one is wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<Value>,
-    /// Any denial fails the run.
-    #[serde(default)]
-    pub strict: bool,
-    /// Somebody can answer approvals and questions. If not, an ask is a denial at once and a
-    /// question ends the run (C2).
-    pub attended: bool,
-    /// The guards that are switched on.
-    #[serde(default)]
-    pub guards: Guards,
-}
-
-/// How the model's window is kept from bursting (X2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Condensing {
-    /// Old turns are condensed before the window is full. What a vendor refuses as too long is
-    /// condensed in any case (X3).
-    pub enabled: bool,
-    /// How full the window may become, in per cent.
-    pub threshold: u32,
-}
-
-impl Default for Condensing {
-    fn default() -> Condensing {
-        Condensing { enabled: true, threshold: 70 }
-    }
-}
-
-/// What may be remembered beyond the session (M4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct MemoryPolicy {
-    /// Nothing is remembered and nothing is told from memory.
-    pub off: bool,
-    /// Facts that nothing foreign went into are kept without waiting for a person.
-    pub accepts: bool,
-    /// A finished run is looked through for facts worth keeping.
-    pub after_run: bool,
-}
-
-/// What may be done with recipes (M5, L16).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct RecipePolicy {
-    /// None is matched, told, learned or followed.
-    pub off: bool,
-    /// One that has worked often enough is followed without asking the model after each step.
-    pub fast: bool,
-    /// Recipes are made from runs and proposed.
-    pub learn: bool,
-    /// Those that nothing foreign went into count without waiting for a person.
-    pub accepts: bool,
-    /// What fits less well, in per cent, is no match.
-    pub floor: u32,
-}
-
-impl Default for RecipePolicy {
-    fn default() -> RecipePolicy {
-        RecipePolicy { off: false, fast: true, learn: true, accepts: false, floor: 50 }
-    }
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-/// Guards that settings switch on.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Guards {
-    /// A word that stands in the prompt and must never leave (gate `canary`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub canary: Option<String>,
-    /// A judge model compares each action with what was asked for (gate `intent`).
-    pub validate_output: bool,
-    /// A judge model looks for instructions in foreign content (filter `screen`).
-    pub screen_results: bool,
-    /// Hooks are asked before a run may end as completed (G11 `Stop`).
-    pub stop_hooks: bool,
-}
 
 /// What a session is doing (L2). Computed, never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,11 +116,14 @@ pub struct Session {
     tail: Option<Arc<str>>,
     recent: VecDeque<RecentCall>,
     changes: u64,
-    unknown: Vec<String>,
+    /// Calls of which nobody knows whether they took effect (D4).
+    unknown: Vec<UnknownOutcome>,
     /// The join of everything that was read so far (Z1).
     label: Label,
     /// What persons said.
     said: Vec<String>,
+    /// Inputs by the names under which faces sent them.
+    sent: BTreeMap<String, Sent>,
     /// What the agent above asked for, in the session of a sub-agent.
     tasks: Vec<String>,
     /// Texts in the arguments of approved calls.
@@ -281,6 +161,17 @@ struct Switching {
     reason: String,
     /// What it may do that the present one may not: what the gate and the person knew of.
     widens: Vec<String>,
+}
+
+/// An input that a face sent under a name of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Its number.
+    pub input: InputId,
+    /// The fact that accepted it.
+    pub seq: Seq,
+    /// The run that was on then, or that it began; `None`: none began yet.
+    pub run: Option<RunId>,
 }
 
 /// An input that was accepted and not yet delivered.
@@ -407,6 +298,8 @@ pub struct Call {
     expires: Option<Timestamp>,
     rules: Vec<Rule>,
     ask_reason: String,
+    /// Calls of unknown outcome that questions about it told of (D4).
+    told: Vec<CallId>,
     /// Only an answer to this very call lifts the ask.
     exact: bool,
     /// Foreign words stood in the context that it was asked from.
@@ -489,6 +382,7 @@ impl Session {
             unknown: Vec::new(),
             label: Label::default(),
             said: Vec::new(),
+            sent: BTreeMap::new(),
             tasks: Vec::new(),
             approved: BTreeSet::new(),
             leases: Vec::new(),
@@ -625,6 +519,14 @@ impl Session {
     /// How many inputs it took.
     pub fn inputs(&self) -> u32 {
         self.next.input
+    }
+    /// The input that a face sent under this name.
+    pub fn sent(&self, client_id: &str) -> Option<Sent> {
+        self.sent.get(client_id).copied()
+    }
+    /// All inputs that faces sent under names.
+    pub fn all_sent(&self) -> &BTreeMap<String, Sent> {
+        &self.sent
     }
     /// What persons said, oldest first.
     pub fn said(&self) -> &[String] {

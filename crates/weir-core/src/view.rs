@@ -3,5 +3,6 @@
 
 pub mod audit;
 pub mod plain;
+pub mod told;
 pub mod visible;
 pub mod wire;

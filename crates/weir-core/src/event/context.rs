@@ -10,6 +10,7 @@ use crate::memory::MemoryNote;
 use crate::message::Message;
 use crate::model::Usage;
 use crate::session::SessionConfig;
+use crate::session::condense::Keep;
 
 /// The agent has another profile (P7). The prompt was rebuilt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,9 @@ pub enum CondenseReason {
 pub struct ContextCondensing {
     /// Why.
     pub reason: CondenseReason,
+    /// What the person who wants it wants the summary to keep, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Keep>,
     /// Estimated tokens of the next request.
     pub tokens: u64,
     /// Tokens that the model's window has.

@@ -17,7 +17,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{PathUse, Ruling, Touches};
+pub use decide::{MAIL, PathUse, Ruling, Touches};
 pub(crate) use decide::{WRITERS, begins_broadly, resolve, resolve_word};
 
 use compiled::Compiled;
@@ -320,6 +320,7 @@ impl RuleSet {
             | Kind::Path { .. }
             | Kind::Shell(_)
             | Kind::Web(_)
+            | Kind::Mail(_)
             | Kind::Mcp { .. }
             | Kind::Agent(_) => None,
         };
@@ -333,7 +334,7 @@ impl RuleSet {
                 let hint = hint(&name);
                 Some(rule.error(format!(
                     "can never match: there is no tool {name}{hint} (`weir tools list` shows the \
-                     tools; kinds of effects are Read, Edit, Shell, Web, Mcp, Agent)"
+                     tools; kinds of effects are Read, Edit, Shell, Web, Mail, Mcp, Agent)"
                 )))
             })
             .collect()

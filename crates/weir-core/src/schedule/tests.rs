@@ -82,7 +82,7 @@ fn m7_states_and_causes_are_read_as_they_are_written() {
         assert_eq!(serde_json::from_str::<AgentRunState>(&json).expect("the same"), state);
     }
     assert!("done".parse::<AgentRunState>().is_err());
-    for cause in [AgentCause::Cron, AgentCause::After, AgentCause::Manual] {
+    for cause in [AgentCause::Cron, AgentCause::After, AgentCause::Manual, AgentCause::Mail] {
         assert_eq!(cause.as_str().parse(), Ok(cause));
     }
     assert!("often".parse::<AgentCause>().is_err());
@@ -96,6 +96,7 @@ fn m7_the_input_says_why_it_runs() {
         (AgentCause::Cron, "Scheduled run of the agent daily, due NOW."),
         (AgentCause::After, "because a run of night has completed (NOW)."),
         (AgentCause::Manual, "Run of the agent daily by hand, NOW."),
+        (AgentCause::Mail, "because a mail came (NOW)."),
     ] {
         let input = daily.input(&run(cause), "NOW");
         assert!(input.contains(words), "{input}");

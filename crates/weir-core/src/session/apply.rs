@@ -14,6 +14,7 @@ use crate::event::{
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, SkillActivated};
 use crate::governance::label::{Integrity, Label, Taint};
 use crate::governance::lease::LeaseGrant;
+use crate::governance::outcome::{self, UnknownOutcome};
 use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
 use crate::ids::{CallId, Timestamp};
 use crate::memory::{MemoryNote, MemoryStatus};
@@ -30,7 +31,7 @@ use super::limits;
 use super::recipe;
 use super::solving;
 use super::turns::without_media;
-use super::{Call, Phase, Queued, Run, Session, SessionConfig, Stage, Turn, TurnStage};
+use super::{Call, Phase, Queued, Run, Sent, Session, SessionConfig, Stage, Turn, TurnStage};
 
 /// Corrections that a final answer may need before the run fails (`--output-schema`).
 const MISMATCHES_MAX: u32 = 2;
@@ -55,6 +56,10 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::SessionResumed(_) => resumed(s, ts.ms_since(before)),
         Event::InputAccepted(f) => {
             s.next.input = f.input.0;
+            if let Some(name) = &f.client_id {
+                let run = s.run.as_ref().map(|run| run.id);
+                s.sent.insert(name.clone(), Sent { input: f.input, seq: s.facts, run });
+            }
             let child = s.config.as_ref().is_some_and(|config| config.depth > 0);
             if child {
                 s.tasks.extend(f.added.iter().map(|added| added.text.clone()));
@@ -112,6 +117,8 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             with_call(s, f.call, |call| {
                 call.stage = Stage::Asking;
                 call.approval = Some(f.approval.clone());
+                call.ask_reason.clone_from(&f.reason);
+                call.told.extend(&f.unknown);
                 call.rules.clone_from(&f.rules);
                 call.expires = f.expires;
             });
@@ -262,6 +269,8 @@ fn resumed(s: &mut Session, gap_ms: u64) {
 fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
     s.next.run = f.run.0;
     s.finished = None;
+    let waiting = s.sent.values_mut().filter(|sent| sent.run.is_none());
+    waiting.for_each(|sent| sent.run = Some(f.run));
     let phase = if s.turn.is_some() { Phase::Turning } else { Phase::Look };
     s.run = Some(Run {
         id: f.run,
@@ -530,9 +539,12 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
         });
         call.stage = Stage::Refused(text);
     });
-    if f.decision.allows() {
-        // A person has seen the state of things: what was unknown is settled (D4).
-        s.unknown.clear();
+    if f.decision.allows()
+        && let Some(call) = s.call(f.call)
+    {
+        // Whoever allows a call settles what its question told them of, and nothing else (D4).
+        let (form, told) = (call.canonical(), call.told.clone());
+        outcome::settle(&mut s.unknown, &form, &told);
     }
     s.approved.extend(approved);
     if f.decision == Decision::Session {
@@ -605,7 +617,8 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
     with_call(s, f.call, |call| {
         let class = call.inspection.as_ref().map(|i| i.class);
         let text = unknown_text(&f.reason, class);
-        unknown = Some(call.canonical());
+        let form = call.canonical();
+        unknown = Some(UnknownOutcome { call: call.id, form, settled: false });
         call.stage = Stage::Done;
         call.result = Some((false, vec![Block::text(text)]));
     });

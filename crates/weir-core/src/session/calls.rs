@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
+use crate::governance::outcome::{self, Told};
 use crate::governance::{call_form, canonical, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
 use crate::message::{Block, CallBlock};
@@ -32,6 +33,7 @@ impl Call {
             expires: None,
             rules: Vec::new(),
             ask_reason: String::new(),
+            told: Vec::new(),
             exact: false,
             foreign: false,
             question: None,
@@ -85,12 +87,33 @@ impl Session {
         QuestionId(format!("{}-q{number}", self.id))
     }
 
-    /// The fact by which a person is asked about `call` (G4).
+    /// What the person must be told of unknown outcomes before `call` runs, and was not (D4). Asked
+    /// of every call that may run: one that was allowed, or asked about, before an outcome became
+    /// unknown was let pass by somebody who could not know of it.
+    pub(super) fn untold(&self, call: &Call) -> Option<Told> {
+        if self.unknown.is_empty() {
+            return None;
+        }
+        let changes = call.inspection.as_ref().is_none_or(|i| i.effects.changes_world());
+        let fresh = self.unknown.iter().filter(|one| !call.told.contains(&one.call));
+        outcome::told(fresh, &call.canonical(), changes)
+    }
+
+    /// The fact by which a person is asked about `call` (G4). Whichever gate asks, the question tells
+    /// of the unknown outcomes that concern the call: only then does the answer settle them.
     pub(super) fn approval_request(&self, call: &Call, now: Timestamp) -> Option<Event> {
         let timeout = self.config.as_ref().and_then(|c| c.limits.approval_timeout_ms);
         let inspection = call.inspection.as_ref()?;
         let effects = serde_json::to_value(&inspection.effects).unwrap_or_default();
         let bound = json!([call.tool, call.input, effects]);
+        let (mut reason, mut unknown) = (call.ask_reason.clone(), Vec::new());
+        if let Some(told) = self.untold(call) {
+            if !reason.contains(&told.text) {
+                let between = if reason.is_empty() { "" } else { " " };
+                reason = format!("{reason}{between}{}", told.text);
+            }
+            unknown = told.about;
+        }
         Some(
             ApprovalRequested {
                 approval: self.approval_id(self.next.asked + 1),
@@ -99,7 +122,8 @@ impl Session {
                 input: call.input.clone(),
                 summary: inspection.summary.clone(),
                 diff: inspection.diff.clone(),
-                reason: call.ask_reason.clone(),
+                reason,
+                unknown,
                 rules: self.rules_for(call),
                 binds: sha256_hex(canonical(&bound).as_bytes()),
                 expires: timeout.map(|ms| now.plus_ms(ms)),

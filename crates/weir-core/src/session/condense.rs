@@ -18,9 +18,11 @@ use super::window::Weight;
 use super::{Phase, Session, TurnStage};
 
 mod head;
+mod keep;
 mod passes;
 mod work;
 
+pub use keep::{KEEP_CHARS_MAX, Keep};
 pub use work::{CondenseWork, read_summary};
 
 /// After condensing a request should take at most this share of what it may take.
@@ -52,8 +54,8 @@ const CANNOT_SHRINK: &str = "The conversation no longer fits the model's window 
 /// Condensing that is under way.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pending {
-    /// A helper model looks at what will be hidden.
-    Looking(CondenseReason),
+    /// A helper model looks at what will be hidden; with what a person wants kept.
+    Looking(CondenseReason, Option<Keep>),
     /// It has answered: what comes of it follows from state.
     Ready(CondenseReason, Option<String>),
 }
@@ -270,7 +272,8 @@ impl Session {
     }
 
     pub(super) fn begin_condensing(&self, reason: CondenseReason) -> ContextCondensing {
-        ContextCondensing { reason, tokens: self.next_tokens(), window: self.window() }
+        let (tokens, window) = (self.next_tokens(), self.window());
+        ContextCondensing { reason, keep: None, tokens, window }
     }
 
     /// A request that cannot fit is not sent: the run ends with what, why and what to do.
@@ -328,7 +331,7 @@ impl Session {
 }
 
 pub(super) fn condensing(s: &mut Session, f: &ContextCondensing) {
-    s.condensing = Some(Pending::Looking(f.reason));
+    s.condensing = Some(Pending::Looking(f.reason, f.keep.clone()));
     if f.reason == CondenseReason::Overflow {
         // A window that nobody knew is known now, from above.
         let known = if s.window() == 0 { f.tokens } else { s.window().min(f.tokens) };
@@ -346,7 +349,7 @@ pub(super) fn summarised(s: &mut Session, f: &ContextSummarised) {
         s.due.push_back(super::apply::remembered(note));
     }
     s.count(&f.usage, f.cost_usd);
-    let Some(Pending::Looking(reason)) = s.condensing.clone() else { return };
+    let Some(Pending::Looking(reason, _)) = s.condensing else { return };
     if f.failed.is_some() {
         s.window.failures += 1;
         // The first failure is asked again, at once and once.

@@ -182,6 +182,10 @@ fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Eve
             terms: None,
         })),
         Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        // What was decided before an outcome became unknown is asked again (D4).
+        Stage::Ready if call.fails().is_none() && session.untold(call).is_some() => {
+            session.approval_request(call, now)
+        }
         Stage::Ready => session.ready(call),
         Stage::Started => started(session, call),
         Stage::Questioning => questioning(session, run, attended, call),

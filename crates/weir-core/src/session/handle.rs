@@ -6,7 +6,7 @@ use crate::event::{
     LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried, OutputChecked,
     QuestionAnswered, SceneSeen, SessionConfigured, SessionOpened, SessionResumed,
 };
-use crate::event::{CondenseReason, ContextUncondensed, Note, ProfileSwitched};
+use crate::event::{CondenseReason, ContextCondensing, ContextUncondensed, Note, ProfileSwitched};
 use crate::governance::label::{self, Label};
 use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
@@ -15,7 +15,7 @@ use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{Answer, Command, Input};
 use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
-use crate::profile::widens;
+use crate::profile::{PermissionMode, widens};
 use crate::tool::defer::{CARRIER, carried};
 use crate::tool::foreign;
 use crate::tool::{Clean, Inspection};
@@ -69,17 +69,20 @@ impl Session {
                 if self.run.is_none() {
                     return Some(SessionConfigured { reason, config }.into());
                 }
-                self.attendance(config.attended)
+                self.meanwhile(&config)
             }
-            Command::Condense => {
-                self.may_condense().then(|| self.begin_condensing(CondenseReason::Asked).into())
-            }
+            Command::Condense { keep } => self.may_condense().then(|| {
+                let begin = self.begin_condensing(CondenseReason::Asked);
+                ContextCondensing { keep, ..begin }.into()
+            }),
             Command::Uncondense { by } => {
                 self.may_uncondense().then(|| ContextUncondensed { by }.into())
             }
-            Command::Say { content, by, added } => {
+            Command::Say { content, by, added, client_id } => {
+                let known = client_id.as_deref().and_then(|name| self.sent(name));
                 let input = InputId(self.next.input + 1);
-                Some(InputAccepted { input, content, by, added }.into())
+                let said = || InputAccepted { input, content, by, added, client_id };
+                known.is_none().then(|| said().into())
             }
             Command::Withdraw { input } => {
                 let queued = self.queue.iter().any(|queued| queued.input == input);
@@ -110,14 +113,28 @@ impl Session {
         }
     }
 
-    /// While a run is under way all settings stay, but whether anybody can be asked is told at once:
-    /// what waits for a person who has gone must not wait for ever (C2).
-    fn attendance(&self, attended: bool) -> Option<Event> {
-        let kept = self.config.as_ref().filter(|kept| kept.attended != attended)?;
+    /// While a run is under way settings stay, but for two. Whether anybody can be asked is told at
+    /// once: what waits for a person who has gone must not wait for ever (C2). And a person who sees
+    /// what the run does may let more or less of it pass from now on (F1): calls that were judged
+    /// stay as judged. The mode `plan` has other tools and another prompt: to it and from it leads
+    /// only the time between runs.
+    fn meanwhile(&self, wanted: &SessionConfig) -> Option<Event> {
+        let kept = self.config.as_ref()?;
         let mut config = Box::new(kept.as_ref().clone());
-        config.attended = attended;
-        let who = if attended { "somebody" } else { "nobody" };
-        Some(SessionConfigured { reason: format!("{who} can be asked from now on"), config }.into())
+        let mut reasons = Vec::new();
+        if wanted.attended != kept.attended {
+            config.attended = wanted.attended;
+            let who = if wanted.attended { "somebody" } else { "nobody" };
+            reasons.push(format!("{who} can be asked from now on"));
+        }
+        let plan = PermissionMode::Plan;
+        let in_reach = kept.permission != plan && wanted.permission != plan;
+        if in_reach && wanted.permission != kept.permission {
+            config.permission = wanted.permission;
+            reasons.push(format!("permission mode {} from now on", wanted.permission));
+        }
+        let reason = reasons.join(", ");
+        (!reason.is_empty()).then(|| SessionConfigured { reason, config }.into())
     }
 
     fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
@@ -150,7 +167,7 @@ impl Session {
             }
             Answer::Returned { call, clean, notes } => self.returned(now, call, clean, notes),
             Answer::Summarised(fact) => {
-                let looking = matches!(self.condensing, Some(Pending::Looking(_)));
+                let looking = matches!(self.condensing, Some(Pending::Looking(..)));
                 looking.then(|| fact.into())
             }
             Answer::Remembered(fact) => {

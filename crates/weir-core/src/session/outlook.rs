@@ -15,7 +15,7 @@ impl Session {
         Some(GateContext {
             visible: &self.visible,
             found: &self.found,
-            mode: config.permission,
+            mode: config.guards.mode(config.permission),
             rules,
             limits: &config.limits,
             tool_calls: self.run.as_ref().map_or(0, |run| run.tool_calls),
@@ -29,6 +29,7 @@ impl Session {
                 said: &self.said,
                 approved: &self.approved,
                 canary: config.guards.canary.as_deref(),
+                canaries_before: &config.guards.canaries_before,
                 validates: config.guards.validate_output,
             },
         })

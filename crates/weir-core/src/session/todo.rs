@@ -10,7 +10,7 @@ impl Session {
     /// cancelled.
     pub fn todo(&self) -> Vec<Effect> {
         let mut owed = Vec::new();
-        let looking = matches!(self.condensing, Some(super::condense::Pending::Looking(_)));
+        let looking = matches!(self.condensing, Some(super::condense::Pending::Looking(..)));
         let Some(run) = &self.run else {
             owed.extend(looking.then_some(Effect::Condense));
             return owed;

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::plain::visible;
+use crate::event::ApprovalRequested;
 
 /// Most remarks about one text; then one says how many more there are.
 const REMARKS_MAX: usize = 8;
@@ -37,6 +40,32 @@ pub fn look_alikes(text: &str) -> Vec<String> {
         found.push(format!("{more} more such characters or words"));
     }
     found
+}
+
+/// What in the arguments of a call that is asked about is not what it looks like: commands, addresses,
+/// paths. The content of files is left out: people write in every alphabet there.
+pub fn remarks(asked: &ApprovalRequested) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    each_text(&asked.input, &mut |text| {
+        if asked.diff.is_some() && text.contains('\n') {
+            return;
+        }
+        for remark in look_alikes(text) {
+            if !found.contains(&remark) {
+                found.push(remark);
+            }
+        }
+    });
+    found
+}
+
+fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => hear(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, hear)),
+        Value::Object(fields) => fields.values().for_each(|item| each_text(item, hear)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
 }
 
 /// Runs of letters, digits and what joins them in names and hosts.
@@ -238,7 +267,7 @@ pub fn diff(text: &str, lines_max: usize) -> ShownDiff {
 }
 
 /// The two lengths in `12,3 +12,4 @@`.
-fn hunk_sizes(text: &str) -> Option<(usize, usize)> {
+pub fn hunk_sizes(text: &str) -> Option<(usize, usize)> {
     let length = |range: &str| match range.split_once(',') {
         Some((_, length)) => length.parse().ok(),
         None => Some(1),

@@ -4,3 +4,5 @@ mod canary;
 mod policy;
 mod random_sessions;
 mod recipe_law;
+mod unknown;
+mod unknown_law;

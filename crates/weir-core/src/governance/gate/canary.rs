@@ -40,13 +40,29 @@ impl Gate for Canary {
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let word = context.provenance.canary?;
+        let texts = texts(call);
+        // Words of earlier days stood in the same prompt: whoever kept one must not get it out.
+        let earlier = context.provenance.canaries_before.iter().map(String::as_str);
+        let mut words = std::iter::once(word).chain(earlier);
+        words.find_map(|word| self.watched(word, &texts, call, context))
+    }
+}
+
+impl Canary {
+    /// What is to be said of one word.
+    fn watched(
+        &self,
+        word: &str,
+        texts: &[String; 3],
+        call: &CallFacts<'_>,
+        context: &GateContext<'_>,
+    ) -> Option<Opinion> {
         let rule = Some("security.canary".to_string());
         let Some(watch) = Watch::new(word) else {
             let reason = "The confidential word of this session is too short to be watched, so \
                           nothing may run. Begin a new session.";
             return Some(deny(self, rule, reason));
         };
-        let texts = texts(call);
         let length: usize = texts.iter().map(String::len).sum();
         let work_left = length.saturating_mul(WORK_PER_BYTE).max(WORK_MIN);
         let mut search = Search { watch, work_left };

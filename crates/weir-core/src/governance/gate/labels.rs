@@ -101,7 +101,7 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
     let by_command = !effects.commands.is_empty();
     let direct = effects.hosts.iter().filter(|host| !(by_command && host.method == CONNECT));
     flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
-    flows.extend(effects.sends.iter().map(|send| of_send(send, context, covered)));
+    flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
     if effects.unknown {
         let (sink, what) = match effects.contained {
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
@@ -180,8 +180,10 @@ fn is_bare(host: &HostEffect) -> bool {
     after.trim_end_matches('/') == host.host
 }
 
-fn of_send(send: &SendEffect, context: &GateContext<'_>, covered: bool) -> Flow {
-    let named = context.provenance.is_named(&send.recipient);
+fn of_send(send: &SendEffect, context: &GateContext<'_>, rules: &RuleSet, covered: bool) -> Flow {
+    let listed = matches!(rules.rule_send(send), Ruling::Allow(_));
+    let named = listed || context.provenance.is_named(&send.recipient);
+    let covered = covered || listed;
     let sink = if named { Sink::SendNamed } else { Sink::SendOther };
     let what = format!("sending to {} by {}", quoted(&send.recipient), quoted(&send.by));
     Flow { sink, what, covered }

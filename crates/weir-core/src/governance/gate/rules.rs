@@ -76,7 +76,8 @@ impl Item<'_> {
             }
             Item::Command(command) => rules.rule_command(command),
             Item::Host(host) => rules.rule_host(host),
-            Item::Send(_) | Item::Unknown => Ruling::Silent,
+            Item::Send(send) => rules.rule_send(send),
+            Item::Unknown => Ruling::Silent,
         }
     }
 

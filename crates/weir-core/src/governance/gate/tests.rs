@@ -12,6 +12,7 @@ mod flow;
 use super::floor_table::FLOOR;
 use super::*;
 use crate::governance::label::Label;
+use crate::governance::outcome::UnknownOutcome;
 use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use crate::governance::{Provenance, RecentCall, call_form, canonical};
 use crate::ids::CallId;
@@ -67,7 +68,7 @@ pub(super) struct World {
     consulted: u32,
     changes: u64,
     recent: VecDeque<RecentCall>,
-    unknown: Vec<String>,
+    unknown: Vec<UnknownOutcome>,
     visible: Vec<String>,
     found: BTreeSet<String>,
     label: Label,
@@ -509,12 +510,18 @@ fn l4_tool_calls_are_limited() {
 fn d4_unknown_outcomes_ask_in_every_mode() {
     let input = json!({ "a": 1 });
     let mut world = World::new(FULL, &["allow *"]);
-    world.unknown = vec![call_form("tool", &input)];
+    let form = call_form("tool", &input);
+    world.unknown = vec![UnknownOutcome { call: CallId(7), form, settled: false }];
     let write = inspection(on([path(Access::Write, "a")]));
     let read = inspection(on([path(Access::Read, "a")]));
     assert_eq!(said(&world.judge("tool", &input, &read)), (Verdict::Ask, "unknown"));
     assert_eq!(said(&world.judge("tool", &json!({}), &write)), (Verdict::Ask, "unknown"));
     assert_eq!(world.judge("tool", &json!({}), &read).verdict, Verdict::Allow);
+    let asks = world.judge("tool", &json!({}), &write);
+    assert!(asks.reason.is_some_and(|why| why.contains("c7 (tool {")), "it is named");
+    world.unknown[0].settled = true;
+    assert_eq!(said(&world.judge("tool", &input, &read)), (Verdict::Ask, "unknown"));
+    assert_eq!(world.judge("tool", &json!({}), &write).verdict, Verdict::Allow);
 }
 
 #[test]

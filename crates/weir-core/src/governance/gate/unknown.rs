@@ -1,8 +1,9 @@
 //! Asks while the outcome of an earlier call is unknown (D4): the same call again in every mode,
-//! and everything that changes the world until it is settled.
+//! and everything that changes the world until it is settled. What is told and what settles it:
+//! `governance::outcome`.
 
 use super::{CallFacts, Gate, GateContext, Opinion, ask};
-use crate::governance::call_form;
+use crate::governance::{call_form, outcome};
 
 pub(super) struct Unknown;
 
@@ -15,24 +16,8 @@ impl Gate for Unknown {
             return None;
         }
         let form = call_form(call.tool, call.input);
-        let rule = Some("unknown outcome".to_string());
-        if context.unknown.contains(&form) {
-            return Some(ask(
-                self,
-                rule,
-                "This same call was started before and nobody knows whether it took effect. Look \
-                 at the world first to find out; repeating it may do it twice.",
-            ));
-        }
-        if call.inspection.effects.changes_world() {
-            return Some(ask(
-                self,
-                rule,
-                "An earlier call was started and nobody knows whether it took effect. Until that \
-                 is settled, calls that change anything ask; look first, with calls that only \
-                 read.",
-            ));
-        }
-        None
+        let changes = call.inspection.effects.changes_world();
+        let told = outcome::told(context.unknown, &form, changes)?;
+        Some(ask(self, Some("unknown outcome".into()), told.text))
     }
 }

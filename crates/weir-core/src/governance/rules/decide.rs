@@ -1,10 +1,13 @@
 //! What the rules of a set say about one effect. Deny beats ask beats allow.
 
 use super::compiled::WhichRules;
-use super::parse::{HostPattern, Kind, Pattern, ShellPattern};
+use super::parse::{HostPattern, Kind, MailPattern, Pattern, ShellPattern};
 use super::{Rule, RuleAction, RuleSet};
 use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
-use crate::tool::{Access, CommandEffect, HostEffect, PathEffect, Place};
+use crate::tool::{Access, CommandEffect, HostEffect, PathEffect, Place, SendEffect};
+
+/// The way of [`SendEffect::by`] that rules of the kind `Mail` are about.
+pub const MAIL: &str = "mail";
 
 /// What rules say about one effect.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +61,9 @@ impl RuleSet {
             Kind::Mcp { server, tool } => mcp.is_some_and(|(its_server, its_tool)| {
                 (server == "*" || server == its_server) && (tool == "*" || tool == its_tool)
             }),
-            Kind::Path { .. } | Kind::Shell(_) | Kind::Web(_) | Kind::Agent(_) => false,
+            Kind::Path { .. } | Kind::Shell(_) | Kind::Web(_) | Kind::Mail(_) | Kind::Agent(_) => {
+                false
+            }
         })
     }
 
@@ -83,6 +88,26 @@ impl RuleSet {
             | Kind::Tool(_)
             | Kind::Path { .. }
             | Kind::Shell(_)
+            | Kind::Mail(_)
+            | Kind::Mcp { .. }
+            | Kind::Agent(_) => false,
+        })
+    }
+
+    /// The rules about somebody who is sent something. `Mail(…)` is about mail and no other way.
+    pub fn rule_send(&self, effect: &SendEffect) -> Ruling<'_> {
+        let recipient = effect.recipient.to_ascii_lowercase();
+        let domain = recipient.rsplit_once('@').map(|(_, domain)| domain);
+        self.strongest(|rule| match &rule.kind {
+            Kind::Mail(_) if effect.by != MAIL => false,
+            Kind::Mail(MailPattern::All) => true,
+            Kind::Mail(MailPattern::Address(address)) => *address == recipient,
+            Kind::Mail(MailPattern::Domain(of)) => domain == Some(of.as_str()),
+            Kind::Everything
+            | Kind::Tool(_)
+            | Kind::Path { .. }
+            | Kind::Shell(_)
+            | Kind::Web(_)
             | Kind::Mcp { .. }
             | Kind::Agent(_) => false,
         })

@@ -1,6 +1,6 @@
 //! The narrowest allow rules for one call: what "this session" and "always" would add (G4).
 
-use super::decide::{Ruling, Touches};
+use super::decide::{MAIL, Ruling, Touches};
 use super::{Rule, RuleAction, RuleOrigin, RuleSet};
 use crate::governance::shell;
 use crate::tool::{Effects, PathEffect, Place};
@@ -21,6 +21,8 @@ impl RuleSet {
         } else {
             texts.extend(effects.paths.iter().filter(|p| needs_rule(p)).map(path_rule));
             texts.extend(effects.hosts.iter().map(|host| format!("Web({})", host.host)));
+            let mails = effects.sends.iter().filter(|send| send.by == MAIL);
+            texts.extend(mails.map(|send| format!("Mail({})", send.recipient)));
             for command in &effects.commands {
                 let line = shell::parse(&command.command);
                 if !line.is_plain() {
@@ -52,6 +54,7 @@ impl RuleSet {
         !effects.unknown
             && effects.paths.iter().filter(|p| needs_rule(p)).all(|p| allowed(self.rule_path(p)))
             && effects.hosts.iter().all(|host| allowed(self.rule_host(host)))
+            && effects.sends.iter().all(|send| allowed(self.rule_send(send)))
             && effects.commands.iter().all(|command| allowed(self.rule_command(command)))
     }
 }

@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Shell(ShellPattern),
     /// `Web(host)`.
     Web(HostPattern),
+    /// `Mail(address)`.
+    Mail(MailPattern),
     /// `Mcp(server:tool)`; either may be `*`.
     Mcp { server: String, tool: String },
     /// `Agent(name)`.
@@ -67,7 +69,18 @@ pub(super) enum HostPattern {
     Address(core::net::IpAddr),
 }
 
-const KINDS: &[&str] = &["Read", "Edit", "Shell", "Web", "Mcp", "Agent"];
+/// Which recipients of mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum MailPattern {
+    /// Everybody.
+    All,
+    /// This address, in lower case.
+    Address(String),
+    /// Every address of this domain, in lower case.
+    Domain(String),
+}
+
+const KINDS: &[&str] = &["Read", "Edit", "Shell", "Web", "Mail", "Mcp", "Agent"];
 
 /// Understands the text of a rule.
 pub(super) fn kind(text: &str) -> Result<Kind, String> {
@@ -96,6 +109,7 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
         "Read" | "Edit" => Ok(Kind::Path { edits: name == "Edit", pattern: path(specifier)? }),
         "Shell" => command(specifier).map(Kind::Shell),
         "Web" => host(specifier).map(Kind::Web),
+        "Mail" => mail(specifier).map(Kind::Mail),
         "Mcp" => mcp(specifier),
         "Agent" => agent(specifier),
         other => Err(unknown_kind(other)),
@@ -117,6 +131,7 @@ fn bare(text: &str) -> Result<Kind, String> {
         "Read" | "Edit" => Ok(Kind::Path { edits: text == "Edit", pattern: Pattern::All }),
         "Shell" => Ok(Kind::Shell(ShellPattern::All)),
         "Web" => Ok(Kind::Web(HostPattern::All)),
+        "Mail" => Ok(Kind::Mail(MailPattern::All)),
         "Mcp" => Ok(Kind::Mcp { server: "*".into(), tool: "*".into() }),
         "Agent" => Ok(Kind::Agent("*".into())),
         name => {
@@ -277,6 +292,25 @@ fn host(specifier: &str) -> Result<HostPattern, String> {
             .into());
     }
     Ok(if below { HostPattern::Below(name) } else { HostPattern::Domain(name) })
+}
+
+/// `bob@example.org`, `*@example.org`.
+fn mail(specifier: &str) -> Result<MailPattern, String> {
+    let text = specifier.trim();
+    if text == "*" {
+        return Ok(MailPattern::All);
+    }
+    let wrong = "is no address and can never match; write Mail(bob@example.org), or \
+                 Mail(*@example.org) for everybody there";
+    let (name, domain) = text.rsplit_once('@').ok_or(wrong)?;
+    let HostPattern::Domain(domain) = host(domain)? else { return Err(wrong.into()) };
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"' | ',' | ';' | '@');
+    match name {
+        "*" => Ok(MailPattern::Domain(domain)),
+        "" => Err(wrong.into()),
+        name if name.contains('*') || !name.chars().all(plain) => Err(wrong.into()),
+        name => Ok(MailPattern::Address(format!("{}@{domain}", name.to_ascii_lowercase()))),
+    }
 }
 
 /// `server`, `server:*`, `server:tool`.

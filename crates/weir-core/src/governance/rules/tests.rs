@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tool::Access;
-use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place};
+use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect};
 
 fn set() -> RuleSet {
     RuleSet::new(RuleContext {
@@ -89,6 +89,11 @@ fn c3_rules_that_can_never_match_are_errors() {
         ("Web(a b)", "no host name"),
         ("Web(.org)", "no host name"),
         ("Web(bücher.example)", "ASCII"),
+        ("Mail(bob)", "no address"),
+        ("Mail(@a.org)", "no address"),
+        ("Mail(b*@a.org)", "no address"),
+        ("Mail(Bob <bob@a.org>)", "no host name"),
+        ("Mail(bob@a b)", "no host name"),
         ("Mcp(:x)", "not of the form"),
         ("Mcp(*:x)", "without its server"),
         ("Mcp(a b)", "not of the form"),
@@ -367,6 +372,28 @@ fn c3_one_denied_part_denies_all() {
 }
 
 #[test]
+fn s9_mail_rules_name_recipients() {
+    let send =
+        |recipient: &str, by: &str| SendEffect { recipient: recipient.into(), by: by.into() };
+    let table: &[(&str, &[&str], &[&str])] = &[
+        ("Mail(Bob@A.example)", &["bob@a.example", "BOB@a.EXAMPLE"], &["bob@b.a.example", "x@a"]),
+        ("Mail(*@a.example)", &["bob@a.example"], &["bob@b.a.example", "bob@xa.example", "bob"]),
+        ("Mail", &["bob@a.example"], &[]),
+        ("Mail(*)", &["bob@a.example"], &[]),
+    ];
+    for (rule, yes, no) in table {
+        let rules = with(RuleAction::Allow, &[rule]);
+        for name in *yes {
+            assert!(matches(&rules.rule_send(&send(name, "mail"))), "{rule} should match {name}");
+            assert!(!matches(&rules.rule_send(&send(name, "chat"))), "{rule} is about mail");
+        }
+        for name in *no {
+            assert!(!matches(&rules.rule_send(&send(name, "mail"))), "{rule} is not {name}");
+        }
+    }
+}
+
+#[test]
 fn c3_web_rules_cover_subdomains() {
     let table: &[(&str, &[&str], &[&str])] = &[
         (
@@ -437,6 +464,13 @@ fn g4_exact_rules_allow_exactly_this_call() {
         (run("echo a:*"), &[]),
         (Effects { hosts: vec![host("docs.rs")], ..Effects::default() }, &["Web(docs.rs)"]),
         (Effects { hosts: vec![host("[::1]")], ..Effects::default() }, &["Web([::1])"]),
+        (
+            Effects {
+                sends: vec![SendEffect { recipient: "bob@a.example".into(), by: "mail".into() }],
+                ..Effects::default()
+            },
+            &["Mail(bob@a.example)"],
+        ),
         (Effects { unknown: true, ..Effects::default() }, &["Mcp(git:push)"]),
         (Effects::default(), &[]),
     ];
@@ -459,8 +493,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn c3_parsing_is_total(text in any::<String>(), kind in 0..7usize) {
-        let name = ["Read", "Edit", "Shell", "Web", "Mcp", "Agent", "x"][kind];
+    fn c3_parsing_is_total(text in any::<String>(), kind in 0..8usize) {
+        let name = ["Read", "Edit", "Shell", "Web", "Mail", "Mcp", "Agent", "x"][kind];
         for text in [text.clone(), format!("{name}({text})")] {
             for action in RuleAction::ALL {
                 if let Ok(rule) = set().parse(action, &text, RuleOrigin::new("x")) {

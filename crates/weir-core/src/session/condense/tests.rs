@@ -1,6 +1,8 @@
-//! Reading what a helper answers.
+//! What a person wants kept, and reading what a helper answers.
 
-use super::read_summary;
+use crate::event::ContextCondensing;
+
+use super::{KEEP_CHARS_MAX, Keep, read_summary};
 
 #[test]
 fn x2_a_summary_is_read_from_its_tags() {
@@ -14,4 +16,22 @@ fn x2_prose_without_tags_is_a_summary_and_nothing_is_none() {
     for nothing in ["", "  \n", "<summary></summary>", "<summary>ok</summary>", "<memories>x"] {
         assert!(read_summary(nothing).is_err(), "{nothing:?}");
     }
+}
+
+#[test]
+fn x2_words_of_a_person_are_bounded_and_nothing_is_none() {
+    assert_eq!(Keep::parse("  \n"), Ok(None));
+    let words = Keep::parse(" the names of the tables\n").expect("they are short");
+    assert_eq!(words.as_ref().map(Keep::as_str), Some("the names of the tables"));
+    assert!(Keep::parse(&"ä".repeat(KEEP_CHARS_MAX)).is_ok());
+    let why = Keep::parse(&"ä".repeat(KEEP_CHARS_MAX + 1)).expect_err("they are too long");
+    assert!(why.contains("2001 characters") && why.contains("2000"), "{why}");
+}
+
+#[test]
+fn x2_a_journal_from_before_there_were_such_words_is_read() {
+    let old = r#"{"reason":"asked","tokens":5,"window":9}"#;
+    let fact: ContextCondensing = serde_json::from_str(old).expect("it is read");
+    assert_eq!(fact.keep, None);
+    assert_eq!(serde_json::to_string(&fact).expect("it is written"), old);
 }

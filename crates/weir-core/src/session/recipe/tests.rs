@@ -106,8 +106,8 @@ impl Case {
     }
 
     fn say(&mut self, content: Vec<Block>) {
-        let (by, added) = ("person".into(), Vec::new());
-        self.input(Input::Command(Command::Say { content, by, added }));
+        let (by, added, client_id) = ("person".into(), Vec::new(), None);
+        self.input(Input::Command(Command::Say { content, by, added, client_id }));
     }
 
     fn planned(&mut self, calls: Vec<PlannedCall>) {

@@ -26,6 +26,20 @@ fn judged_after(
     input: &Value,
     (effects, word): (Effects, Option<&str>),
 ) -> Option<Opinion> {
+    judged_within(
+        recent,
+        tool,
+        input,
+        (effects, Provenance { canary: word, ..Provenance::clean() }),
+    )
+}
+
+fn judged_within(
+    recent: &VecDeque<RecentCall>,
+    tool: &str,
+    input: &Value,
+    (effects, provenance): (Effects, Provenance<'_>),
+) -> Option<Opinion> {
     let inspection = Inspection {
         known: true,
         nearest: None,
@@ -51,7 +65,7 @@ fn judged_after(
         changes: 0,
         recent,
         unknown: &[],
-        provenance: Provenance { canary: word, ..Provenance::clean() },
+        provenance,
     };
     Canary.judge(&call, &context)
 }
@@ -81,6 +95,19 @@ fn g3_canary_in_pieces_over_several_calls_is_put_together() {
         |recent| judged_after(recent, "web_fetch", &pieces[2], (Effects::default(), Some(WORD)));
     assert!(after(&recent).is_some());
     assert!(after(&VecDeque::new()).is_none());
+}
+
+#[test]
+fn s6_words_of_earlier_days_are_still_watched() {
+    let old = ["WEIR-JX2QMVTK7ZB4HNDA".to_owned()];
+    let input = json!({ "q": "jx2qmvtk7zb4hnda" });
+    let with =
+        |canaries_before| Provenance { canary: Some(WORD), canaries_before, ..Provenance::clean() };
+    let opinion =
+        |provenance| judged_within(&VecDeque::new(), "t", &input, (Effects::default(), provenance));
+    assert!(opinion(with(&[])).is_none());
+    let denied = opinion(with(&old)).expect("the old word is found");
+    assert_eq!(denied.verdict, crate::governance::Verdict::Deny);
 }
 
 #[test]

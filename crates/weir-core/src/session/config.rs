@@ -1,0 +1,158 @@
+//! The settings of a session, journaled with it. Not here: where they come from (profiles, files,
+//! flags), and what each of them does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::governance::rules::RuleSet;
+use crate::model::{ModelInfo, Thinking};
+use crate::profile::{Limits, PermissionMode, Profile};
+use crate::tool::ToolSpec;
+
+/// All settings of a session. Journaled whole, so that a replay never depends on today's files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionConfig {
+    /// Root of its workspace.
+    pub workspace: String,
+    /// Which tools, sections and rules the agent has.
+    pub profile: Profile,
+    /// The model it speaks with.
+    pub model: ModelInfo,
+    /// How much that model should think.
+    #[serde(default)]
+    pub thinking: Thinking,
+    /// How much passes without asking.
+    pub permission: PermissionMode,
+    /// Rules from every source.
+    pub rules: RuleSet,
+    /// Every bound.
+    pub limits: Limits,
+    /// The tools that the model is told of, in a fixed order; no other may be called.
+    pub tools: Vec<ToolSpec>,
+    /// Tools of which the model is told the names only: callable once `find_tool` has loaded them
+    /// (T4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<ToolSpec>,
+    /// How the model's window is kept from bursting (X2).
+    #[serde(default)]
+    pub condensing: Condensing,
+    /// What may be remembered beyond the session (M4).
+    #[serde(default)]
+    pub memory: MemoryPolicy,
+    /// What may be done with recipes (M5, L16).
+    #[serde(default)]
+    pub recipes: RecipePolicy,
+    /// How many agents stand above it: 0 for the one that a person speaks with (M6).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// The system prompt: sections 1 to 8, frozen (P2).
+    pub system: String,
+    /// Results with more characters are externalised; 0: never (X1).
+    pub externalize_over: usize,
+    /// JSON Schema of the final answer, where one is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// Any denial fails the run.
+    #[serde(default)]
+    pub strict: bool,
+    /// Somebody can answer approvals and questions. If not, an ask is a denial at once and a
+    /// question ends the run (C2).
+    pub attended: bool,
+    /// The guards that are switched on.
+    #[serde(default)]
+    pub guards: Guards,
+}
+
+/// How the model's window is kept from bursting (X2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Condensing {
+    /// Old turns are condensed before the window is full. What a vendor refuses as too long is
+    /// condensed in any case (X3).
+    pub enabled: bool,
+    /// How full the window may become, in per cent.
+    pub threshold: u32,
+}
+
+impl Default for Condensing {
+    fn default() -> Condensing {
+        Condensing { enabled: true, threshold: 70 }
+    }
+}
+
+/// What may be remembered beyond the session (M4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryPolicy {
+    /// Nothing is remembered and nothing is told from memory.
+    pub off: bool,
+    /// Facts that nothing foreign went into are kept without waiting for a person.
+    pub accepts: bool,
+    /// A finished run is looked through for facts worth keeping.
+    pub after_run: bool,
+}
+
+/// What may be done with recipes (M5, L16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RecipePolicy {
+    /// None is matched, told, learned or followed.
+    pub off: bool,
+    /// One that has worked often enough is followed without asking the model after each step.
+    pub fast: bool,
+    /// Recipes are made from runs and proposed.
+    pub learn: bool,
+    /// Those that nothing foreign went into count without waiting for a person.
+    pub accepts: bool,
+    /// What fits less well, in per cent, is no match.
+    pub floor: u32,
+}
+
+impl Default for RecipePolicy {
+    fn default() -> RecipePolicy {
+        RecipePolicy { off: false, fast: true, learn: true, accepts: false, floor: 50 }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Guards that settings switch on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Guards {
+    /// A word that stands in the prompt and must never leave (gate `canary`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<String>,
+    /// The day on which that word was made, `2026-11-22`; empty: it was made before words had one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub canary_day: String,
+    /// Words of earlier days, the newest first: they stood in prompts and are still watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub canaries_before: Vec<String>,
+    /// Nobody is asked: what the permission mode would ask about passes as in mode `full`. What a
+    /// rule denies, protected paths and the hard floor hold all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unconfirmed: bool,
+    /// A judge model compares each action with what was asked for (gate `intent`).
+    pub validate_output: bool,
+    /// A judge model looks for instructions in foreign content (filter `screen`).
+    pub screen_results: bool,
+    /// Hooks are asked before a run may end as completed (G11 `Stop`).
+    pub stop_hooks: bool,
+}
+
+impl Guards {
+    /// The mode by which calls are judged in a session of mode `mode`. Plan stays plan: it is a
+    /// promise that nothing changes, and no question.
+    pub fn mode(&self, mode: PermissionMode) -> PermissionMode {
+        match (self.unconfirmed, mode) {
+            (false, mode) | (true, mode @ PermissionMode::Plan) => mode,
+            (true, PermissionMode::Ask | PermissionMode::AutoEdit | PermissionMode::Full) => {
+                PermissionMode::Full
+            }
+        }
+    }
+}

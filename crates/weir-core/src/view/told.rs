@@ -1,0 +1,207 @@
+//! Facts in words, for every face alike: what is told in passing, decisions, numbers. Pure. Not here:
+//! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
+
+use crate::event::{CheckpointRestored, CondenseReason, Decision, Event, Level};
+use crate::view::plain::visible;
+
+/// How loud a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// In passing.
+    Quiet,
+    /// Something was done.
+    Good,
+    /// A break in the conversation.
+    Mark,
+    /// Worth a look.
+    Warn,
+    /// Something went wrong.
+    Bad,
+}
+
+/// A line with how loud it is.
+pub type Told = (Tone, String);
+
+/// `text` in one line, with what hides or steers written out: breaks and runs of blanks are one
+/// blank.
+pub fn one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// `text` as a sentence: with an end.
+pub fn sentence(text: &str) -> String {
+    let text = one_line(text);
+    if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+/// `1 file`, `2 files`.
+pub fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// A number of tokens, short.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..=999 => count.to_string(),
+        1_000..=99_949 => format!("{:.1}k", count as f64 / 1e3),
+        99_950..=999_499 => format!("{:.0}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// An amount of US dollars.
+pub fn dollars(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+}
+
+/// A decision in words: `Allowed once by ada`.
+pub fn decided(decision: Decision, by: &str, reason: Option<&str>) -> String {
+    let by = one_line(by);
+    let what = match decision {
+        Decision::Once => format!("Allowed once by {by}"),
+        Decision::Session => format!("Allowed for this session by {by}"),
+        Decision::Always => format!("Always allowed by {by}"),
+        Decision::Deny => format!("Denied by {by}"),
+        Decision::Cancelled => "Not answered: the run was ended first".into(),
+        Decision::Expired => "Not answered in time, which is a no".into(),
+    };
+    match reason.filter(|reason| !reason.trim().is_empty()) {
+        Some(reason) => format!("{what}: {}", one_line(reason)),
+        None => what,
+    }
+}
+
+/// What a fact tells in passing; `None`: nothing, or it is shown in another way. How a session
+/// began, a request that is tried again and what waits in the inbox are each face's own.
+pub fn told(event: &Event) -> Option<Told> {
+    Some(match event {
+        Event::SessionConfigured(f) => (Tone::Quiet, format!("Settings: {}", one_line(&f.reason))),
+        Event::SessionResumed(f) if f.run.is_some() => {
+            (Tone::Quiet, "Went on where the program had ended.".into())
+        }
+        Event::ModelFailed(f) => (Tone::Bad, one_line(&f.message)),
+        Event::HistoryQuarantined(f) => {
+            (Tone::Warn, format!("An attachment is withheld from now on: {}", one_line(&f.message)))
+        }
+        Event::CheckpointRestored(f) => (Tone::Mark, restored(f)),
+        Event::LeaseRevoked(f) => {
+            (Tone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
+        }
+        Event::LimitReached(f) => {
+            let what = format!("{}: {} of {}", one_line(&f.limit), f.value, f.max);
+            match f.level {
+                Level::Soft => (Tone::Quiet, format!("Near a limit: {what}")),
+                Level::Hard => (Tone::Warn, format!("Limit reached: {what}")),
+            }
+        }
+        Event::AlertRaised(f) => {
+            (Tone::Bad, format!("Alert ({}): {}", one_line(&f.alert), one_line(&f.detail)))
+        }
+        Event::CancelRequested(f) => (Tone::Quiet, format!("{} ends the run.", one_line(&f.by))),
+        Event::MemoryWritten(f) => (Tone::Quiet, format!("Remembered: {}", one_line(&f.note.text))),
+        event => return about_context(event).or_else(|| about_recipe(event)),
+    })
+}
+
+fn restored(fact: &CheckpointRestored) -> String {
+    let left = match fact.conflicts.len() {
+        0 => String::new(),
+        n => format!(
+            " Left alone, because somebody changed {} since: {}.",
+            if n == 1 { "it" } else { "them" },
+            one_line(&fact.conflicts.join(", "))
+        ),
+    };
+    let files = counted(fact.paths.len(), "file");
+    format!("{} took changes of {files} back.{left}", one_line(&fact.by))
+}
+
+/// What happened to what the model is told.
+fn about_context(event: &Event) -> Option<Told> {
+    Some(match event {
+        Event::SceneSeen(f) if !f.skills.is_empty() => {
+            let names: Vec<String> = f.skills.iter().map(|skill| one_line(&skill.name)).collect();
+            (Tone::Quiet, format!("Skill: {}", names.join(", ")))
+        }
+        Event::SkillActivated(f) => (Tone::Quiet, format!("Skill: {}", one_line(&f.skill))),
+        Event::ProfileSwitched(f) => {
+            let mut text = format!("Profile {}: {}", one_line(&f.profile), sentence(&f.reason));
+            for note in &f.notes {
+                text.push(' ');
+                text.push_str(&sentence(note));
+            }
+            (Tone::Quiet, text)
+        }
+        Event::ContextSummarised(f) => {
+            (Tone::Warn, format!("No summary was made: {}", one_line(f.failed.as_deref()?)))
+        }
+        Event::ContextCondensing(f) => {
+            let keep = f.keep.as_ref()?;
+            (Tone::Quiet, format!("The summary is to keep: {}", sentence(keep.as_str())))
+        }
+        Event::ContextCondensed(f) => (
+            Tone::Mark,
+            format!(
+                "The model sees what is above in a shorter form{} ({} to {} tokens).",
+                // Whoever said what a summary must keep is told that there is none.
+                match f.reason {
+                    CondenseReason::Asked if f.pass < 3 => ", without a summary",
+                    _ => "",
+                },
+                tokens(f.tokens_before),
+                tokens(f.tokens_after)
+            ),
+        ),
+        Event::ContextUncondensed(_) => {
+            (Tone::Mark, "The model sees everything word for word again.".into())
+        }
+        Event::OutputChecked(f) => match (&f.mismatch, &f.kept_going) {
+            (Some(why), _) => (Tone::Quiet, format!("The answer does not fit: {}", one_line(why))),
+            (None, Some(why)) => (Tone::Quiet, format!("A hook goes on: {}", one_line(why))),
+            (None, None) => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// Which recipe is followed and how it is stopped.
+fn about_recipe(event: &Event) -> Option<Told> {
+    Some(match event {
+        Event::RecipeMatched(f) => {
+            let how = if f.fast { "is followed" } else { "fits" };
+            let uses = f.successes.saturating_add(f.failures);
+            let (name, stop, worked) = (one_line(&f.name), one_line(&f.stop), f.successes);
+            let text = format!("Recipe {name} {how}; it worked {worked} of {uses} times. {stop}");
+            (Tone::Quiet, text)
+        }
+        Event::RecipeFallback(f) => {
+            (Tone::Quiet, format!("The recipe is left: {} Going on.", sentence(&f.reason)))
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_s11_numbers_are_short() {
+        let counts = [(0, "0"), (999, "999"), (1_000, "1.0k"), (99_949, "99.9k"), (99_950, "100k")];
+        for (count, text) in counts.into_iter().chain([(999_500, "1.0M"), (12_345_678, "12.3M")]) {
+            assert_eq!(tokens(count), text);
+        }
+        for (usd, text) in [(0.0, "$0.00"), (0.0042, "$0.0042"), (1.234, "$1.23")] {
+            assert_eq!(dollars(usd), text);
+        }
+        assert_eq!([counted(1, "file"), counted(2, "file")], ["1 file", "2 files"]);
+    }
+
+    #[test]
+    fn z10_what_others_wrote_is_one_safe_line() {
+        assert_eq!(one_line("a\u{1b}[2Jb\n\n c\u{202E}"), "a<U+001B>[2Jb c<U+202E>");
+        assert_eq!(sentence("it broke"), "it broke.");
+        assert_eq!(decided(Decision::Deny, "ada", Some(" \n")), "Denied by ada");
+        assert_eq!(decided(Decision::Deny, "a\u{7}", Some("no")), "Denied by a<U+0007>: no");
+    }
+}

@@ -8,16 +8,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::sync::oneshot;
 use weir_core::document::{Seen, Unread, Wish};
 use weir_core::event::Added;
 use weir_core::governance::label::{self, Integrity, Label};
 use weir_core::input::Command;
 use weir_core::message::{Block, Media};
+use weir_core::record::sha256_hex;
 use weir_core::tool::{Access, Effects, PathEffect, Place};
 
 use crate::engine::{EngineError, SessionHandle};
-use crate::ports::{Content, Documents};
+use crate::ports::{Blobs as _, Content, Documents, Letter, SaidLetter};
+use crate::session_loop::Message;
 use crate::sniff;
+use crate::submit::Submit;
+use crate::workers::Desk;
 use crate::workspace::{EntryKind, Workspace};
 
 mod mention;
@@ -124,6 +131,14 @@ impl Attachment {
             attachment.label = label::of_result(&Effects { paths: vec![at], ..Effects::default() });
         }
         Ok(attachment)
+    }
+
+    /// Words of somebody else that come with an input: a mail. `origin` is who they are from.
+    pub fn words_of(origin: &str, text: &str) -> Attachment {
+        let name = shown(&origin.replace('/', " "));
+        let label = Label::private(Integrity::External, name.clone());
+        let label = label.joined(&Label::external(name.clone()));
+        Attachment { name, content: Attached::Text(text.to_owned()), note: None, label }
     }
 
     /// Its name, without folders.
@@ -391,18 +406,82 @@ impl SessionHandle {
     /// # Errors
     /// As [`SessionHandle::say`].
     pub async fn say_with(&self, saying: Saying, by: &str) -> Result<(), EngineError> {
-        let put = |bytes| self.blobs().put(self.id(), bytes);
+        self.say_as(saying, by, None).await
+    }
+
+    /// The same under a name: however often it is sent, it is said once (C7).
+    ///
+    /// # Errors
+    /// As [`SessionHandle::say`].
+    pub async fn say_as(
+        &self,
+        saying: Saying,
+        by: &str,
+        client_id: Option<String>,
+    ) -> Result<(), EngineError> {
+        let (content, mut added) = saying.parts(|bytes| self.blobs().put(self.id(), bytes));
+        added.extend(self.submitted(&content).await?);
+        self.command(Command::Say { content, by: by.into(), added, client_id }).await
+    }
+}
+
+impl Saying {
+    /// What is said and what goes with it. `put` keeps the bytes of files.
+    fn parts(
+        self,
+        mut put: impl FnMut(Arc<[u8]>) -> weir_core::ids::BlobId,
+    ) -> (Vec<Block>, Vec<Added>) {
+        let saying = self;
         let mut content: Vec<Block> =
-            saying.attachments.iter().filter_map(|attachment| attachment.block(put)).collect();
+            saying.attachments.iter().filter_map(|attachment| attachment.block(&mut put)).collect();
         if !saying.text.is_empty() {
             content.push(Block::text(saying.text));
         } else if content.is_empty() {
             content.push(Block::text("(files without words)"));
         }
-        let mut added: Vec<Added> =
-            saying.attachments.iter().filter_map(Attachment::words).collect();
-        added.extend(self.submitted(&content).await?);
-        self.command(Command::Say { content, by: by.into(), added }).await
+        let added = saying.attachments.iter().filter_map(Attachment::words).collect();
+        (content, added)
+    }
+
+    /// The same as a letter, for a session that another process runs.
+    pub fn letter(self, client_id: String) -> Letter {
+        let mut blobs = Vec::new();
+        let (content, added) = self.parts(|bytes| {
+            blobs.push(STANDARD.encode(&bytes));
+            weir_core::ids::BlobId::new(sha256_hex(&bytes))
+        });
+        Letter::Say(Box::new(SaidLetter { content, added, client_id, blobs }))
+    }
+}
+
+impl SaidLetter {
+    /// Says it in the session of `desk`; returns when it is durable. `letter`: the number of the
+    /// letter that it came in.
+    pub(crate) async fn hear(
+        self: Box<SaidLetter>,
+        (desk, submit): (&Desk, &Submit),
+        letter: u64,
+        by: String,
+    ) -> Result<(), EngineError> {
+        let SaidLetter { content, mut added, client_id, blobs } = *self;
+        for blob in blobs {
+            let bytes = STANDARD.decode(blob);
+            let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
+            desk.blobs.put(&desk.session, bytes.into());
+        }
+        added.extend(submit.added(&content).await?);
+        // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
+        // box cannot be read, nobody has.
+        let box_now = desk.parts.store.mail(&desk.session).await;
+        if box_now.is_ok_and(|mail| mail.iter().all(|mail| mail.id != letter)) {
+            return Err(EngineError::Refused("who said it has taken it back".into()));
+        }
+        let command = Command::Say { content, by, added, client_id: Some(client_id) };
+        let (done, durable) = oneshot::channel();
+        let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
+        let sent = sender.send(Message::Command(command, done)).await;
+        sent.map_err(|_| EngineError::Stopped)?;
+        durable.await.map_err(|_| EngineError::Stopped)?
     }
 }
 

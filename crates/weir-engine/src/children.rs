@@ -32,7 +32,7 @@ mod follow;
 mod registry;
 mod worktree;
 
-pub(crate) use registry::Children;
+pub(crate) use registry::{Children, Terms};
 
 /// Said to a sub-agent before its task, which is not a person's.
 const OPENING: &str = "You work for another agent. Its task for you follows. Do it with the tools \
@@ -199,7 +199,8 @@ fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command
     let source = format!("the agent {}", parent.profile.name);
     let text = format!("Task from {source}:\n\n{}", task.task);
     let added = vec![Added { source, text, label: birth.label.clone() }];
-    Command::Say { content: vec![Block::text(OPENING)], by: "agent".into(), added }
+    let content = vec![Block::text(OPENING)];
+    Command::Say { content, by: "agent".into(), added, client_id: None }
 }
 
 /// Brings news of a child into the journal of its parent. Durable when it returns; what is known

@@ -11,7 +11,7 @@ use weir_core::input::Answer;
 use weir_core::memory::MemorySource;
 use weir_core::model::Usage;
 use weir_core::session::SessionConfig;
-use weir_core::session::condense::{CondenseWork, read_summary};
+use weir_core::session::condense::{CondenseWork, Keep, read_summary};
 
 use crate::helper;
 use crate::memory;
@@ -45,7 +45,9 @@ impl Desk {
             CondenseReason::Asked => "manual",
             CondenseReason::Threshold | CondenseReason::Overflow => "auto",
         };
-        self.notify(HookMoment::PreCompact, &config, json!({ "trigger": trigger })).await;
+        let wanted = work.keep.as_ref().map_or("", Keep::as_str);
+        let told = json!({ "trigger": trigger, "custom_instructions": wanted });
+        self.notify(HookMoment::PreCompact, &config, told).await;
         let Some((system, question)) = work.ask else {
             return Outcome::Answer(Answer::Summarised(nothing_needed()));
         };

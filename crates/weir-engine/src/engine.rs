@@ -1,17 +1,17 @@
 //! Opening sessions: the parts that they share, and the handle by which faces steer one.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision, Event};
-use weir_core::governance::label::Label;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
 use weir_core::input::{Command, Input};
-use weir_core::message::{Block, plain_text};
-use weir_core::profile::PermissionMode;
+use weir_core::message::Block;
 use weir_core::prompt::Scene;
 use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_core::session::{Session, SessionConfig};
@@ -22,13 +22,13 @@ use crate::commands::Commands;
 use crate::hub::{Hub, Updates};
 use crate::ledger::{Ledger, fact_of};
 use crate::ports::{
-    Blobs, Checkpoints, Clock, Documents, HookAnswer, HookCall, HookDecision, HookMoment, Hooks,
-    Lease, Model, NoScripts, NoServers, Owner, Processes, Profiles, Scripts, Servers, Store,
-    StoreError, Web, Worktrees,
+    Blobs, Checkpoints, Clock, Documents, HookMoment, Hooks, Lease, Model, NoScripts, NoServers,
+    Observers, Owner, Processes, Profiles, Scripts, Servers, Store, StoreError, Web, Worktrees,
 };
 use crate::scene::{Glance, Lookout, SceneOptions, hold_marks};
 use crate::session_loop::{Message, SessionLoop};
-use crate::slash;
+use crate::session_time::SessionTime;
+use crate::submit::Submit;
 use crate::toolbox::Toolbox;
 use crate::workers::Desk;
 use crate::workspace::Workspace;
@@ -72,6 +72,8 @@ pub struct Parts {
     pub version: String,
     /// Values that must never reach model, log or screen.
     pub secrets: Vec<String>,
+    /// Who measures.
+    pub observers: Arc<Observers>,
 }
 
 /// What one session needs beside the shared parts.
@@ -116,6 +118,9 @@ pub enum EngineError {
     /// The loop is gone.
     #[error("the session has stopped")]
     Stopped,
+    /// The loop met a bug of its own; other sessions go on.
+    #[error("the engine crashed in this session; the log says where")]
+    Crashed,
     /// The command answers nothing that is open.
     #[error("{0}")]
     Refused(String),
@@ -373,7 +378,19 @@ impl Start {
         let judge = parts.judge.clone().unwrap_or_else(|| options.model.clone());
         let condenser = parts.condenser.clone().unwrap_or_else(|| options.model.clone());
         let planner = parts.planner.clone().unwrap_or_else(|| options.model.clone());
+        let scene = Arc::new(options.scene);
+        let time = SessionTime::after(parts.clock.clone(), self.session.last());
+        let submit = Submit {
+            session: id.clone(),
+            store: store.clone(),
+            hooks: parts.hooks.clone(),
+            cwd: self.session.config().map(|c| c.workspace.clone()).unwrap_or_default(),
+            mode: self.session.config().map(|c| c.permission).unwrap_or_default(),
+            workspace: options.workspace.clone(),
+            scene: scene.clone(),
+        };
         let loop_ = SessionLoop {
+            submit: submit.clone(),
             desk: Desk {
                 // Tools that this session makes are its own.
                 toolbox: options.hands.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
@@ -391,11 +408,12 @@ impl Start {
                 workspace: options.workspace,
                 blobs: blobs.clone(),
                 hub: hub.clone(),
-                scene: Arc::new(options.scene),
+                scene,
                 hooked: Arc::default(),
                 deeper: Arc::default(),
                 commands: Commands::default(),
                 conversions: Arc::default(),
+                time,
             },
             session: self.session,
             ledger: self.ledger,
@@ -410,22 +428,39 @@ impl Start {
             closing: false,
             learning: JoinSet::new(),
         };
-        let submit = Submit {
-            hooks: engine.parts.hooks.clone(),
-            cwd: loop_.session.config().map(|c| c.workspace.clone()).unwrap_or_default(),
-            mode: loop_.session.config().map(|c| c.permission).unwrap_or_default(),
-            workspace: loop_.desk.workspace.clone(),
-            scene: loop_.desk.scene.clone(),
-        };
-        let task = Some(tokio::spawn(to_the_end(loop_, lease)));
-        SessionHandle { id, sender, hub, store, blobs, submit, task }
+        let (ended, task) = spawned(loop_, lease);
+        let task = Some(task);
+        SessionHandle { id, sender, hub, store, blobs, submit, ended, task }
     }
 }
 
-/// The loop of a session, and what is put in order once it has ended.
+/// Runs the loop as a task of its own, which says how it ended.
+fn spawned(
+    loop_: SessionLoop,
+    lease: Lease,
+) -> (watch::Receiver<Option<Ended>>, JoinHandle<Result<(), EngineError>>) {
+    let (over, ended) = watch::channel(None);
+    let task = tokio::spawn(async move {
+        let result = to_the_end(loop_, lease).await;
+        let _ = over.send(Some(match &result {
+            Ok(()) => Ended::Well,
+            Err(EngineError::Crashed) => Ended::Crashed,
+            Err(_) => Ended::Failed,
+        }));
+        result
+    });
+    (ended, task)
+}
+
+/// The loop of a session, and what is put in order once it has ended. A bug in it ends this session
+/// and no other: whoever takes it up next finds it as its journal says.
 async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError> {
     let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
-    let result = loop_.run().await;
+    let result = AssertUnwindSafe(loop_.run()).catch_unwind().await.unwrap_or_else(|_| {
+        desk.hub.close();
+        desk.children.stop();
+        Err(EngineError::Crashed)
+    });
     desk.children.ended().await;
     desk.parts.processes.end_all(&lease.session).await;
     if let Err(why) = desk.settle_jobs().await {
@@ -439,18 +474,22 @@ async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError>
         desk.notify(HookMoment::SessionEnd, &config, fields).await;
     }
     let given_back = desk.parts.store.release(&lease).await;
+    if let Err(error) = &result {
+        tracing::error!(session = %lease.session, %error, "a session went down: its effects stopped");
+    }
     result?;
     Ok(given_back?)
 }
 
-/// What is looked at before an input is accepted: commands that it names, and what
-/// `UserPromptSubmit` hooks are told beside it.
-struct Submit {
-    workspace: Arc<Workspace>,
-    scene: Arc<SceneOptions>,
-    hooks: Arc<dyn Hooks>,
-    cwd: String,
-    mode: PermissionMode,
+/// How a session went down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was closed.
+    Well,
+    /// The store refused.
+    Failed,
+    /// The engine met a bug of its own.
+    Crashed,
 }
 
 /// A running session. Dropping it lets the session come to rest where it is and stops it.
@@ -461,6 +500,7 @@ pub struct SessionHandle {
     store: Arc<dyn Store>,
     blobs: Arc<StagedBlobs>,
     submit: Submit,
+    ended: watch::Receiver<Option<Ended>>,
     task: Option<JoinHandle<Result<(), EngineError>>>,
 }
 
@@ -473,6 +513,16 @@ impl SessionHandle {
     /// Listens from the fact after `after` on.
     pub fn updates(&self, after: Seq) -> Updates {
         self.hub.listen(self.id.clone(), self.store.clone(), after)
+    }
+
+    /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
+    pub fn facts(&self, after: Seq) -> Updates {
+        self.hub.listen_to_facts(self.id.clone(), self.store.clone(), after)
+    }
+
+    /// The store of its journal.
+    pub(crate) fn store(&self) -> &dyn Store {
+        self.store.as_ref()
     }
 
     /// Where attachments are put before they are said.
@@ -488,7 +538,7 @@ impl SessionHandle {
         let (done, answered) = oneshot::channel();
         let message = Message::Command(command, done);
         self.sender.send(message).await.map_err(|_| EngineError::Stopped)?;
-        answered.await.map_err(|_| EngineError::Stopped)?.map_err(EngineError::Refused)
+        answered.await.map_err(|_| EngineError::Stopped)?
     }
 
     /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`
@@ -498,41 +548,12 @@ impl SessionHandle {
     /// As [`SessionHandle::command`]; the command cannot be used; a hook refused it, with its words.
     pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
         let added = self.submitted(&content).await?;
-        self.command(Command::Say { content, by: by.into(), added }).await
+        self.command(Command::Say { content, by: by.into(), added, client_id: None }).await
     }
 
     /// What goes with an input beside the person's words.
     pub(crate) async fn submitted(&self, content: &[Block]) -> Result<Vec<Added>, EngineError> {
-        let Submit { scene, workspace, .. } = &self.submit;
-        let (scene, workspace) = (scene.clone(), workspace.clone());
-        let command = slash::expanded(self.store.as_ref(), scene, workspace, content);
-        let mut added: Vec<Added> =
-            command.await.map_err(EngineError::Refused)?.into_iter().collect();
-        let moment = HookMoment::UserPromptSubmit;
-        if !self.submit.hooks.listens(moment) {
-            return Ok(added);
-        }
-        let asked = HookCall {
-            moment,
-            session: self.id.clone(),
-            cwd: self.submit.cwd.clone(),
-            mode: self.submit.mode,
-            tool: None,
-            fields: serde_json::json!({ "prompt": plain_text(content) }),
-        };
-        for answer in self.submit.hooks.call(asked).await {
-            if answer.decision != HookDecision::Pass {
-                let HookAnswer { hook, reason, .. } = answer;
-                return Err(EngineError::Refused(format!("{reason} (said by {hook})")));
-            }
-            let source = answer.hook;
-            added.extend(answer.context.map(|text| Added {
-                source,
-                text,
-                label: Label::default(),
-            }));
-        }
-        Ok(added)
+        self.submit.added(content).await
     }
 
     /// Takes back a queued input.
@@ -587,8 +608,36 @@ impl SessionHandle {
         self.command(Command::Restored(restored)).await
     }
 
+    /// Stops the session if nothing of it is under way and nothing waits to be delivered; otherwise
+    /// it changes nothing. What is said to it in the same moment may come too late:
+    /// [`EngineError::Stopped`], and it is to be taken up again.
+    pub async fn rest(&self) {
+        let _ = self.sender.send(Message::Rest).await;
+    }
+
+    /// Stops the session where it is, as [`SessionHandle::close`] does, and does not wait for it.
+    pub async fn stop(&self) {
+        let _ = self.sender.send(Message::Close).await;
+    }
+
+    /// Whether the session goes down or is down: it takes nothing and tells nothing any more.
+    pub fn is_closed(&self) -> bool {
+        self.hub.is_closed()
+    }
+
+    /// Waits until the session has gone down and others can have it.
+    pub async fn ended(&self) -> Ended {
+        let mut ended = self.ended.clone();
+        // A sender that is gone without a word met a bug after the loop's own end.
+        let over = ended.wait_for(Option::is_some).await;
+        over.ok().and_then(|over| *over).unwrap_or(Ended::Crashed)
+    }
+
     /// Waits until the session went down by itself.
-    pub(crate) async fn down(&mut self) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    /// Why it did: the store refused, or the engine crashed in it.
+    pub async fn down(&mut self) -> Result<(), EngineError> {
         let Some(task) = &mut self.task else { return Err(EngineError::Stopped) };
         let ended = task.await;
         self.task = None;

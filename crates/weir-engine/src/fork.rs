@@ -35,7 +35,7 @@ impl Engine {
         let mut rest = 0;
         for fact in &facts {
             probe.apply(fact.ts, &fact.event);
-            if probe.run().is_none() && probe.queued().is_empty() && probe.config().is_some() {
+            if is_at_rest(&probe) {
                 rest = fact.seq;
                 if until == Some(rest) {
                     break;
@@ -70,11 +70,43 @@ impl Engine {
         let mut batch = ledger.take(&session, blobs.into_iter().collect());
         // What the copied facts tell happened in the other session, and once.
         batch.append.audit.truncate(1);
+        batch.append.usage.clear();
+        batch.append.recipe_use.clear();
         let (appended, _) = batch.write(parts.store.as_ref()).await;
         parts.store.release(&lease).await?;
         appended?;
         Ok(rest)
     }
+
+    /// The last moment before the input at `before` at which `source` was at rest: where a copy of
+    /// it can end that has nothing of this input, also of one that was said while a run was on.
+    ///
+    /// # Errors
+    /// There is no such session, or no input at this place.
+    pub async fn rest_before(&self, source: &SessionId, before: Seq) -> Result<Seq, EngineError> {
+        let records = read_verified(self.parts().store.as_ref(), source).await?;
+        let none =
+            || EngineError::Session(format!("session {source} has no input at fact {before}"));
+        let mut probe = Session::new(source.clone());
+        let mut rest = None;
+        for record in &records {
+            let fact = fact_of(record)?;
+            if fact.seq == before {
+                let is_input = matches!(fact.event.as_ref(), Event::InputAccepted(_));
+                return rest.filter(|_| is_input).ok_or_else(none);
+            }
+            probe.apply(fact.ts, &fact.event);
+            if is_at_rest(&probe) {
+                rest = Some(fact.seq);
+            }
+        }
+        Err(none())
+    }
+}
+
+/// Nothing is under way in it.
+fn is_at_rest(session: &Session) -> bool {
+    session.run().is_none() && session.queued().is_empty() && session.config().is_some()
 }
 
 /// A blob for the new session, so that it stays when the other one is deleted. One that is gone

@@ -13,7 +13,7 @@ use crate::ports::{MediaMap, Model, SignalSink};
 ///
 /// # Errors
 /// The model's own words about why there is no reply.
-pub(crate) async fn ask(
+pub async fn ask(
     model: &dyn Model,
     session: &SessionId,
     system: &str,

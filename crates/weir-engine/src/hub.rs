@@ -32,7 +32,7 @@ pub struct Fact {
 }
 
 /// What a signal is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignalKind {
     /// The model writes: `text.delta`.
     Text,
@@ -58,16 +58,56 @@ pub enum Update {
     },
 }
 
-#[derive(Debug)]
+/// Whose streamed text a fact tells whole, or what is streamed anew after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tells {
+    /// Nobody's.
+    Nothing,
+    /// That of one turn or call.
+    Subject(String),
+    /// Whatever streamed.
+    Everything,
+}
+
+/// What of the text that streamed is over with a fact.
+pub fn tells(event: &Event) -> Tells {
+    Tells::Subject(match event {
+        Event::ModelReplied(f) => f.turn.to_string(),
+        Event::ModelRetried(f) => f.turn.to_string(),
+        Event::ModelFailed(f) => f.turn.to_string(),
+        Event::CallFinished(f) => f.call.to_string(),
+        Event::CallUnknown(f) => f.call.to_string(),
+        // Whoever takes a session up asks its model again, and calls that only read are made again.
+        Event::RunFinished(_) | Event::SessionResumed(_) => return Tells::Everything,
+        _ => return Tells::Nothing,
+    })
+}
+
+#[derive(Debug, Clone)]
 struct Pending {
     after: Seq,
     kind: SignalKind,
     subject: String,
+    /// The byte of its subject's text with which it begins.
+    at: u64,
     text: String,
+}
+
+/// The text of a subject that no fact has told yet.
+#[derive(Debug)]
+struct Untold {
+    kind: SignalKind,
+    subject: String,
+    /// Its beginning, which is all of it up to a bound.
+    text: String,
+    /// Bytes of all of it.
+    bytes: u64,
 }
 
 #[derive(Debug, Default)]
 struct Reader {
+    /// Only facts are wanted: no signal is kept for it, and none wakes it.
+    facts_only: bool,
     signals: Mutex<VecDeque<Pending>>,
     wake: Notify,
 }
@@ -77,6 +117,8 @@ struct State {
     facts: VecDeque<Fact>,
     published: Seq,
     readers: Vec<Weak<Reader>>,
+    /// What was streamed and no fact has told yet: whoever begins to listen now hears it first.
+    untold: Vec<Untold>,
     closed: bool,
 }
 
@@ -100,6 +142,7 @@ impl Hub {
     pub(crate) fn publish(&self, facts: Vec<Fact>) {
         let mut state = lock(&self.state);
         for fact in facts {
+            state.told(&fact.event);
             state.published = fact.seq;
             state.facts.push_back(fact);
         }
@@ -113,9 +156,11 @@ impl Hub {
     pub(crate) fn signal(&self, kind: SignalKind, subject: &str, text: &str) {
         let mut state = lock(&self.state);
         let after = state.published;
+        let at = state.keep(kind, subject, text);
         state.readers.retain(|reader| reader.strong_count() > 0);
-        for reader in state.readers.iter().filter_map(Weak::upgrade) {
-            reader.push(after, kind, subject, text);
+        let readers = state.readers.iter().filter_map(Weak::upgrade);
+        for reader in readers.filter(|reader| !reader.facts_only) {
+            reader.push((after, at), kind, subject, text);
             reader.wake.notify_one();
         }
     }
@@ -127,6 +172,11 @@ impl Hub {
         state.wake();
     }
 
+    /// Whether nothing more will come.
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.state).closed
+    }
+
     /// Listens from the fact after `after` on.
     pub fn listen(
         self: &Arc<Hub>,
@@ -135,13 +185,61 @@ impl Hub {
         after: Seq,
     ) -> Updates {
         let reader = Arc::new(Reader::default());
+        let mut state = lock(&self.state);
+        for Untold { kind, subject, text, .. } in &state.untold {
+            reader.push((state.published, 0), *kind, subject, text);
+        }
+        state.readers.push(Arc::downgrade(&reader));
+        drop(state);
+        let behind = VecDeque::new();
+        Updates { hub: self.clone(), reader, session, store, seen: after, began_at: 0, behind }
+    }
+
+    /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
+    pub fn listen_to_facts(
+        self: &Arc<Hub>,
+        session: SessionId,
+        store: Arc<dyn Store>,
+        after: Seq,
+    ) -> Updates {
+        let reader = Arc::new(Reader { facts_only: true, ..Reader::default() });
         lock(&self.state).readers.push(Arc::downgrade(&reader));
         let behind = VecDeque::new();
-        Updates { hub: self.clone(), reader, session, store, seen: after, behind }
+        Updates { hub: self.clone(), reader, session, store, seen: after, began_at: 0, behind }
     }
 }
 
 impl State {
+    /// Keeps a piece of streamed text until a fact tells it; at which byte of its subject's text it
+    /// begins.
+    fn keep(&mut self, kind: SignalKind, subject: &str, text: &str) -> u64 {
+        let length = text.len() as u64;
+        let same = |one: &&mut Untold| one.kind == kind && one.subject == subject;
+        match self.untold.iter_mut().find(same) {
+            Some(kept) => {
+                if kept.text.len() < SIGNAL_BYTES_MAX {
+                    kept.text.push_str(text);
+                }
+                kept.bytes += length;
+                kept.bytes - length
+            }
+            None => {
+                let (subject, text) = (subject.to_owned(), text.to_owned());
+                self.untold.push(Untold { kind, subject, text, bytes: length });
+                0
+            }
+        }
+    }
+
+    /// Forgets what a fact tells whole, or what is streamed anew.
+    fn told(&mut self, event: &Event) {
+        match tells(event) {
+            Tells::Nothing => (),
+            Tells::Subject(subject) => self.untold.retain(|kept| kept.subject != subject),
+            Tells::Everything => self.untold.clear(),
+        }
+    }
+
     fn wake(&mut self) {
         self.readers.retain(|reader| reader.strong_count() > 0);
         for reader in self.readers.iter().filter_map(Weak::upgrade) {
@@ -151,7 +249,7 @@ impl State {
 }
 
 impl Reader {
-    fn push(&self, after: Seq, kind: SignalKind, subject: &str, text: &str) {
+    fn push(&self, (after, at): (Seq, u64), kind: SignalKind, subject: &str, text: &str) {
         let mut signals = lock(&self.signals);
         match signals.back_mut() {
             Some(last) if last.after == after && last.kind == kind && last.subject == subject => {
@@ -161,7 +259,7 @@ impl Reader {
             }
             _ => {
                 let (subject, text) = (subject.to_string(), text.to_string());
-                signals.push_back(Pending { after, kind, subject, text });
+                signals.push_back(Pending { after, kind, subject, at, text });
                 // Old signals are told by the facts that followed them.
                 while signals.len() > FACTS_KEPT {
                     signals.pop_front();
@@ -178,6 +276,7 @@ pub struct Updates {
     session: SessionId,
     store: Arc<dyn Store>,
     seen: Seq,
+    began_at: u64,
     behind: VecDeque<Fact>,
 }
 
@@ -189,6 +288,17 @@ enum Next {
 }
 
 impl Updates {
+    /// The last fact that was given; a signal that is given comes after it and before the next.
+    pub fn seen(&self) -> Seq {
+        self.seen
+    }
+
+    /// The byte of its subject's text with which the last signal that was given begins. Two who
+    /// listen to one session cut its text differently, and agree on this.
+    pub fn began_at(&self) -> u64 {
+        self.began_at
+    }
+
     /// The next update; `None` when the session was closed and everything was read.
     ///
     /// # Errors
@@ -221,8 +331,9 @@ impl Updates {
             signals.pop_front();
         }
         if signals.front().is_some_and(|s| s.after == self.seen)
-            && let Some(Pending { kind, subject, text, .. }) = signals.pop_front()
+            && let Some(Pending { kind, subject, at, text, .. }) = signals.pop_front()
         {
+            self.began_at = at;
             return Next::Ready(Update::Signal { kind, subject, text });
         }
         if self.seen < state.published {

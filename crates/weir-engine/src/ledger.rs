@@ -21,8 +21,11 @@ use weir_core::view;
 
 mod passages;
 
+use crate::engine::EngineError;
 use crate::hub::Fact;
-use crate::ports::{Append, AuditEntry, FileMark, Lease, SessionMeta, Store, StoreError};
+use crate::ports::{
+    Append, AuditEntry, FileMark, Lease, SessionMeta, Store, StoreError, UsageNote,
+};
 use passages::{Full, Passages, read_fulls};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
@@ -58,9 +61,10 @@ pub(crate) struct Ledger {
     marks: Vec<FileMark>,
     recipe_use: Vec<(RecipeUse, Timestamp)>,
     solved: Vec<SolvedRun>,
+    usage: Vec<UsageNote>,
     /// Values that must stand in no note.
     secrets: Vec<String>,
-    waiting: VecDeque<(Seq, oneshot::Sender<Result<(), String>>)>,
+    waiting: VecDeque<(Seq, oneshot::Sender<Result<(), EngineError>>)>,
     first_pushed: Option<Timestamp>,
     /// Something waits: write at once.
     wanted: bool,
@@ -106,6 +110,7 @@ impl Ledger {
             marks: Vec::new(),
             recipe_use: Vec::new(),
             solved: Vec::new(),
+            usage: Vec::new(),
             secrets: Vec::new(),
             waiting: VecDeque::new(),
             first_pushed: None,
@@ -141,6 +146,7 @@ impl Ledger {
             if let Event::RunFinished(finished) = &event {
                 self.learned(session, now, finished);
             }
+            self.usage.extend(UsageNote::of(session, now, &event));
             if let Some(fields) = view::audit::line(session, &event, &self.principal) {
                 let session = self.session.clone();
                 self.audit.push(AuditEntry { ts: now, session, seq, fields });
@@ -185,7 +191,7 @@ impl Ledger {
     }
 
     /// Tells `done` when everything pushed so far is durable.
-    pub(crate) fn acknowledge(&mut self, done: oneshot::Sender<Result<(), String>>) {
+    pub(crate) fn acknowledge(&mut self, done: oneshot::Sender<Result<(), EngineError>>) {
         let upto = self.sent + self.records.len() as u64;
         if upto <= self.durable {
             let _ = done.send(Ok(()));
@@ -226,6 +232,7 @@ impl Ledger {
             marks: std::mem::take(&mut self.marks),
             recipe_use: std::mem::take(&mut self.recipe_use),
             solved: std::mem::take(&mut self.solved),
+            usage: std::mem::take(&mut self.usage),
             meta: self.meta(session),
         };
         Batch { append, facts: std::mem::take(&mut self.facts), fulls }
@@ -245,9 +252,9 @@ impl Ledger {
     }
 
     /// The store refused: nobody's facts became durable.
-    pub(crate) fn failed(&mut self, why: &str) {
+    pub(crate) fn failed(&mut self, why: &StoreError) {
         for (_, done) in self.waiting.drain(..) {
-            let _ = done.send(Err(why.to_string()));
+            let _ = done.send(Err(EngineError::Store(why.clone())));
         }
     }
 

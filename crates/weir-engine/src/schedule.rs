@@ -5,11 +5,15 @@
 //! like any other, opened by whoever implements [`Starter`](crate::ports::Starter)).
 
 pub mod calendar;
+mod course;
 mod due;
+mod follow;
 mod known;
 mod scheduler;
 mod turns;
 
+pub use course::Course;
 pub use due::{Wait, followers};
+pub use follow::{follow, given_name, saying};
 pub use known::{Known, Unusable, known};
 pub use scheduler::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};

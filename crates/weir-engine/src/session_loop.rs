@@ -21,19 +21,22 @@ use weir_core::message::plain_text;
 use weir_core::session::{Call, Session, SessionConfig};
 use weir_core::tool::Raw;
 
-use crate::children::Birth;
+use crate::children::{Birth, Terms};
 use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
-use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, Store, StoreError};
+use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, SaidLetter, Store, StoreError};
 use crate::recipes;
 use crate::scene::Glance;
+use crate::submit::Submit;
 use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
 
 /// What faces send.
 pub(crate) enum Message {
     /// A command, and where to say that it is durable.
-    Command(Command, oneshot::Sender<Result<(), String>>),
+    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+    /// Stop, if nothing is under way and nothing waits.
+    Rest,
     /// Stop after what is known is durable.
     Close,
 }
@@ -53,6 +56,8 @@ pub(crate) struct SessionLoop {
     /// Letters that were acted on and may not be taken away yet.
     pub(crate) read: HashSet<u64>,
     pub(crate) closing: bool,
+    /// What is looked at before something that a letter says is accepted.
+    pub(crate) submit: Submit,
     /// Looking for recipes in runs that are over.
     pub(crate) learning: JoinSet<()>,
 }
@@ -82,8 +87,8 @@ impl SessionLoop {
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
         self.desk.children.stop();
         self.in_flight.values().for_each(CancellationToken::cancel);
-        if let Err(error) = &result {
-            self.ledger.failed(&error.to_string());
+        if let Err(EngineError::Store(error)) = &result {
+            self.ledger.failed(error);
         }
         self.desk.hub.close();
         result
@@ -114,10 +119,8 @@ impl SessionLoop {
                 Woken::Message(Some(Message::Command(command, done))) => {
                     self.commanded(command, done);
                 }
-                Woken::Message(Some(Message::Close) | None) => {
-                    self.closing = true;
-                    self.ledger.want();
-                }
+                Woken::Message(Some(Message::Rest)) => self.rest(),
+                Woken::Message(Some(Message::Close) | None) => self.close(),
                 Woken::Written(result, facts) => {
                     self.writing = None;
                     result?;
@@ -125,6 +128,7 @@ impl SessionLoop {
                     if self.has_solved(&facts) {
                         self.learn();
                     }
+                    self.desk.parts.observers.facts(&self.desk.session, &facts);
                     self.desk.hub.publish(facts);
                 }
                 Woken::Due => (),
@@ -142,6 +146,19 @@ impl SessionLoop {
                     }
                 }
             }
+        }
+    }
+
+    fn close(&mut self) {
+        self.closing = true;
+        self.ledger.want();
+    }
+
+    /// Closes what is at rest: others may want the session.
+    fn rest(&mut self) {
+        let waits = self.session.run().is_some() || !self.session.queued().is_empty();
+        if !waits && self.session.todo().is_empty() {
+            self.close();
         }
     }
 
@@ -169,31 +186,42 @@ impl SessionLoop {
     }
 
     fn handle(&mut self, input: Input) -> bool {
-        let now = self.desk.parts.clock.now().max(self.session.last());
+        let now = self.desk.time.now().max(self.session.last());
         let facts = self.session.handle(now, input);
         let any = !facts.is_empty();
         for fact in &facts {
             if let Event::CallFinished(CallFinished { changed, marks: Some(origin), .. }) = fact {
                 self.desk.workspace.mark(changed, origin);
             }
-            // What waits for a person who has gone must not wait in a sub-agent either (C2).
-            if let Event::SessionConfigured(configured) = fact {
-                self.desk.children.attend(configured.config.attended);
-            }
+            // What waits for a person who has gone must not wait in a sub-agent either (C2), and what
+            // a person lets pass no more does not pass there (F1).
+            let config = match fact {
+                Event::SessionConfigured(f) => &f.config,
+                Event::ProfileSwitched(f) => &f.config,
+                _ => continue,
+            };
+            let SessionConfig { attended, permission, .. } = **config;
+            self.desk.children.hold(Terms { attended, permission });
         }
         self.ledger.push(&self.session, now, facts);
         any
     }
 
-    fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), String>>) {
+    fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), EngineError>>) {
         let command = match self.for_an_agent(command) {
             Ok(mail) => return self.passed_on(mail, done),
             Err(command) => command,
         };
-        if self.handle(Input::Command(command)) {
+        // What was said under its name before is said: the answer waits for the same disk.
+        let is_repeated = match &command {
+            Command::Say { client_id: Some(name), .. } => self.session.sent(name).is_some(),
+            _ => false,
+        };
+        if self.handle(Input::Command(command)) || is_repeated {
             self.ledger.acknowledge(done);
         } else {
-            let _ = done.send(Err("there is nothing open that this could answer".into()));
+            let why = "there is nothing open that this could answer";
+            let _ = done.send(Err(EngineError::Refused(why.into())));
         }
     }
 
@@ -210,11 +238,11 @@ impl SessionLoop {
         Ok(Mail { id: 0, session, by, ts, letter })
     }
 
-    fn passed_on(&self, mail: Mail, done: oneshot::Sender<Result<(), String>>) {
+    fn passed_on(&self, mail: Mail, done: oneshot::Sender<Result<(), EngineError>>) {
         let store = self.desk.parts.store.clone();
         tokio::spawn(async move {
             let posted = store.post(mail).await;
-            let _ = done.send(posted.map(|_| ()).map_err(|error| error.to_string()));
+            let _ = done.send(posted.map(|_| ()).map_err(EngineError::Store));
         });
     }
 
@@ -232,17 +260,48 @@ impl SessionLoop {
             Letter::Reply { question, answer } => Command::Reply { question, answer, by },
             Letter::Revoke { lease } => Command::Revoke { lease, by },
             Letter::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by },
+            Letter::Withdraw { input } => Command::Withdraw { input },
+            Letter::Yield => {
+                self.rest();
+                return self.taken(id);
+            }
+            Letter::Say(said) => return self.hear(id, said, by),
         };
         let (done, durable) = oneshot::channel();
         self.commanded(command, done);
         let store = self.desk.parts.store.clone();
         tokio::spawn(async move {
-            if matches!(durable.await, Ok(Err(_)) | Err(_)) {
-                tracing::debug!(id, "a letter wanted what is no longer open");
+            match durable.await {
+                // What it wants is not durable: whoever takes the session up next reads it.
+                Ok(Err(EngineError::Store(_))) => return,
+                Ok(Ok(())) => (),
+                Ok(Err(_)) | Err(_) => {
+                    tracing::debug!(id, "a letter wanted what is no longer open");
+                }
             }
-            if let Err(error) = store.discard(id).await {
-                tracing::warn!(id, %error, "a letter could not be taken away");
+            discard(store.as_ref(), id).await;
+        });
+    }
+
+    fn taken(&self, id: u64) {
+        let store = self.desk.parts.store.clone();
+        tokio::spawn(async move { discard(store.as_ref(), id).await });
+    }
+
+    /// What somebody says by letter goes the way of what is said here: commands and hooks first.
+    /// The letter stays until the input is durable; when the program ends in between, whoever has
+    /// the session next reads it, and its name keeps it from being said twice.
+    fn hear(&self, id: u64, said: Box<SaidLetter>, by: String) {
+        let (desk, submit) = (self.desk.clone(), self.submit.clone());
+        tokio::spawn(async move {
+            let heard = said.hear((&desk, &submit), id, by).await;
+            if matches!(heard, Err(EngineError::Stopped | EngineError::Store(_))) {
+                return;
             }
+            if let Err(error) = heard {
+                tracing::info!(id, %error, "what a letter said was not accepted");
+            }
+            discard(desk.parts.store.as_ref(), id).await;
         });
     }
 
@@ -441,7 +500,7 @@ impl SessionLoop {
 
     /// What starting the agent of a call needs.
     fn birth(&self, call: &Call) -> Birth {
-        let now = self.desk.parts.clock.now().max(self.session.last());
+        let now = self.desk.time.now().max(self.session.last());
         Birth {
             run: self.session.run().unwrap_or(RunId(0)),
             share: self.session.share(call.id, now),
@@ -539,7 +598,7 @@ impl SessionLoop {
     }
 
     fn write_what_is_due(&mut self) {
-        let now = self.desk.parts.clock.now();
+        let now = self.desk.time.now();
         if self.writing.is_some() || self.ledger.due().is_none_or(|due| due > now) {
             return;
         }
@@ -547,6 +606,12 @@ impl SessionLoop {
         let batch = self.ledger.take(&self.session, blobs);
         let store = self.desk.parts.store.clone();
         self.writing = Some(Box::pin(async move { batch.write(store.as_ref()).await }));
+    }
+}
+
+async fn discard(store: &dyn Store, letter: u64) {
+    if let Err(error) = store.discard(letter).await {
+        tracing::warn!(letter, %error, "a letter could not be taken away");
     }
 }
 
@@ -604,7 +669,7 @@ fn never_began(
 async fn wait(desk: Desk, until: Timestamp, cancel: CancellationToken) -> Outcome {
     tokio::select! {
         () = cancel.cancelled() => Outcome::Nothing,
-        () = desk.parts.clock.sleep_until(until) => Outcome::Tick,
+        () = desk.time.sleep_until(until) => Outcome::Tick,
     }
 }
 
@@ -617,7 +682,7 @@ async fn written<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
 
 async fn due(desk: &Desk, due: Option<Timestamp>) {
     match due {
-        Some(due) => desk.parts.clock.sleep_until(due).await,
+        Some(due) => desk.time.sleep_until(due).await,
         None => std::future::pending().await,
     }
 }

@@ -36,6 +36,7 @@ use crate::ports::{
 };
 use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
 use crate::session_loop::Message;
+use crate::session_time::SessionTime;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -83,6 +84,8 @@ pub(crate) struct Desk {
     pub(crate) commands: Commands,
     /// Attachments in the form that the model takes.
     pub(crate) conversions: Arc<Conversions>,
+    /// The session's time.
+    pub(crate) time: SessionTime,
 }
 
 /// A request that is to be encoded.
@@ -204,10 +207,10 @@ impl Desk {
     pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
         let Preparing { mut conversation, mut request, mut media, not_before } = work;
         let mut made = MediaMap::new();
-        if self.parts.clock.now() < not_before {
+        if self.time.now() < not_before {
             tokio::select! {
                 () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
-                () = self.parts.clock.sleep_until(not_before) => (),
+                () = self.time.sleep_until(not_before) => (),
             }
         }
         if !media.is_empty() {

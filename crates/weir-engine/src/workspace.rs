@@ -223,7 +223,18 @@ impl Workspace {
             sibling.guard.set_home(home.to_path_buf());
         }
         sibling.trash.clone_from(&self.trash);
+        if self.guard.is_bounded() {
+            sibling.guard.bind();
+        }
         Ok(sibling)
+    }
+    /// Closes everything outside its roots for every tool, in every mode and whatever a rule or a
+    /// person allows; commands see their folder and the programs of the system, and run only where
+    /// the sandbox can hide the rest (S9).
+    #[must_use]
+    pub fn bounded(mut self) -> Workspace {
+        self.guard.bind();
+        self
     }
     /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
     #[must_use]

@@ -31,5 +31,5 @@ pub use processes::{Limits, Service, ServiceSpec, SupervisedProcesses, Superviso
 pub use reader::{ReaderLimits, confine_reader};
 pub use record::{Swept, forget, sweep};
 pub use supervise::{protect_process, supervise_main};
-pub use tier::{TierCheck, TierReport, TierWish, probe};
+pub use tier::{TierCheck, TierReport, TierWish, holding, probe};
 pub use weir_core::tool::Tier;

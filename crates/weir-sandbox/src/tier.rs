@@ -37,7 +37,7 @@ pub enum TierWish {
 pub(crate) type Tried<T> = Result<T, String>;
 
 /// The tier under which commands are started.
-pub(crate) fn holding(wish: TierWish) -> Tier {
+pub fn holding(wish: TierWish) -> Tier {
     match wish {
         TierWish::Auto if try_bubblewrap().is_ok() => Tier::Bubblewrap,
         TierWish::Auto if try_landlock().is_ok() => Tier::Landlock,

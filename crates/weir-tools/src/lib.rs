@@ -27,6 +27,7 @@ mod diff_checkpoint;
 mod draft;
 mod dynamic;
 mod edit_file;
+mod email;
 mod enable_plugin;
 mod evaluate_expression;
 mod execute_command;
@@ -75,6 +76,7 @@ mod write_file;
 mod write_shell_input;
 
 pub use dynamic::{dynamic, shelve};
+pub use email::email;
 
 #[cfg(test)]
 #[path = "../tests/it/main.rs"]

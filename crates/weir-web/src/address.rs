@@ -1,114 +1,13 @@
 //! Judges addresses: their form, and whether an IP address belongs to the open internet. Pure.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 
 use url::{Host, Url};
+pub use weir_core::address::{Closed, judge_ip};
 use weir_engine::ports::Address;
 
 /// Longest address that is looked at, in bytes.
 const URL_BYTES_MAX: usize = 8 * 1024;
-
-/// Why an IP address is not reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closed {
-    /// This machine.
-    Loopback,
-    /// A private or unique-local network, or one shared behind a carrier's translation.
-    Private,
-    /// Only on this link; also where clouds keep a machine's credentials.
-    LinkLocal,
-    /// A cloud's metadata or control service.
-    Metadata,
-    /// No single machine.
-    Multicast,
-    /// Not assigned, for documentation, for measurements, or the unspecified address.
-    Reserved,
-    /// An IPv6 form that carries an IPv4 address past the rules for those.
-    Embedded,
-}
-
-impl Closed {
-    /// Whether listing a host's *name* opens such an address. The others must be listed as such.
-    pub(crate) fn opens_by_name(self) -> bool {
-        match self {
-            Closed::Loopback | Closed::Private => true,
-            Closed::LinkLocal
-            | Closed::Metadata
-            | Closed::Multicast
-            | Closed::Reserved
-            | Closed::Embedded => false,
-        }
-    }
-}
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Closed::Loopback => "this machine itself",
-            Closed::Private => "a private network",
-            Closed::LinkLocal => "a link-local address",
-            Closed::Metadata => "a cloud's metadata service",
-            Closed::Multicast => "a multicast address",
-            Closed::Reserved => "a reserved address",
-            Closed::Embedded => "an IPv4 address inside an IPv6 one",
-        })
-    }
-}
-
-/// Whether `ip` is an ordinary address of the open internet.
-///
-/// # Errors
-/// What it is instead.
-pub fn judge_ip(ip: IpAddr) -> Result<(), Closed> {
-    match ip {
-        IpAddr::V4(ip) => judge_v4(ip),
-        IpAddr::V6(ip) => judge_v6(ip),
-    }
-}
-
-fn judge_v4(ip: Ipv4Addr) -> Result<(), Closed> {
-    match ip.octets() {
-        [127, ..] => Err(Closed::Loopback),
-        [168, 63, 129, 16] | [169, 254, 169, 254] | [100, 100, 100, 200] => Err(Closed::Metadata),
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => {
-            Err(Closed::Private)
-        }
-        [169, 254, ..] => Err(Closed::LinkLocal),
-        [224..=239, ..] => Err(Closed::Multicast),
-        [0, ..]
-        | [192, 0, 0 | 2, _]
-        | [192, 88, 99, _]
-        | [198, 18 | 19, ..]
-        | [198, 51, 100, _]
-        | [203, 0, 113, _]
-        | [240..=255, ..] => Err(Closed::Reserved),
-        _ => Ok(()),
-    }
-}
-
-fn judge_v6(ip: Ipv6Addr) -> Result<(), Closed> {
-    match ip.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Err(Closed::Reserved),
-        [0, 0, 0, 0, 0, 0, 0, 1] => Err(Closed::Loopback),
-        // Compatible, mapped, translated, NAT64, Teredo, 6to4, ISATAP below any prefix.
-        [0, 0, 0, 0, 0, 0 | 0xffff, ..]
-        | [0, 0, 0, 0, 0xffff, 0, ..]
-        | [0x64, 0xff9b, ..]
-        | [0x2001, 0, ..]
-        | [0x2002, ..]
-        | [0x2000..=0x3fff, _, _, _, 0 | 0x200, 0x5efe, ..] => Err(Closed::Embedded),
-        [0xfd00, 0xec2, ..] | [0xfd20, 0xce, ..] => Err(Closed::Metadata),
-        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Err(Closed::Private),
-        [0xfe80..=0xfebf, ..] => Err(Closed::LinkLocal),
-        [0xff00..=0xffff, ..] => Err(Closed::Multicast),
-        // Special assignments, documentation.
-        [0x2001, 0x1..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Err(Closed::Reserved),
-        // Only this part is given out as global unicast.
-        [0x2000..=0x3fff, ..] => Ok(()),
-        _ => Err(Closed::Reserved),
-    }
-}
 
 /// Names under which clouds hand out a machine's credentials. They lead to closed addresses anyway;
 /// this way no name server is asked for them.
@@ -223,8 +122,8 @@ pub(crate) fn judge_host<S: AsRef<str>>(host: &Host<S>) -> Result<(), String> {
         text.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     let closed = match host {
-        Host::Ipv4(ip) => judge_v4(*ip),
-        Host::Ipv6(ip) => judge_v6(*ip),
+        Host::Ipv4(ip) => judge_ip((*ip).into()),
+        Host::Ipv6(ip) => judge_ip((*ip).into()),
         Host::Domain(_) if is_below("localhost") => Err(Closed::Loopback),
         Host::Domain(_) if METADATA_NAMES.contains(&text.as_str()) => Err(Closed::Metadata),
         // A name without a dot means whatever this network says it means.

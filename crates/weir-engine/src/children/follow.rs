@@ -9,10 +9,11 @@ use weir_core::event::{
 };
 use weir_core::ids::{CallId, SessionId};
 use weir_core::input::Command;
+use weir_core::profile::PermissionMode;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::Raw;
 
-use super::tell;
+use super::{Terms, tell};
 use crate::engine::{EngineError, SessionHandle, load};
 use crate::hub::Update;
 use crate::ledger::status_text;
@@ -53,7 +54,7 @@ enum Ended {
 enum Woken {
     Stop,
     Cancel,
-    Attended,
+    Terms,
     Update(Option<Update>),
     Down(Result<(), EngineError>),
 }
@@ -82,17 +83,17 @@ impl Follow {
     }
 
     async fn follow(&self, mut handle: SessionHandle) -> Ended {
-        let mut updates = handle.updates(0);
+        let mut updates = handle.facts(0);
         let mut cancelled = false;
-        let mut attended = self.config.attended;
-        let mut attendance = self.desk.children.attendance();
-        attendance.mark_changed();
+        let mut held = Terms { attended: self.config.attended, permission: self.config.permission };
+        let mut terms = self.desk.children.terms();
+        terms.mark_changed();
         let ended = loop {
             let woken = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => Woken::Stop,
                 () = self.cancel.cancelled(), if !cancelled => Woken::Cancel,
-                Ok(()) = attendance.changed() => Woken::Attended,
+                Ok(()) = terms.changed() => Woken::Terms,
                 update = updates.next() => match update {
                     Ok(update) => Woken::Update(update),
                     Err(error) => Woken::Down(Err(error.into())),
@@ -106,13 +107,16 @@ impl Follow {
                     // Refused: it has ended already, and says so.
                     let _ = handle.cancel(CancelCause::Cancelled, PARENT).await;
                 }
-                Woken::Attended => {
-                    let now = attendance.borrow_and_update().unwrap_or(attended);
-                    if now != attended {
-                        attended = now;
+                Woken::Terms => {
+                    let parent = terms.borrow_and_update().unwrap_or(held);
+                    // No more than the parent lets pass by now, and no more than it began with.
+                    let permission = within_reach(parent.permission, self.config.permission);
+                    let now = Terms { permission, ..parent };
+                    if now != held {
+                        held = now;
                         let mut config = Box::new(self.config.as_ref().clone());
-                        config.attended = now;
-                        let reason = "whether anybody can be asked".into();
+                        (config.attended, config.permission) = (now.attended, now.permission);
+                        let reason = "what holds for the agent that began it".into();
                         // Refused: it has ended already, and says so.
                         let _ = handle.command(Command::Configure { reason, config }).await;
                     }
@@ -217,6 +221,15 @@ impl Follow {
     }
 }
 
+/// What a child that began with `begun` may do where its parent has `parent` by now. To `plan` leads
+/// no way while a run is on, and a child is always in one: it asks for everything instead.
+fn within_reach(parent: PermissionMode, begun: PermissionMode) -> PermissionMode {
+    match parent.narrower(begun) {
+        PermissionMode::Plan if begun != PermissionMode::Plan => PermissionMode::Ask,
+        narrower => narrower,
+    }
+}
+
 /// The answer, or why there is none, for the model.
 fn worded(profile: &str, status: RunStatus, text: &str, error: Option<&str>) -> String {
     let said = if text.is_empty() { "It said nothing." } else { text };
@@ -240,4 +253,26 @@ fn about(status: RunStatus, changed: &[String], finished: Option<&RunFinished>) 
         line.push_str(&format!("; {denied} denied"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_a_child_follows_its_parent_as_far_as_a_run_allows() {
+        use PermissionMode::{Ask, AutoEdit, Full, Plan};
+        for (parent, begun, expected) in [
+            (Plan, Full, Ask),
+            (Plan, AutoEdit, Ask),
+            (Plan, Ask, Ask),
+            (Plan, Plan, Plan),
+            (Full, Plan, Plan),
+            (Ask, Full, Ask),
+            (AutoEdit, Full, AutoEdit),
+            (Full, AutoEdit, AutoEdit),
+        ] {
+            assert_eq!(within_reach(parent, begun), expected, "{parent} {begun}");
+        }
+    }
 }

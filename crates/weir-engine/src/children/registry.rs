@@ -7,35 +7,45 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use weir_core::profile::PermissionMode;
 
 /// How long a child may take to come to rest when its parent's program stops.
 const REST_MAX: Duration = Duration::from_secs(5);
+
+/// What of a parent's settings holds for its children at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// Somebody can be asked.
+    pub(crate) attended: bool,
+    /// They let no more pass than their parent.
+    pub(crate) permission: PermissionMode,
+}
 
 /// Those of one session.
 #[derive(Debug, Clone)]
 pub(crate) struct Children {
     stop: CancellationToken,
-    /// Whether anybody can be asked, once that has changed.
-    attended: Arc<watch::Sender<Option<bool>>>,
+    /// What the parent's settings say by now, once they have changed.
+    terms: Arc<watch::Sender<Option<Terms>>>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl Default for Children {
     fn default() -> Children {
-        let attended = Arc::new(watch::Sender::new(None));
-        Children { stop: CancellationToken::new(), attended, tasks: Arc::default() }
+        let terms = Arc::new(watch::Sender::new(None));
+        Children { stop: CancellationToken::new(), terms, tasks: Arc::default() }
     }
 }
 
 impl Children {
-    /// Says whether anybody can be asked from now on.
-    pub(crate) fn attend(&self, attended: bool) {
-        self.attended.send_replace(Some(attended));
+    /// Says what holds from now on.
+    pub(crate) fn hold(&self, terms: Terms) {
+        self.terms.send_replace(Some(terms));
     }
 
     /// Hears that.
-    pub(crate) fn attendance(&self) -> watch::Receiver<Option<bool>> {
-        self.attended.subscribe()
+    pub(crate) fn terms(&self) -> watch::Receiver<Option<Terms>> {
+        self.terms.subscribe()
     }
 
     /// Fires when the parent stops where it is: its children do the same, and nothing is cancelled.

@@ -6,8 +6,13 @@ use weir_core::event::RunStatus;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentRun, ScheduledAgent};
 
+use super::StoreError;
+
 /// The kind under which scheduled agents are kept.
 pub const KEPT_AGENT: &str = "agent";
+/// The kind under which it is kept what a run was given beside its instructions, until it was said.
+/// `by`: where it came from.
+pub const KEPT_GIVEN: &str = "agent_given";
 /// The state of an agent that is due when its calendar says so; any other: it is not.
 pub const AGENT_ACTIVE: &str = "active";
 /// Runs of one agent that stay in its history; older ones that are over go.
@@ -46,6 +51,12 @@ impl Places {
     pub fn since(&self) -> Timestamp {
         let hour = i64::try_from(HOUR_MS).unwrap_or(i64::MAX).saturating_mul(1_000);
         Timestamp(self.now.micros().saturating_sub(hour))
+    }
+
+    /// Up to which moment beginnings count. What began later than this by the clock of then says
+    /// that the clock was wrong and was set back: it must not fill an hour that is years away.
+    pub fn until(&self) -> Timestamp {
+        self.now.plus_ms(HOUR_MS)
     }
 }
 
@@ -109,6 +120,22 @@ pub trait Starter: Send + Sync {
         desk: &dyn RunDesk,
         stop: CancellationToken,
     ) -> AtRest;
+}
+
+/// Places of scheduled runs beyond one store: those of a house in which everybody has a store of
+/// their own. What a person began by hand takes none.
+#[async_trait]
+pub trait HousePlaces: Send + Sync {
+    /// A place for `run`. [`Begin::Gone`] is never the answer. Who is refused is remembered: places
+    /// go round among people.
+    ///
+    /// # Errors
+    /// The database refuses; then nothing begins.
+    async fn take(&self, run: &AgentRun) -> Result<Begin, StoreError>;
+    /// `run` takes no place any more. One that had none changes nothing.
+    async fn give_back(&self, run: &AgentRun);
+    /// Returns when a place may have become free.
+    async fn freed(&self);
 }
 
 /// Where a run says that it waits for a person: it takes no place then.

@@ -13,10 +13,13 @@ use weir_core::recipe::{RecipeUse, SolvedRun, Standing};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 
-use super::{AgentRunFilter, Begin, Claim, Mail, Passage, Places, RecallQuery};
+use super::{
+    AgentRunFilter, Begin, Claim, Mail, Passage, Places, RecallQuery, SignalEar, SignalLine,
+    SignalParcel, UsageFilter, UsageNote, UsageRow,
+};
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another writer has the session now: this one must stop.
     #[error("session {session} is being written by {holder}")]
@@ -58,6 +61,17 @@ pub enum StoreError {
         /// Why it failed.
         why: String,
     },
+}
+
+/// What a refusal for want of room on the disk says to do.
+pub const NO_SPACE: &str = "free some space";
+
+impl StoreError {
+    /// Whether there is no room on the disk.
+    pub fn is_full(&self) -> bool {
+        let full = |why: &str| why.contains(NO_SPACE) || why.contains("No space left on device");
+        matches!(self, StoreError::Io { why, .. } if full(why))
+    }
 }
 
 /// The right to write one session's journal: one writer at a time (D2).
@@ -152,6 +166,8 @@ pub struct Append {
     pub recipe_use: Vec<(RecipeUse, Timestamp)>,
     /// Finished runs from which recipes may be made (M5).
     pub solved: Vec<SolvedRun>,
+    /// What these facts say was used: counted once, with them.
+    pub usage: Vec<UsageNote>,
     /// The session's new summary.
     pub meta: SessionMeta,
 }
@@ -335,8 +351,9 @@ pub trait Store: Send + Sync {
     /// Letters that wait for `session`, oldest first.
     async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError>;
     /// Takes a letter away once what it wanted is durable (or came too late). Taking one away
-    /// twice is no error.
-    async fn discard(&self, id: u64) -> Result<(), StoreError>;
+    /// twice is no error. `true`: it lay there until now; of several who take it away, one is told
+    /// so. Who left a letter learns from it whether whoever has the session had done with it.
+    async fn discard(&self, id: u64) -> Result<bool, StoreError>;
     /// Text of facts that fit `query`, best first; without words newest first.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError>;
     /// Remembers a fact. The same words about the same workspace are the same fact: it is confirmed
@@ -404,6 +421,35 @@ pub trait Store: Send + Sync {
     /// Resolves when the kill switch was thrown or released since the call, by any process that
     /// uses this store. May resolve without a change.
     async fn pause_changed(&self);
+    /// Resolves when the journal of `session` may be longer than `seen` facts, by any process that
+    /// uses this store: at once when it is so already, so that nothing is missed between reading
+    /// and waiting. May resolve without one.
+    async fn facts_changed(&self, session: &SessionId, seen: Seq);
+    /// Asks whichever process runs `session` for what streams in it, for as long as what is given is
+    /// kept. `None`, and so by default: this store carries no signals, because one process alone runs
+    /// its sessions and shows them, as with files and in memory; others have the facts.
+    fn hear_signals(&self, session: &SessionId) -> Option<Box<dyn SignalEar>> {
+        let _ = session;
+        None
+    }
+    /// The lines on which other processes ask for what streams in `session`, once they are others
+    /// than `known`. By default nobody ever asks.
+    async fn signal_lines(&self, session: &SessionId, known: &[SignalLine]) -> Vec<SignalLine> {
+        let _ = (session, known);
+        std::future::pending().await
+    }
+    /// Sends a parcel on its line: heard after those that were sent on it before, and at most once
+    /// for each number. By default nobody hears it. It never waits for an append, nor an append for
+    /// it.
+    ///
+    /// # Errors
+    /// It was not sent, as far as is known. The same parcel may be sent again.
+    async fn signal(&self, session: &SessionId, parcel: &SignalParcel) -> Result<(), StoreError> {
+        let _ = (session, parcel);
+        Ok(())
+    }
+    /// Tokens and cost, by day, then model, profile and agent. They stay when a session is deleted.
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
 }
 
 /// Bytes kept beside the journal, by content.

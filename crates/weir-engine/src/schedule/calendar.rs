@@ -12,6 +12,8 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 use weir_core::ids::Timestamp;
 
+mod words;
+
 /// Longest expression, in characters.
 const EXPRESSION_CHARS_MAX: usize = 200;
 /// Ticks that are counted when many were missed.
@@ -29,6 +31,7 @@ pub struct CalendarError(String);
 pub struct Calendar {
     cron: Cron,
     zone: TimeZone,
+    text: String,
 }
 
 /// Ticks that lie between two moments.
@@ -74,7 +77,7 @@ impl Calendar {
         }
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed);
         let cron = parser.build().parse(text).map_err(|error| wrong(&said(&error)))?;
-        let calendar = Calendar { cron, zone };
+        let calendar = Calendar { cron, zone, text: text.to_owned() };
         // From a fixed day on, so that the answer does not depend on when it is asked.
         match calendar.after(Timestamp(0)) {
             Some(_) => Ok(calendar),
@@ -116,6 +119,11 @@ impl Calendar {
     /// `moment` as people in the zone read it: `2026-11-22T08:00:00+01:00[Europe/Berlin]`.
     pub fn read(&self, moment: Timestamp) -> String {
         self.at(moment).map_or_else(|| moment.to_string(), |zoned| zoned.to_string())
+    }
+
+    /// When it is due, in plain words.
+    pub fn words(&self) -> String {
+        words::common(&self.text).unwrap_or_else(|| self.cron.describe())
     }
 
     /// The second of `moment`, in the zone.

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -14,14 +15,14 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use weir_core::event::RunStatus;
 use weir_core::ids::Timestamp;
-use weir_core::schedule::{AgentRun, AgentRunState, MissedTicks};
+use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, MissedTicks};
 
 use super::due::{Wait, followers};
 use super::known::{Known, Unusable, known};
 use super::turns::Turns;
 use crate::ports::{
-    AgentRunFilter, AtRest, Begin, Claim, Clock, Owner, Places, RunDesk, STILL_RUNNING, Starter,
-    Store, StoreError,
+    AgentRunFilter, AtRest, Begin, Claim, Clock, HousePlaces, Owner, Places, RunDesk,
+    STILL_RUNNING, Starter, Store, StoreError,
 };
 
 /// The remark on a run that was closed with its program.
@@ -30,6 +31,8 @@ const CLOSED: &str = "closed with its program, and to be gone on with";
 /// While another process has runs, it is looked so often whether it still lives: nobody announces
 /// their own death.
 const LOOK_AGAIN_MS: u64 = 30_000;
+/// So often it is looked whether the clock was set back.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(60);
 
 /// What a scheduler is made of.
 pub struct SchedulerParts {
@@ -45,6 +48,8 @@ pub struct SchedulerParts {
     pub settings: SchedulerSettings,
     /// Who hears what happens.
     pub tell: Tell,
+    /// Places beyond this store; none: it is the only one.
+    pub house: Option<Arc<dyn HousePlaces>>,
 }
 
 /// Bounds of all scheduled runs of a store.
@@ -87,6 +92,8 @@ pub struct Scheduler {
     under_way: BTreeSet<String>,
     /// When the next run may begin, if as many as may were begun within the hour.
     hour_full: Option<Timestamp>,
+    /// The house has no place: it is asked again when one may be free.
+    house_full: bool,
     /// When it is to be looked whether whoever has the other runs still lives.
     look_again: Option<Timestamp>,
     paused: bool,
@@ -99,6 +106,7 @@ enum Woken {
     Due,
     Changed,
     PauseChanged,
+    Freed,
 }
 
 impl Scheduler {
@@ -113,6 +121,7 @@ impl Scheduler {
             running: FuturesUnordered::new(),
             under_way: BTreeSet::new(),
             hour_full: None,
+            house_full: false,
             look_again: None,
             paused: false,
         }
@@ -124,6 +133,7 @@ impl Scheduler {
     /// The store refuses.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.parts.store.clone(), self.parts.clock.clone());
+        let house = self.parts.house.clone();
         let mut changed = listening(|| Box::pin(store.agents_changed())).await;
         let mut pause_changed = listening(|| Box::pin(store.pause_changed())).await;
         let mut look = true;
@@ -144,9 +154,11 @@ impl Scheduler {
                 () = &mut changed => Woken::Changed,
                 () = &mut pause_changed => Woken::PauseChanged,
                 () = due(clock.as_ref(), next) => Woken::Due,
+                () = freed(house.as_deref()), if self.house_full => Woken::Freed,
             };
             match woken {
                 Woken::Stop => break,
+                Woken::Freed => (),
                 Woken::Due => look = self.look_again.is_some_and(|at| at <= clock.now()),
                 Woken::AtRest(done) => self.at_rest(done.0, done.1).await?,
                 Woken::Changed => {
@@ -169,9 +181,13 @@ impl Scheduler {
     async fn look(&mut self) -> Result<(), StoreError> {
         let store = self.parts.store.clone();
         let (agents, unusable) = known(store.as_ref()).await?;
+        let now = self.parts.clock.now();
         for (agent, tick) in store.agent_ticks().await? {
-            let handled = self.handled.entry(agent).or_insert(tick);
-            *handled = tick.max(*handled);
+            let handled = self.handled.entry(agent).or_insert(tick.min(now));
+            // One that is yet to come was claimed by a clock that ran ahead.
+            if tick <= now {
+                *handled = tick.max(*handled);
+            }
         }
         for one in unusable.iter().filter(|one| !self.unusable.contains(&one.name)) {
             self.tell(Told::Unusable(one));
@@ -204,6 +220,11 @@ impl Scheduler {
         let missed = self.parts.settings.missed;
         let mut due = Vec::new();
         for (name, known) in &self.agents {
+            // The clock was set back: what comes due by it now is due. What ran already in the time
+            // that comes again is claimed, so that it does not run twice.
+            if let Some(handled) = self.handled.get_mut(name) {
+                *handled = now.min(*handled);
+            }
             let of_agent = known.due(self.handled.get(name).copied(), now, missed);
             if let Some(newest) = of_agent.iter().map(|run| run.due).max() {
                 self.handled.insert(name.clone(), newest);
@@ -237,10 +258,13 @@ impl Scheduler {
     /// Begins what waits, as long as there are places.
     async fn begin(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         self.hour_full = None;
+        self.house_full = false;
         while let Some(mut run) = self.turns.pop() {
             let now = self.parts.clock.now();
-            let Some(known) = self.agents.get(&run.agent).filter(|known| known.active).cloned()
-            else {
+            // What a person wants now is run, though its ticks do not count.
+            let by_hand = run.cause == AgentCause::Manual;
+            let may = |known: &&Known| known.active || by_hand;
+            let Some(known) = self.agents.get(&run.agent).filter(may).cloned() else {
                 self.dropped(run, now).await?;
                 continue;
             };
@@ -250,7 +274,8 @@ impl Scheduler {
             let SchedulerSettings { at_once, per_hour, .. } = self.parts.settings;
             let places = Places { at_once, per_hour, now };
             let (store, holder) = (&self.parts.store, &self.parts.holder);
-            match store.begin_agent_run(&run, holder, &places).await? {
+            let house = self.parts.house.clone();
+            match begin_in(store.as_ref(), house.as_deref(), (&run, holder), &places).await? {
                 Begin::Begun => {
                     run.started = run.started.or(Some(now));
                     run.state = AgentRunState::Running;
@@ -263,6 +288,8 @@ impl Scheduler {
                     if let Begin::HourFull { until } = full {
                         self.hour_full = Some(until);
                     }
+                    // Which of the two was full is not known: both are asked again.
+                    self.house_full = house.is_some();
                     if !goes_on {
                         run.session = None;
                     }
@@ -285,6 +312,7 @@ impl Scheduler {
             store: self.parts.store.clone(),
             holder: self.parts.holder.clone(),
             run: Mutex::new(run.clone()),
+            house: self.parts.house.clone(),
         };
         let stop = stop.child_token();
         Box::pin(async move {
@@ -312,6 +340,9 @@ impl Scheduler {
     async fn at_rest(&mut self, run: AgentRun, rest: AtRest) -> Result<(), StoreError> {
         let now = self.parts.clock.now();
         self.under_way.remove(&run.agent);
+        if let Some(house) = &self.parts.house {
+            house.give_back(&run).await;
+        }
         let run = match rest {
             AtRest::Ended { status, note } => {
                 if status == RunStatus::Completed {
@@ -376,6 +407,7 @@ struct Desk {
     store: Arc<dyn Store>,
     holder: Owner,
     run: Mutex<AgentRun>,
+    house: Option<Arc<dyn HousePlaces>>,
 }
 
 #[async_trait]
@@ -390,6 +422,17 @@ impl RunDesk for Desk {
             run.state = state;
             run.clone()
         };
+        if let Some(house) = &self.house {
+            match asks {
+                true => house.give_back(&run).await,
+                // It goes on in any case: whoever answers does not wait for a place.
+                false => {
+                    if let Err(error) = house.take(&run).await {
+                        tracing::warn!(agent = run.agent, %error, "its place could not be noted");
+                    }
+                }
+            }
+        }
         if let Err(error) = self.store.note_agent_run(&run, &self.holder).await {
             // It keeps its place: only too careful.
             tracing::warn!(agent = run.agent, %error, "that it asks could not be written down");
@@ -410,9 +453,48 @@ async fn listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()
     make()
 }
 
-async fn due(clock: &dyn Clock, next: Option<Timestamp>) {
-    match next {
-        Some(next) => clock.sleep_until(next).await,
+/// A place of the house, if it needs one, and then one of the store.
+async fn begin_in(
+    store: &dyn Store,
+    house: Option<&dyn HousePlaces>,
+    (run, holder): (&AgentRun, &Owner),
+    places: &Places,
+) -> Result<Begin, StoreError> {
+    let house = house.filter(|_| run.cause != AgentCause::Manual);
+    if let Some(house) = house {
+        match house.take(run).await? {
+            Begin::Begun => (),
+            full => return Ok(full),
+        }
+    }
+    let begun = store.begin_agent_run(run, holder, places).await;
+    if let (Some(house), false) = (house, matches!(begun, Ok(Begin::Begun))) {
+        house.give_back(run).await;
+    }
+    begun
+}
+
+async fn freed(house: Option<&dyn HousePlaces>) {
+    match house {
+        Some(house) => house.freed().await,
         None => std::future::pending().await,
+    }
+}
+
+/// Waits for `next`, or until the clock was set back: then other ticks are the next ones.
+async fn due(clock: &dyn Clock, next: Option<Timestamp>) {
+    let Some(next) = next else { return std::future::pending().await };
+    let mut seen = clock.now();
+    loop {
+        tokio::select! {
+            biased;
+            () = clock.sleep_until(next) => return,
+            () = tokio::time::sleep(LOOK_AT_CLOCK) => (),
+        }
+        let now = clock.now();
+        if now < seen {
+            return;
+        }
+        seen = now;
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weir_core::schedule::AgentRun;
+use weir_core::schedule::{AgentCause, AgentRun};
 
 /// The runs that wait for a place.
 #[derive(Debug, Default)]
@@ -14,9 +14,13 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Puts a run behind the others of its owner.
+    /// Puts a run behind the others of its owner; before them if a person wants it now.
     pub(super) fn push(&mut self, run: AgentRun) {
-        self.waiting.entry(run.owner.clone()).or_default().push_back(run);
+        let waiting = self.waiting.entry(run.owner.clone()).or_default();
+        match run.cause {
+            AgentCause::Manual => waiting.push_front(run),
+            AgentCause::Cron | AgentCause::After | AgentCause::Mail => waiting.push_back(run),
+        }
     }
 
     /// Gives back what was just taken: it stays its owner's turn.

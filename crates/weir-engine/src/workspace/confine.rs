@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use weir_core::governance::flow;
 use weir_core::governance::shell::Part;
-use weir_core::tool::{CommandEffect, Effects};
+use weir_core::tool::{CommandEffect, Effects, Tier};
 
 use super::guard::{Guard, Seen};
 use super::{FileError, Workspace};
@@ -30,6 +30,12 @@ const MACHINE: [&str; 8] = [
     "/run/secrets",
     "/var/lib/sss",
 ];
+/// What of the machine's top folder a command of a bounded workspace sees: programs and their
+/// settings, and what every sandbox lays over anyway. New names are hidden until they stand here.
+const SYSTEM: [&str; 15] = [
+    "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "nix", "opt", "dev", "proc",
+    "run", "sys", "tmp",
+];
 /// What of `.git` runs programs: read-only also for commands of git.
 const GIT_RUNS: [&str; 5] = ["hooks", "config", "config.worktree", "info", "modules"];
 
@@ -41,6 +47,14 @@ pub(super) fn confine(
     foreign: bool,
 ) -> Result<Confine, FileError> {
     let guard = &workspace.guard;
+    if guard.is_bounded() && command.tier != Tier::Bubblewrap {
+        return Err(FileError::Refused {
+            path: workspace.root().display().to_string(),
+            why: "commands of this account run only where bubblewrap can hide everything outside \
+                  its folder, and it cannot here"
+                .to_owned(),
+        });
+    }
     let mut found = Found { git: uses_git(&command.command), foreign, ..Found::default() };
     for root in &guard.roots {
         look(workspace, &root.real, &mut found)?;
@@ -74,6 +88,13 @@ pub(super) fn confine(
         found.masked.into_iter().filter(|path| !opened.contains(path)).collect();
     masked.extend(guard.own_folders().iter().cloned());
     masked.extend(MACHINE.iter().map(PathBuf::from).filter(|path| path.exists()));
+    let mut readable = Vec::new();
+    if guard.is_bounded() {
+        masked.extend(everything_else());
+        masked.extend(guard.roots.iter().filter_map(|root| around(&root.real)));
+        // They lie in what is hidden now.
+        readable.extend(guard.roots.iter().map(|root| root.real.clone()));
+    }
     masked.extend(keys_at_home(guard));
     masked.sort();
     masked.dedup();
@@ -83,9 +104,32 @@ pub(super) fn confine(
         writable,
         protected: found.protected.into_iter().collect(),
         masked,
-        readable: Vec::new(),
+        readable,
         hosts: command.hosts.clone(),
     })
+}
+
+/// Everything at the top of the machine that is neither programs nor what a sandbox replaces.
+fn everything_else() -> Vec<PathBuf> {
+    let Ok(listed) = std::fs::read_dir("/") else { return Vec::new() };
+    let is_system = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        SYSTEM.contains(&name)
+    };
+    // What a link leads to lies below another name of the top, and is hidden or shown there.
+    let plain = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_symlink());
+    let entries = listed.flatten().filter(plain).map(|entry| entry.path());
+    entries.filter(|path| !is_system(path)).collect()
+}
+
+/// What lies around a root below a folder of the system: the second folder from the top, or the
+/// first where the root is that one.
+fn around(root: &Path) -> Option<PathBuf> {
+    let mut above: Vec<&Path> = root.ancestors().skip(1).collect();
+    // The top itself is never hidden.
+    above.pop();
+    let at = above.len().checked_sub(2).unwrap_or(above.len().checked_sub(1)?);
+    above.get(at).map(|path| path.to_path_buf())
 }
 
 #[derive(Default)]

@@ -17,6 +17,9 @@ use super::twins::Twins;
 /// Names of temporary files begin so; the process id and a number follow.
 pub(super) const TEMPORARY_PREFIX: &str = ".weir-tmp-";
 
+/// Why a path outside a bounded workspace is closed.
+const OUTSIDE: &str = "it lies outside your folder, and your account works in that alone";
+
 /// A path as the guard sees it: real, without links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spot {
@@ -69,6 +72,8 @@ pub(super) struct Guard {
     /// Weir's own folders, as text and as they are.
     own: Vec<String>,
     own_real: Vec<PathBuf>,
+    /// Nothing outside the roots is for tools, whoever allows it (S9).
+    bounded: bool,
     home: Option<PathBuf>,
     pub(super) lists: Lists,
     twins: Twins,
@@ -81,6 +86,7 @@ impl Guard {
             roots: roots.into_iter().map(|real| Root { text: nfc(&real), real }).collect(),
             own: own.iter().map(|folder| nfc(folder)).collect(),
             own_real: own,
+            bounded: false,
             home: std::env::home_dir(),
             lists: Lists::default(),
             twins: Twins::default(),
@@ -94,6 +100,14 @@ impl Guard {
     /// Weir's own folders.
     pub(super) fn own_folders(&self) -> &[PathBuf] {
         &self.own_real
+    }
+    /// Closes everything outside the roots.
+    pub(super) fn bind(&mut self) {
+        self.bounded = true;
+    }
+    /// Whether everything outside the roots is closed.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.bounded
     }
     pub(super) fn set_home(&mut self, home: PathBuf) {
         self.home = Some(home);
@@ -144,6 +158,9 @@ impl Guard {
         if self.own.iter().any(|own| is_below(&text, own)) {
             return Verdict::closed("Weir's own state and settings are not for tools");
         }
+        if self.bounded && spot.root.is_none() {
+            return Verdict::closed(OUTSIDE);
+        }
         let mut verdict = names_say(&spot.rel);
         let is_folder = seen != Seen::File;
         let tables = &*TABLES;
@@ -170,7 +187,7 @@ impl Guard {
     /// nothing above its own name is looked at, so that large trees are quick.
     pub(super) fn hides_entry(&self, spot: &Spot, seen: Seen) -> bool {
         let name = spot.rel.rsplit('/').next().unwrap_or(&spot.rel);
-        if names_say(name).ignored.is_some() {
+        if names_say(name).ignored.is_some() || (self.bounded && spot.root.is_none()) {
             return true;
         }
         let text = absolute(self, spot);

@@ -119,7 +119,7 @@ fn conversation(provider: &str, port: u16, idle_timeout_ms: u64) -> Box<dyn Conv
 
 async fn ask(provider: &str, behave: Behave) -> (Reply, Server) {
     let server = serve(behave).await;
-    let reply = conversation(provider, server.port, 2_000).send(&SignalSink::none()).await;
+    let reply = conversation(provider, server.port, 60_000).send(&SignalSink::none()).await;
     (reply, server)
 }
 
@@ -135,7 +135,7 @@ async fn v4_a_reply_is_streamed_and_the_connection_is_used_again() {
     let body = stream("anthropic/text");
     let server =
         serve(Behave::Answer(answer("200 OK", "content-type: text/event-stream\r\n", &body))).await;
-    let mut conversation = conversation("anthropic", server.port, 2_000);
+    let mut conversation = conversation("anthropic", server.port, 60_000);
     let text = Arc::new(Mutex::new(String::new()));
     let shown = text.clone();
     let signals = SignalSink::new(move |signal| {
@@ -204,10 +204,8 @@ async fn l8_a_cut_stream_a_silent_server_and_no_server_have_their_classes() {
     let (reply, server) = ask("anthropic", Behave::Cut(Vec::new())).await;
     assert_eq!(failed(reply).0, FailureClass::Network);
     drop((port, server));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    drop(listener);
-    let reply = conversation("anthropic", port, 500).send(&SignalSink::none()).await;
+    // A port that the system gives to nobody by itself.
+    let reply = conversation("anthropic", 1, 60_000).send(&SignalSink::none()).await;
     let (class, message, _) = failed(reply);
     assert_eq!(class, FailureClass::Network);
     assert!(message.contains("could not be reached"), "{message}");
@@ -243,7 +241,7 @@ async fn v4_dropping_the_future_closes_the_connection() {
         _ = conversation.send(&signals) => panic!("the server does not answer"),
         _ = arrives.recv() => {}
     }
-    let bound = std::time::Duration::from_secs(5);
+    let bound = std::time::Duration::from_secs(60);
     let ended = tokio::time::timeout(bound, closes.recv()).await;
     assert!(ended.is_ok_and(|seen| seen.is_some()), "the connection stayed open");
     server.await.expect("the server saw the end");

@@ -247,7 +247,7 @@ fn is_replaced(path: &Path) -> bool {
 /// The command's folder where it would be hidden, with what is around it.
 fn shown(places: &Places) -> Vec<PathBuf> {
     let cwd = &places.cwd;
-    if !is_replaced(cwd) || places.is_writable(cwd) {
+    if !is_replaced(cwd) || places.opened().any(|root| cwd.starts_with(root)) {
         return Vec::new();
     }
     let top = REPLACED.iter().find_map(|folder| {

@@ -1,7 +1,7 @@
 //! Background jobs: listing, reading, writing, ending (T8).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use weir_core::ids::SessionId;
 use weir_core::tool::Tier;
@@ -48,10 +48,9 @@ async fn t8_a_job_can_be_listed_read_written_and_ended(tier: Tier) {
     assert_eq!(world.processes.jobs(&session()).await.len(), 1);
     assert_eq!(world.processes.jobs(&SessionId::new("other")).await, vec![]);
     assert!(world.processes.output(&SessionId::new("other"), "j3", 0, 9).await.is_err());
-    let began = Instant::now();
+    // How soon a cancel is, is looked at where commands are cancelled.
     let info = world.processes.kill(&session(), "j3").await.expect("it ends");
     assert_eq!(info.end, Some(CommandEnd::Cancelled));
-    assert!(began.elapsed() < Duration::from_secs(1));
     assert!(world.alive().is_empty());
     let refused = world.processes.input(&session(), "j3", "late").await;
     assert_eq!(refused, Err("job j3 has ended; it reads nothing any more".into()));
@@ -102,7 +101,8 @@ async fn t8_the_number_of_jobs_is_bounded(tier: Tier) {
     let began = Instant::now();
     world.processes.end_all(&session()).await;
     let took = began.elapsed();
-    assert!(took < Duration::from_secs(10), "took {took:?}");
+    // None of them is waited for until it ends by itself.
+    assert!(took < crate::world::PATIENCE, "took {took:?}");
     assert!(world.alive().is_empty());
     assert_eq!(world.processes.jobs(&session()).await, vec![]);
 }
@@ -123,5 +123,5 @@ async fn d6_jobs_end_with_the_engine_that_owns_them(tier: Tier) {
     world.processes = Arc::clone(&World::new(tier).processes);
     // The follower's task is gone once the runtime had its turn.
     tokio::task::yield_now().await;
-    assert!(crate::world::alive_after(&alive, Duration::from_secs(2)).is_empty());
+    assert!(crate::world::alive_after(&alive, crate::world::PATIENCE).is_empty());
 }

@@ -30,7 +30,7 @@ fn spec(world: &World, script: &str) -> ServiceSpec {
 async fn said(service: &mut Service) -> String {
     let mut text = String::new();
     let mut output = service.output.take().expect("a test needs it");
-    tokio::time::timeout(Duration::from_secs(20), output.read_to_string(&mut text))
+    tokio::time::timeout(crate::world::PATIENCE, output.read_to_string(&mut text))
         .await
         .expect("it ends")
         .expect("a test needs it");
@@ -131,7 +131,7 @@ async fn z8_a_flood_of_errors_holds_up_nothing_and_its_end_is_told() {
     let script = "head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; echo last words >&2; echo done";
     let mut service = world.processes.open(spec(&world, script)).await.expect("a test needs it");
     assert_eq!(said(&mut service).await, "done\n");
-    for _ in 0..100 {
+    for _ in 0..3_000 {
         if service.errors().await.contains("last words") {
             service.end().await;
             return;
@@ -153,7 +153,7 @@ async fn f4_a_program_that_is_not_there_is_told() {
                 assert_eq!(said(&mut service).await, "");
                 // Its errors are read beside its output, so they may come a little later.
                 let mut errors = service.errors().await;
-                for _ in 0..400 {
+                for _ in 0..10_000 {
                     if errors.contains("/none/such") {
                         break;
                     }
@@ -169,7 +169,7 @@ async fn f4_a_program_that_is_not_there_is_told() {
 
 /// Whether it comes to be so, soon.
 async fn until(mark: &str, wanted: bool) -> bool {
-    for _ in 0..400 {
+    for _ in 0..2_000 {
         if running(mark) == wanted {
             return true;
         }

@@ -25,6 +25,9 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
+/// How long anything may take whose time is not what is looked at.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 pub(crate) fn session() -> SessionId {
     SessionId::new("s1")
 }

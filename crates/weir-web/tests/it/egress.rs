@@ -51,7 +51,7 @@ async fn say(line: &dyn EgressLine, text: &str) -> String {
 async fn rest<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> String {
     let mut bytes = Vec::new();
     let reading = stream.read_to_end(&mut bytes);
-    let _ = tokio::time::timeout(Duration::from_secs(10), reading).await.expect("it ends");
+    let _ = tokio::time::timeout(Duration::from_secs(60), reading).await.expect("it ends");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -305,17 +305,18 @@ async fn z4_plain_http_gets_no_tunnel_by_default() {
 
 #[tokio::test]
 async fn z4_slow_large_and_broken_requests_end() {
-    let bounds = EgressBounds {
-        head_timeout: Duration::from_millis(200),
-        head_bytes_max: 2_000,
-        ..EgressBounds::default()
-    };
+    let bounds =
+        EgressBounds { head_timeout: Duration::from_millis(200), ..EgressBounds::default() };
     let house = house_with(&[("site.test", "127.0.0.1")], &["site.test"], bounds);
     let line = house.line(&["site.test".to_owned()]).await;
     let mut slow = UnixStream::connect(line.socket()).await.unwrap();
     slow.write_all(b"GET http://site.test/ HTTP/1.1\r\nX-").await.unwrap();
     let answer = rest(&mut slow).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    // The others are not slow, whatever else the machine does.
+    let bounds = EgressBounds { head_bytes_max: 2_000, ..EgressBounds::default() };
+    let house = house_with(&[("site.test", "127.0.0.1")], &["site.test"], bounds);
+    let line = house.line(&["site.test".to_owned()]).await;
     let large = format!("GET http://site.test/ HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(5_000));
     let answer = say(&*line, &large).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");

@@ -1,0 +1,129 @@
+//! Tokens and cost as a store keeps them: sums by day, model, profile and agent, written with the
+//! facts that they are from. Not here: what a model costs, or how a sum is shown.
+
+use serde::{Deserialize, Serialize};
+use weir_core::event::Event;
+use weir_core::ids::Timestamp;
+use weir_core::model::Usage;
+use weir_core::session::Session;
+use weir_core::tool::News;
+
+/// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans or
+/// advises beside the session's own.
+pub const HELPER_MODELS: &str = "(helper models)";
+
+/// What one fact says was used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsageNote {
+    /// When.
+    pub ts: Timestamp,
+    /// `provider/name`, or [`HELPER_MODELS`].
+    pub model: String,
+    /// The session's profile.
+    pub profile: String,
+    /// Tokens.
+    pub usage: Usage,
+    /// What they cost; `None`: nobody knows.
+    pub cost_usd: Option<f64>,
+    /// Replies of a model: 0 or 1.
+    pub replies: u32,
+    /// Finished runs: 0 or 1.
+    pub runs: u32,
+}
+
+impl UsageNote {
+    /// What `event` says, which `session` has just folded in. What a sub-agent used stands in its
+    /// own session, and not a second time in the one that began it.
+    pub fn of(session: &Session, ts: Timestamp, event: &Event) -> Vec<UsageNote> {
+        let config = session.config();
+        let own = || config.map(|config| config.model.model.to_string()).unwrap_or_default();
+        let note = |model: String, usage: Usage, cost_usd: Option<f64>| UsageNote {
+            ts,
+            model,
+            profile: config.map(|config| config.profile.name.clone()).unwrap_or_default(),
+            // What used nothing cost nothing, whatever the price.
+            cost_usd: if usage == Usage::default() { Some(0.0) } else { cost_usd },
+            usage,
+            replies: 1,
+            runs: 0,
+        };
+        let helper = |usage: &Usage, cost_usd: Option<f64>| match *usage == Usage::default() {
+            true => Vec::new(),
+            false => vec![note(HELPER_MODELS.to_string(), *usage, cost_usd)],
+        };
+        match event {
+            Event::ModelReplied(f) => vec![note(own(), f.usage, f.cost_usd)],
+            Event::ContextSummarised(f) => helper(&f.usage, f.cost_usd),
+            Event::RunRemembered(f) => helper(&f.usage, f.cost_usd),
+            Event::RecipePlanned(f) => helper(&f.usage, f.cost_usd),
+            Event::CallFinished(f) => {
+                let used = f.news.iter().filter_map(|news| match news {
+                    News::Used { usage, cost_usd } => Some(helper(usage, *cost_usd)),
+                    _ => None,
+                });
+                used.flatten().collect()
+            }
+            Event::RunFinished(_) => {
+                let run = note(own(), Usage::default(), None);
+                vec![UsageNote { replies: 0, runs: 1, ..run }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The day on which it counts, UTC: `2026-01-02`.
+    pub fn day(&self) -> String {
+        self.ts.to_string().chars().take(10).collect()
+    }
+}
+
+/// Which days to sum up, both included, as `2026-01-02` (UTC).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UsageFilter {
+    /// From this day on.
+    pub from: Option<String>,
+    /// To this day.
+    pub to: Option<String>,
+}
+
+impl UsageFilter {
+    /// Whether `day` is one of them.
+    pub fn holds(&self, day: &str) -> bool {
+        self.from.as_deref().is_none_or(|from| from <= day)
+            && self.to.as_deref().is_none_or(|to| day <= to)
+    }
+}
+
+/// The sum of one day, model, profile and agent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct UsageRow {
+    /// `2026-01-02`, UTC.
+    pub day: String,
+    /// `provider/name`, or [`HELPER_MODELS`].
+    pub model: String,
+    /// The profile.
+    pub profile: String,
+    /// The scheduled agent whose session it was; empty: no schedule began it.
+    pub agent: String,
+    /// Tokens.
+    pub usage: Usage,
+    /// What the priced ones of them cost, in US dollars.
+    pub cost_usd: f64,
+    /// Replies whose price nobody knows: their cost is missing above.
+    pub unpriced: u64,
+    /// Replies of the model.
+    pub replies: u64,
+    /// Runs that finished.
+    pub runs: u64,
+}
+
+impl UsageRow {
+    /// Adds what `note` says.
+    pub fn add(&mut self, note: &UsageNote) {
+        self.usage.add(&note.usage);
+        self.cost_usd += note.cost_usd.unwrap_or(0.0);
+        self.unpriced += u64::from(note.cost_usd.is_none());
+        self.replies += u64::from(note.replies);
+        self.runs += u64::from(note.runs);
+    }
+}

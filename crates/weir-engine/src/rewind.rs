@@ -1,0 +1,123 @@
+//! Going back to before a message: which changes of files there were since, of the session, of its
+//! sub-agents, and of the sessions that it is a copy of. Reads only. Not here: taking them back
+//! (`undo`), and the copy of the conversation (`fork`).
+
+use std::path::Path;
+
+use weir_core::event::Event;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+
+use crate::engine::EngineError;
+use crate::family;
+use crate::ledger::fact_of;
+use crate::ports::{CheckpointFilter, CheckpointInfo, Checkpoints, Store};
+
+/// Copies of copies whose originals are looked at.
+const ORIGINALS_MAX: usize = 32;
+/// Facts read at once.
+const READ_BATCH: usize = 4_096;
+
+/// What was changed since a message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Since {
+    /// The changes, the newest first.
+    pub changes: Vec<CheckpointInfo>,
+    /// The sessions that this one is a copy of and whose changes are among them, the nearest first.
+    pub originals: Vec<SessionId>,
+    /// An original that may have changed files since and is not there any more: what it changed
+    /// cannot be taken back.
+    pub missing: Option<SessionId>,
+}
+
+/// Checkpoints of a session and its sub-agents, newest first, each with the run of the session that
+/// it was made for (M6).
+///
+/// # Errors
+/// They, or a journal, cannot be read.
+pub async fn saved(
+    store: &dyn Store,
+    (checkpoints, folder): (&dyn Checkpoints, &Path),
+    session: &SessionId,
+) -> Result<Vec<CheckpointInfo>, EngineError> {
+    let of = |id: &SessionId| CheckpointFilter { session: Some(id.clone()), limit: None };
+    let mut all = checkpoints.list(folder, &of(session)).await?;
+    for member in family::members(store, session).await? {
+        let found = checkpoints.list(folder, &of(&member.session)).await?;
+        let run = member.run.to_string();
+        all.extend(found.into_iter().map(|info| CheckpointInfo { run: run.clone(), ..info }));
+    }
+    all.sort_by_key(|info| std::cmp::Reverse(info.ts));
+    Ok(all)
+}
+
+/// What was changed since the input at `before`. Where the session is a copy, and this input was
+/// copied with it, changes of the original count too, also those that it made after the copy was:
+/// files are to be as they were before that input.
+///
+/// # Errors
+/// There is no input at this place, or something cannot be read.
+pub async fn since(
+    store: &dyn Store,
+    (checkpoints, folder): (&dyn Checkpoints, &Path),
+    (session, before): (&SessionId, Seq),
+) -> Result<Since, EngineError> {
+    let none = || EngineError::Session(format!("session {session} has no input at fact {before}"));
+    let said = input_at(store, session, before).await?.ok_or_else(none)?;
+    let later = |info: &CheckpointInfo| info.ts >= said.0;
+    let mut since = Since::default();
+    let own = saved(store, (checkpoints, folder), session).await?;
+    since.changes.extend(own.into_iter().filter(later));
+    let mut at = session.clone();
+    for depth in 0.. {
+        let Some(original) = store.meta(&at).await?.and_then(|meta| meta.parent) else { break };
+        let is_there = store.meta(&original).await?.is_some_and(|meta| meta.facts > 0);
+        if !is_there || depth >= ORIGINALS_MAX {
+            since.missing = may_be_copied(store, &at, before).await?.then_some(original);
+            break;
+        }
+        if input_at(store, &original, before).await?.as_ref() != Some(&said) {
+            // It was said in the copy: what the original did since is its own affair.
+            break;
+        }
+        let before = since.changes.len();
+        let found = saved(store, (checkpoints, folder), &original).await?;
+        since.changes.extend(found.into_iter().filter(later));
+        if since.changes.len() > before {
+            since.originals.push(original.clone());
+        }
+        at = original;
+    }
+    since.changes.sort_by_key(|info| std::cmp::Reverse(info.ts));
+    Ok(since)
+}
+
+/// The input at this place, and when it was said.
+async fn input_at(
+    store: &dyn Store,
+    session: &SessionId,
+    at: Seq,
+) -> Result<Option<(Timestamp, Event)>, EngineError> {
+    let records = store.read(session, at, 1).await?;
+    let Some(record) = records.first() else { return Ok(None) };
+    let fact = fact_of(record)?;
+    Ok(match fact.event.as_ref() {
+        Event::InputAccepted(_) if fact.seq == at => Some((fact.ts, (*fact.event).clone())),
+        _ => None,
+    })
+}
+
+/// Whether what stands at `at` may have been copied into this session: what was copied ends with a
+/// resumption. A copy that was taken up again has more of them, so it is not certain.
+async fn may_be_copied(store: &dyn Store, copy: &SessionId, at: Seq) -> Result<bool, EngineError> {
+    let mut from = at;
+    loop {
+        let records = store.read(copy, from, READ_BATCH).await?;
+        if records.iter().any(|record| record.kind == "session.resumed") {
+            return Ok(true);
+        }
+        from += records.len() as u64;
+        if records.len() < READ_BATCH {
+            return Ok(false);
+        }
+    }
+}

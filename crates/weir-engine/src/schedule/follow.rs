@@ -1,0 +1,91 @@
+//! A run of a scheduled agent, watched until it is at rest: the same for every program that starts
+//! one. Not here: opening its session, and when it begins.
+
+use tokio_util::sync::CancellationToken;
+use weir_core::schedule::{AgentCause, AgentRun, OnAsk, ScheduledAgent};
+
+use super::calendar::time_zone;
+use super::course::Course;
+use crate::attach::{Attachment, Saying};
+use crate::engine::{EngineError, SessionHandle};
+use crate::hub::Update;
+use crate::ports::{AtRest, KEPT_GIVEN, Kept, RunDesk, Store, StoreError};
+
+/// What the agent is told first. Its prompt stands in the system prompt.
+pub fn saying(agent: &ScheduledAgent, run: &AgentRun) -> Saying {
+    let zone = time_zone(&agent.timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let due = jiff::Timestamp::from_microsecond(run.due.0).unwrap_or_default();
+    // A schedule knows seconds; what a person began has more, and nobody needs it.
+    let due = jiff::Timestamp::from_second(due.as_second()).unwrap_or(due);
+    let text = agent.input(run, &due.to_zoned(zone).to_string());
+    Saying { text, attachments: Vec::new() }
+}
+
+/// The name under which what a run is given is kept until it was said.
+pub fn given_name(agent: &str, tick: &str) -> String {
+    format!("{agent}/{tick}")
+}
+
+/// What a run is given beside its instructions: a mail. Somebody else's words.
+async fn given(
+    store: &dyn Store,
+    agent: &ScheduledAgent,
+    run: &AgentRun,
+) -> Result<Option<Kept>, StoreError> {
+    if run.cause != AgentCause::Mail {
+        return Ok(None);
+    }
+    let name = given_name(&agent.name, &run.tick);
+    Ok(store.kept(KEPT_GIVEN).await?.into_iter().find(|kept| kept.name == name))
+}
+
+/// Says what is to be said, and watches until the run is at rest or is to stop. `course` has heard
+/// the facts that the session had.
+///
+/// # Errors
+/// The session went down, or its store refused.
+pub async fn follow(
+    handle: &SessionHandle,
+    course: &mut Course,
+    (agent, run): (&ScheduledAgent, &AgentRun),
+    (desk, stop): (&dyn RunDesk, CancellationToken),
+) -> Result<AtRest, EngineError> {
+    let mut updates = handle.facts(course.facts);
+    if !course.spoken {
+        let mut saying = saying(agent, run);
+        let given = given(handle.store(), agent, run).await?;
+        saying
+            .attachments
+            .extend(given.iter().map(|kept| Attachment::words_of(&kept.by, &kept.text)));
+        handle.say_with(saying, &agent.by()).await?;
+        if let Some(kept) = given {
+            handle.store().unkeep(KEPT_GIVEN, &kept.name).await?;
+        }
+    }
+    // Without a person what asks is settled at once, and keeps its place.
+    let waits = |course: &Course| agent.on_ask == OnAsk::Queue && course.asks();
+    if waits(course) {
+        desk.asking(true).await;
+    }
+    loop {
+        let update = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(AtRest::Closed),
+            update = updates.next() => update?,
+        };
+        match update {
+            None => return Err(EngineError::Stopped),
+            Some(Update::Signal { .. }) => (),
+            Some(Update::Fact(fact)) => {
+                let asked = waits(course);
+                course.hear(&fact.event);
+                if waits(course) != asked {
+                    desk.asking(!asked).await;
+                }
+                if let Some(rest) = course.at_rest() {
+                    return Ok(rest);
+                }
+            }
+        }
+    }
+}

@@ -9,9 +9,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use weir_core::governance::label::Label;
@@ -22,7 +25,7 @@ use weir_engine::ports::{
     Append, AuditEntry, Checkpoints, Content, IndexedText, Lease, MemoryFilter, RecallQuery,
     SessionMeta, Snapshot, SnapshotEntry, Store,
 };
-use weir_store::{GitCheckpoints, SqliteStore, this_process};
+use weir_store::{GitCheckpoints, PostgresStore, PostgresStores, SqliteStore, this_process};
 
 fn main() {
     divan::main();
@@ -50,7 +53,7 @@ struct Writer {
 }
 
 impl Writer {
-    async fn new(store: &SqliteStore, name: &str) -> Writer {
+    async fn new(store: &dyn Store, name: &str) -> Writer {
         let session = SessionId::new(name);
         let lease = store.acquire(&session, &this_process("bench")).await.expect("free");
         let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(300));
@@ -88,6 +91,7 @@ impl Writer {
             marks: Vec::new(),
             recipe_use: Vec::new(),
             solved: Vec::new(),
+            usage: Vec::new(),
             meta: SessionMeta {
                 id: session,
                 workspace: "/home/ada/loom".into(),
@@ -139,6 +143,51 @@ fn q11_append_of_1000_sessions_at_once(bencher: Bencher<'_, '_>) {
             result.expect("it fits");
         }
     });
+}
+
+/// A database of its own in the server that `WEIR_TEST_POSTGRES` names (one at 127.0.0.1:5432
+/// otherwise), left behind under its name `weir_bench_…`. `None`: there is no such server.
+async fn postgres() -> Option<PostgresStore> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let local = "postgres://postgres@127.0.0.1:5432/postgres";
+    let url = std::env::var("WEIR_TEST_POSTGRES").unwrap_or_else(|_| local.to_string());
+    let options: PgConnectOptions = url.parse().expect("a URL");
+    let name =
+        format!("weir_bench_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut connection = options.connect().await.ok()?;
+    connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.ok()?;
+    let end = url.rfind('/').expect("a URL with a database");
+    let stores = PostgresStores::connect(&format!("{}/{name}", &url[..end])).await;
+    Some(stores.expect("a new database").of("ada").await.expect("a plain name"))
+}
+
+#[divan::bench(sample_count = 200)]
+fn d8_append_of_one_session_in_postgresql(bencher: Bencher<'_, '_>) {
+    let runtime = runtime();
+    let Some(store) = runtime.block_on(postgres()) else { return };
+    let mut writer = runtime.block_on(Writer::new(&store, "one"));
+    bencher.bench_local(|| {
+        let append = writer.next(3);
+        runtime.block_on(store.append(append)).expect("it fits");
+    });
+    runtime.block_on(async { drop(store) });
+}
+
+#[divan::bench(sample_count = 20)]
+fn d8_append_of_1000_sessions_at_once_in_postgresql(bencher: Bencher<'_, '_>) {
+    let runtime = runtime();
+    let Some(store) = runtime.block_on(postgres()) else { return };
+    let mut writers = Vec::new();
+    for n in 0..1000 {
+        writers.push(runtime.block_on(Writer::new(&store, &format!("session-{n}"))));
+    }
+    bencher.counter(ItemsCount::new(1000_usize)).bench_local(|| {
+        let appends = writers.iter_mut().map(|writer| store.append(writer.next(3)));
+        for result in runtime.block_on(futures::future::join_all(appends)) {
+            result.expect("it fits");
+        }
+    });
+    runtime.block_on(async { drop(store) });
 }
 
 #[divan::bench(sample_count = 50)]

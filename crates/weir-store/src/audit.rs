@@ -17,6 +17,7 @@ mod file;
 mod verify;
 
 pub(crate) use file::AuditFolder;
+pub(crate) use verify::Chain;
 pub use verify::{AuditFault, AuditReport, verify_audit};
 
 /// One line as it is stored: the text of its entry is never printed anew.

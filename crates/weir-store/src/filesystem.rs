@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use weir_engine::ports::StoreError;
+use weir_engine::ports::{NO_SPACE, StoreError};
 
 /// File systems on which locks or shared memory between machines cannot be relied on, by the magic
 /// number that `statfs` gives.
@@ -77,10 +77,10 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 /// An operating system's refusal in the store's words.
 pub(crate) fn io_error(doing: impl Into<String>, error: &io::Error) -> StoreError {
     let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => " (free some space)",
-        io::ErrorKind::PermissionDenied => " (check owner and permissions)",
-        io::ErrorKind::ReadOnlyFilesystem => " (the disk is read-only)",
-        _ => "",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(" ({NO_SPACE})"),
+        io::ErrorKind::PermissionDenied => " (check owner and permissions)".to_string(),
+        io::ErrorKind::ReadOnlyFilesystem => " (the disk is read-only)".to_string(),
+        _ => String::new(),
     };
     StoreError::Io { doing: doing.into(), why: format!("{error}{advice}") }
 }

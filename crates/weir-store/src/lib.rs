@@ -1,8 +1,8 @@
 //! What Weir remembers: journal, blobs, audit, letters, marks of files, facts beyond one session and
 //! the kill switch in a [`Store`], files as they were in [`Checkpoints`](weir_engine::ports::Checkpoints).
 //!
-//! Two stores keep one contract, and one test suite runs against both (D1): [`SqliteStore`] and
-//! [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
+//! Three stores keep one contract, and one test suite runs against each (D1): [`SqliteStore`],
+//! [`PostgresStore`] and [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
 //! a fact means.
 
 use std::path::Path;
@@ -13,11 +13,15 @@ use weir_engine::ports::{Store, StoreError};
 mod audit;
 mod checkpoints;
 mod filesystem;
+mod follow;
 mod journal;
 mod memory;
 mod notice;
 mod owner;
+mod postgres;
+mod records;
 mod sqlite;
+mod usage;
 mod words;
 mod worktrees;
 
@@ -26,7 +30,9 @@ pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};
 pub use filesystem::filesystem_warning;
 pub use memory::MemoryStore;
 pub use owner::this_process;
-pub use sqlite::{SqliteOptions, SqliteStore, StoreStats};
+pub use postgres::{PostgresOptions, PostgresStore, PostgresStores};
+pub use records::{MemoryRecords, SqliteRecords, open_records};
+pub use sqlite::{SqliteOptions, SqliteStore, StoreStats, copy_sqlite};
 pub use worktrees::{GitWorktrees, ORPHAN_AGE};
 
 /// Opens the store that `location` names: `memory:`, or `sqlite:FOLDER` for the state folder
@@ -47,9 +53,9 @@ pub fn open(location: &str) -> Result<Arc<dyn Store>, StoreError> {
             let folder = if path.ends_with("weir.db") { path.parent() } else { None };
             Ok(Arc::new(SqliteStore::open(folder.unwrap_or(path))?))
         }
-        Some(("postgres" | "postgresql", _)) => {
-            Err(refused("PostgreSQL comes with the server; use sqlite:FOLDER or memory: here"))
-        }
+        Some(("postgres" | "postgresql", _)) => Err(refused(
+            "PostgreSQL comes with the server (weir serve); use sqlite:FOLDER or memory: here",
+        )),
         _ => Err(refused("unknown kind of store: use sqlite:FOLDER or memory:")),
     }
 }

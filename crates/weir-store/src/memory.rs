@@ -16,7 +16,7 @@ use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, IndexedText, KEPT_AGENT, Kept,
     Lease, Mail, MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit,
-    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError,
+    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
 };
 
 mod knowledge;
@@ -26,6 +26,7 @@ mod schedule;
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check, check_box};
 use crate::owner::{describe, is_alive};
+use crate::usage::UsageSums;
 use crate::words::tokens;
 use knowledge::Knowledge;
 use recipes::RecipeNotes;
@@ -42,6 +43,8 @@ pub struct MemoryStore {
     posted: watch::Sender<u64>,
     /// How often scheduled agents or their runs changed.
     agents: watch::Sender<u64>,
+    /// How many appends there were.
+    appended: watch::Sender<u64>,
 }
 
 struct Inner {
@@ -54,6 +57,7 @@ struct Inner {
     known: Knowledge,
     recipes: RecipeNotes,
     agent_runs: AgentRuns,
+    used: UsageSums,
 }
 
 struct Session {
@@ -78,10 +82,12 @@ impl MemoryStore {
                 known: Knowledge::default(),
                 recipes: RecipeNotes::default(),
                 agent_runs: AgentRuns::default(),
+                used: UsageSums::default(),
             }),
             pause: watch::Sender::new(None),
             posted: watch::Sender::new(0),
             agents: watch::Sender::new(0),
+            appended: watch::Sender::new(0),
         }
     }
 
@@ -126,7 +132,8 @@ impl Store for MemoryStore {
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let mut inner = self.inner();
-        let Inner { sessions, blobs, audit, chain, marks, recipes, .. } = &mut *inner;
+        let Inner { sessions, blobs, audit, chain, marks, recipes, agent_runs, used, .. } =
+            &mut *inner;
         let session = sessions.get_mut(&append.lease.session);
         check(session.as_ref().map(|session| &session.head), &append)?;
         // `check` refuses a session that does not exist.
@@ -145,6 +152,11 @@ impl Store for MemoryStore {
         }
         append.recipe_use.iter().for_each(|(used, ts)| recipes.count(used, *ts));
         append.solved.into_iter().for_each(|run| recipes.note(run));
+        for note in &append.usage {
+            used.add(note, agent_runs.agent_of(&append.lease.session));
+        }
+        drop(inner);
+        self.appended.send_modify(|count| *count += 1);
         Ok(())
     }
 
@@ -216,6 +228,8 @@ impl Store for MemoryStore {
         for id in dropped.iter().filter(|id| !used.contains(id)) {
             blobs.remove(id);
         }
+        drop(inner);
+        self.appended.send_modify(|count| *count += 1);
         Ok(())
     }
 
@@ -269,9 +283,11 @@ impl Store for MemoryStore {
         Ok(inner.mail.iter().filter(|letter| letter.session == *session).cloned().collect())
     }
 
-    async fn discard(&self, id: u64) -> Result<(), StoreError> {
-        self.inner().mail.retain(|letter| letter.id != id);
-        Ok(())
+    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
+        let mail = &mut self.inner().mail;
+        let before = mail.len();
+        mail.retain(|letter| letter.id != id);
+        Ok(mail.len() < before)
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
@@ -392,6 +408,21 @@ impl Store for MemoryStore {
     async fn pause_changed(&self) {
         // The sender lives as long as the store.
         let _ = self.pause.subscribe().changed().await;
+    }
+
+    async fn facts_changed(&self, session: &SessionId, seen: Seq) {
+        let mut appended = self.appended.subscribe();
+        let facts = || self.inner().sessions.get(session).map_or(0, |session| session.head.facts);
+        let news = |facts: Seq| facts > seen || (facts == 0 && seen > 0);
+        while !news(facts()) {
+            // The sender lives as long as the store.
+            let _ = appended.changed().await;
+        }
+    }
+
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        let inner = self.inner();
+        Ok(inner.used.rows().filter(|row| filter.holds(&row.day)).cloned().collect())
     }
 }
 

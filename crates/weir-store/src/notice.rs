@@ -1,10 +1,11 @@
 //! How processes learn that something in the store changed for them: whoever throws the kill switch
 //! (L14) touches the file `pause` in the state folder, whoever posts a letter (G4) the file `mail`,
-//! whoever changes a scheduled agent or its runs (M7) the file `agents`, and the kernel tells the others. Nobody polls.
+//! whoever changes a scheduled agent or its runs (M7) the
+//! file `agents`, whoever writes facts the file `facts`, and the kernel tells the others. Nobody polls.
 //!
 //! The files say nothing themselves; switch, letters and agents are in the store.
 
-use std::fs::{self, FileTimes, OpenOptions};
+use std::fs::{self, File, FileTimes, OpenOptions};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -51,6 +52,22 @@ impl Notice {
     /// Of scheduled agents and their runs.
     pub(crate) fn of_agents(state_dir: &Path) -> Notice {
         Notice::new("announcing a scheduled agent", state_dir.join("agents"))
+    }
+
+    /// Of what a server keeps beside sessions.
+    pub(crate) fn of_records(state_dir: &Path) -> Notice {
+        Notice::new("announcing a change of the server's records", state_dir.join("records"))
+    }
+
+    /// Of new facts in any journal.
+    pub(crate) fn of_facts(state_dir: &Path) -> Notice {
+        Notice::new("announcing new facts", state_dir.join("facts"))
+    }
+
+    /// The marker itself, for somebody who touches it often.
+    pub(crate) fn marker(&self) -> Option<File> {
+        private_file(&self.marker).ok()?;
+        OpenOptions::new().write(true).mode(0o600).open(&self.marker).ok()
     }
 
     fn new(what: &'static str, marker: PathBuf) -> Notice {

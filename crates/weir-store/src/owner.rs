@@ -25,6 +25,13 @@ pub(crate) fn is_alive(owner: &Owner) -> bool {
             .is_some_and(|state| state.started == owner.started && !state.ended)
 }
 
+/// Where process ids mean the same as here: two containers on one machine have one boot id and
+/// different processes.
+pub(crate) fn machine() -> String {
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot_id(), space.display())
+}
+
 /// `process 4711 (weir run)`.
 pub(crate) fn describe(owner: &Owner) -> String {
     format!("process {} ({})", owner.pid, owner.label)

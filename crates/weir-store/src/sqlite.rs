@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
@@ -23,26 +25,32 @@ use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, KEPT_AGENT, Kept, Lease, Mail,
     MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit, SessionFilter,
-    SessionMeta, SolvedFilter, Store, StoreError,
+    SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
 };
 
 mod append;
 mod connect;
-mod error;
+mod copy;
+pub(crate) mod error;
 mod kept;
 mod knowledge;
 mod mail;
+mod owed;
 mod read;
 mod recall;
 mod recipes;
 mod schedule;
 mod statements;
+mod usage;
 mod writer;
+
+pub use copy::copy_sqlite;
 
 pub use connect::SqliteOptions;
 
 use crate::audit::StoredLine;
-use crate::filesystem::{io_error, private_file};
+use crate::filesystem::io_error;
+use crate::follow::Followers;
 use crate::notice::Notice;
 use crate::owner::{describe, is_alive};
 use connect::Place;
@@ -50,6 +58,11 @@ use error::failed;
 use read::Readers;
 use schedule::AgentCommand;
 use writer::{Answer, Command, Counters, Writer};
+
+/// How long new facts may wait for company before those who follow a session look.
+const COMPANY: Duration = Duration::from_millis(20);
+/// How often they look even if nobody announced anything.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
@@ -68,6 +81,8 @@ pub struct SqliteStore {
     pause: Notice,
     mail: Notice,
     agents: Notice,
+    facts: Notice,
+    followers: Followers,
     counters: Arc<Counters>,
     state_dir: PathBuf,
 }
@@ -128,6 +143,8 @@ impl SqliteStore {
             pause: Notice::of_pause(state_dir),
             mail: Notice::of_mail(state_dir),
             agents: Notice::of_agents(state_dir),
+            facts: Notice::of_facts(state_dir),
+            followers: Followers::default(),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -153,24 +170,8 @@ impl SqliteStore {
     /// # Errors
     /// When `path` exists, or cannot be written.
     pub async fn backup(&self, path: &Path) -> Result<(), StoreError> {
-        let doing = format!("writing the backup {}", path.display());
-        let refused = |why: &str| StoreError::Io { doing: doing.clone(), why: why.to_string() };
-        let Some(text) = path.to_str() else {
-            return Err(refused("the path is not valid UTF-8: choose another name"));
-        };
-        if path.exists() {
-            return Err(refused("it exists already: choose another name or remove it"));
-        }
-        private_file(path)?;
         let mut connection = self.place.connect_plain().await?;
-        let query = sqlx::query("VACUUM INTO $1").bind(text.to_string());
-        let result = query.execute(&mut connection).await.map_err(|e| failed(&doing, &e));
-        if let Err(error) = result {
-            // Half a backup is worse than none; the error that counts is the first.
-            let _ = std::fs::remove_file(path);
-            return Err(error);
-        }
-        std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|e| io_error(doing, &e))
+        copy::copy_into(&mut connection, path).await
     }
 
     /// Who writes `session` now, in words; `None`: nobody that is alive.
@@ -201,6 +202,16 @@ impl SqliteStore {
                 }
             })
             .await
+    }
+
+    /// Tells everyone who follows a session how long its journal is now.
+    async fn ask_lengths(&self) -> Result<(), StoreError> {
+        let sessions = self.followers.waited_for();
+        let lengths = self.readers.with(async |c| read::lengths(c, &sessions).await).await?;
+        for (session, facts) in lengths {
+            self.followers.tell(&session, facts);
+        }
+        Ok(())
     }
 
     async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, StoreError> {
@@ -305,7 +316,7 @@ impl Store for SqliteStore {
         self.readers.with(async |c| mail::waiting(c, session).await).await
     }
 
-    async fn discard(&self, id: u64) -> Result<(), StoreError> {
+    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
         self.ask(|answer| Command::Discard(id, answer)).await
     }
 
@@ -441,6 +452,33 @@ impl Store for SqliteStore {
 
     async fn pause_changed(&self) {
         self.pause.changed().await;
+    }
+
+    async fn facts_changed(&self, session: &SessionId, seen: Seq) {
+        let mut follower = self.followers.follow(session);
+        loop {
+            let mut touched = pin!(self.facts.changed());
+            // It listens from its first poll on: what is written from now on is not missed.
+            if futures::poll!(&mut touched).is_ready() {
+                continue;
+            }
+            if let Err(error) = self.followers.ask_once(async || self.ask_lengths().await).await {
+                // Whoever reads next is told.
+                tracing::debug!(%error, "the lengths of journals cannot be read");
+                tokio::time::sleep(LOOK_AGAIN).await;
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = follower.beyond(seen) => return,
+                () = touched => tokio::time::sleep(COMPANY).await,
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        self.readers.with(async |c| usage::usage(c, filter).await).await
     }
 }
 

@@ -70,6 +70,11 @@ impl Words {
         self.0.iter().all(holds)
     }
 
+    /// The single lower-case words of each word.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[String]> {
+        self.0.iter().map(|word| word.tokens.as_slice())
+    }
+
     /// The single lower-case words in it.
     pub(crate) fn tokens(&self) -> BTreeSet<String> {
         self.0.iter().flat_map(|word| word.tokens.iter().cloned()).collect()

@@ -43,18 +43,18 @@ impl std::fmt::Display for AuditFault {
 }
 
 /// Follows one chain line by line.
-struct Chain {
-    n: u64,
+pub(crate) struct Chain {
+    pub(crate) n: u64,
     hash: String,
 }
 
 impl Chain {
-    fn new() -> Chain {
+    pub(crate) fn new() -> Chain {
         Chain { n: 0, hash: GENESIS.to_string() }
     }
 
     /// Takes the next line, or says what is wrong with it.
-    fn step(&mut self, n: u64, entry: &str, hash: &str) -> Result<(), String> {
+    pub(crate) fn step(&mut self, n: u64, entry: &str, hash: &str) -> Result<(), String> {
         let expected = self.n + 1;
         if n > expected {
             return Err(format!("missing: line {n} follows line {}", self.n));

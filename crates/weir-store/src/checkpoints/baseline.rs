@@ -65,6 +65,15 @@ impl DiskBaseline {
     }
 }
 
+impl Drop for DiskBaseline {
+    fn drop(&mut self) {
+        // By itself the lock would last until the last copy of the file is closed, and every program
+        // that is just being started elsewhere in this process has one until it has begun. Where it
+        // cannot be given back it ends with the file.
+        let _ = rustix::fs::flock(&self.notes.file, FlockOperation::Unlock);
+    }
+}
+
 fn folder_of(repository: &Path, session: &SessionId) -> PathBuf {
     repository.join("baseline").join(ref_name(session.as_str()))
 }
@@ -249,6 +258,21 @@ mod tests {
         assert!(again.read(beyond).is_err(), "nothing is made up");
         again.clear().expect("emptied");
         assert_eq!((again.notes().expect("readable").len(), again.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn g7_a_baseline_is_free_once_it_is_closed_whoever_has_a_copy_of_its_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let session = SessionId::new("s/1");
+        let open = || DiskBaseline::open(folder.path(), &session);
+        let first = open().expect("writable");
+        // What a program has that is being started, until it has begun.
+        let copy = first.notes.file.try_clone().expect("a copy");
+        drop(first);
+        let again = open().expect("it is free");
+        assert!(open().is_err(), "and in use");
+        drop((again, copy));
+        open().expect("free again");
     }
 
     #[test]

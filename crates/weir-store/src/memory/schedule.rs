@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::ids::Timestamp;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{
     AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, HOUR_MS, Owner, Places, STILL_RUNNING,
@@ -22,6 +22,12 @@ struct Row {
 }
 
 impl AgentRuns {
+    /// The agent that began `session`; empty: none did.
+    pub(super) fn agent_of(&self, session: &SessionId) -> &str {
+        let began = |row: &&Row| row.run.session.as_ref() == Some(session);
+        self.rows.iter().find(began).map_or("", |row| row.run.agent.as_str())
+    }
+
     pub(super) fn claim(&mut self, runs: &[AgentRun], holder: Option<&Owner>) -> Vec<Claim> {
         runs.iter().map(|run| self.claim_one(run, holder)).collect()
     }
@@ -34,7 +40,7 @@ impl AgentRuns {
         }
         let busy = self.rows.iter().filter(of_agent).any(|row| row.run.finished.is_none());
         let overlaps = run.state.is_open() && busy;
-        if overlaps && run.cause == AgentCause::Manual {
+        if overlaps && run.cause.can_wait() {
             return Claim::Overlaps;
         }
         let (run, holder) = match (overlaps, run.state.is_open()) {
@@ -74,9 +80,10 @@ impl AgentRuns {
         if self.rows.iter().filter(of_schedule).filter(under_way).count() >= places.at_once {
             return Begin::Full;
         }
-        let since = places.since();
+        let (since, until) = (places.since(), places.until());
         let begun = self.rows.iter().filter(of_schedule).filter_map(|row| row.run.started);
-        let mut begun: Vec<Timestamp> = begun.filter(|started| *started > since).collect();
+        let counts = |started: &Timestamp| *started > since && *started <= until;
+        let mut begun: Vec<Timestamp> = begun.filter(counts).collect();
         begun.sort();
         if places.per_hour > 0 && row.run.started.is_none() && begun.len() >= places.per_hour {
             let until = begun[begun.len() - places.per_hour].plus_ms(HOUR_MS);

@@ -11,7 +11,7 @@ use sqlx::Row;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 use weir_core::record::Record;
-use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
+use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError, UsageRow};
 
 use super::error::{failed, same};
 use super::read;
@@ -19,6 +19,7 @@ use super::statements as sql;
 use super::writer::{Answer, Writer};
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check};
+use crate::usage::UsageSums;
 
 const DOING: &str = "writing the journal";
 
@@ -49,6 +50,7 @@ struct Batch<'a> {
     passages: Vec<(&'a str, &'a IndexedText)>,
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
+    usage: UsageSums,
     /// Whether there is more to write than facts and what shows them: blobs, marks, recipes.
     beside: bool,
     exported: Option<String>,
@@ -58,6 +60,8 @@ struct Batch<'a> {
 struct Ground {
     heads: HashMap<String, Head>,
     chain: ChainEnd,
+    /// Which agent began a session.
+    agents: HashMap<String, String>,
 }
 
 impl Writer {
@@ -128,6 +132,7 @@ impl Writer {
             return Err(error);
         }
         self.counters.transactions.fetch_add(1, Ordering::Relaxed);
+        self.announce();
         self.unindexed |= !batch.passages.is_empty();
         if batch.exported.is_some() {
             self.exported_stored = self.exported;
@@ -153,7 +158,8 @@ impl Writer {
         let query = sqlx::query(sql::BEGIN).bind(ids.as_str());
         let rows =
             block_on(query.fetch_all(&mut self.connection)).map_err(|e| failed(DOING, &e))?;
-        let mut ground = Ground { heads: HashMap::new(), chain: ChainEnd::start() };
+        let mut ground =
+            Ground { heads: HashMap::new(), chain: ChainEnd::start(), agents: HashMap::new() };
         for row in &rows {
             match row.len() {
                 9 => {
@@ -168,6 +174,7 @@ impl Writer {
                 2 => {
                     ground.chain = ChainEnd { n: read::number(row, 0)?, hash: read::text(row, 1)? }
                 }
+                3 => drop(ground.agents.insert(read::text(row, 0)?, read::text(row, 1)?)),
                 _ => {
                     let stored = read::text(row, 0)?.parse().unwrap_or(0);
                     self.exported_stored = stored;
@@ -183,6 +190,7 @@ impl Writer {
             && batch.audit.len() <= sql::SMALL_AUDIT
             && batch.passages.len() <= sql::SMALL_PASSAGES
             && batch.sessions.len() <= sql::SMALL_SESSIONS
+            && batch.usage.rows().count() <= sql::SMALL_USAGE
             && !batch.beside;
         if small { self.write_small(batch) } else { self.write_wide(batch) }
     }
@@ -193,6 +201,7 @@ impl Writer {
         query = bind_audit(query, &batch.audit, sql::SMALL_AUDIT);
         query = bind_passages(query, &batch.passages, sql::SMALL_PASSAGES);
         query = bind_sessions(query, &batch.sessions, sql::SMALL_SESSIONS);
+        query = bind_usage(query, &batch.usage, sql::SMALL_USAGE);
         if let Some(exported) = &batch.exported {
             query = query.bind("audit_exported").bind(exported.as_str());
         }
@@ -216,6 +225,9 @@ impl Writer {
             self.write_blobs(append)?;
             self.write_marks(append)?;
             self.write_recipes(append)?;
+        }
+        for row in batch.usage.rows() {
+            self.put(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
         }
         if let Some(exported) = &batch.exported {
             let query = sqlx::query(*sql::EXPORTED_ONE);
@@ -289,6 +301,8 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
             head.advance(append);
             batch.facts.extend(&append.records);
             batch.passages.extend(append.texts.iter().map(|text| (session, text)));
+            let agent = ground.agents.get(session).map_or("", String::as_str);
+            append.usage.iter().for_each(|note| batch.usage.add(note, agent));
             batch.beside |= !append.blobs.is_empty()
                 || !append.marks.is_empty()
                 || !append.recipe_use.is_empty()
@@ -382,4 +396,28 @@ fn bind_sessions<'q>(
             .bind(meta.parent.as_ref().map(|parent| parent.as_str().to_string()));
     }
     pad(query, (rows - sessions.len()) * sql::SESSION_COLUMNS)
+}
+
+fn bind_usage<'q>(mut query: Bound<'q>, usage: &UsageSums, rows: usize) -> Bound<'q> {
+    for row in usage.rows() {
+        query = bind_usage_row(query, row);
+    }
+    pad(query, (rows - usage.rows().count()) * sql::USAGE.columns)
+}
+
+fn bind_usage_row<'q>(query: Bound<'q>, row: &UsageRow) -> Bound<'q> {
+    query
+        .bind(row.day.clone())
+        .bind(row.model.clone())
+        .bind(row.profile.clone())
+        .bind(row.agent.clone())
+        .bind(row.usage.input.cast_signed())
+        .bind(row.usage.output.cast_signed())
+        .bind(row.usage.cache_read.cast_signed())
+        .bind(row.usage.cache_write.cast_signed())
+        .bind(row.usage.reasoning.cast_signed())
+        .bind(row.cost_usd)
+        .bind(row.unpriced.cast_signed())
+        .bind(row.replies.cast_signed())
+        .bind(row.runs.cast_signed())
 }

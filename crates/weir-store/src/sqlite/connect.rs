@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::StatVfsMountFlags;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Row};
 use weir_engine::ports::StoreError;
@@ -19,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0004_kept.sql"),
     include_str!("../../migrations/sqlite/0005_recipes.sql"),
     include_str!("../../migrations/sqlite/0006_agent_runs.sql"),
+    include_str!("../../migrations/sqlite/0007_usage.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -93,7 +95,7 @@ impl Place {
             .pragma("query_only", "ON")
             .row_buffer_size(512)
             .thread_name(|n| format!("weir-db-read-{n}"));
-        connected(&options).await
+        connected(&options).await.map_err(|error| self.explained(error))
     }
 
     /// A connection for one long piece of work.
@@ -114,9 +116,27 @@ impl Place {
         if let Some(pages) = self.max_pages {
             options = options.pragma("max_page_count", pages.to_string());
         }
-        let mut connection = connected(&options).await?;
+        let opened = connected(&options).await;
+        let mut connection = opened.map_err(|error| self.explained(error))?;
         self.migrate(&mut connection).await?;
         Ok(connection)
+    }
+
+    /// SQLite says of a disk that is read-only that it cannot open a file: it needs to make one.
+    fn explained(&self, error: StoreError) -> StoreError {
+        let found = rustix::fs::statvfs(&self.database);
+        let read_only = found.is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY));
+        match error {
+            StoreError::Io { doing, why } if read_only => StoreError::Io {
+                doing,
+                why: format!(
+                    "{why}; the disk with {} is read-only: make it writable, or set WEIR_STATE_DIR \
+                     to another folder",
+                    self.database.display()
+                ),
+            },
+            error => error,
+        }
     }
 
     async fn migrate(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
@@ -191,7 +211,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 6";
+const VERSION_LATEST: &str = "PRAGMA user_version = 7";
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! What SQLite says, in the store's words: full, read-only, busy and damaged are different things
 //! for the person who must act.
 
-use weir_engine::ports::StoreError;
+use weir_engine::ports::{NO_SPACE, StoreError};
 
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
@@ -26,7 +26,7 @@ pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
                     "{text} (found while {doing}): restore it from a backup, or save what can be \
                      read with `sqlite3 weir.db .recover`"
                 )),
-                FULL => refused(format!("{text}: free some space, then start again")),
+                FULL => refused(format!("{text}: {NO_SPACE}, then go on")),
                 READONLY => refused(format!("{text}: make the file and its folder writable")),
                 BUSY | LOCKED => refused(format!(
                     "{text}: another program keeps the database locked; end it and start again"
@@ -44,17 +44,5 @@ pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
 
 /// The same error for each of those who waited for one transaction.
 pub(crate) fn same(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Held { session, holder } => {
-            StoreError::Held { session: session.clone(), holder: holder.clone() }
-        }
-        StoreError::Conflict { session, expected, found } => {
-            StoreError::Conflict { session: session.clone(), expected: *expected, found: *found }
-        }
-        StoreError::Missing { what } => StoreError::Missing { what: what.clone() },
-        StoreError::Damaged { what, why } => {
-            StoreError::Damaged { what: what.clone(), why: why.clone() }
-        }
-        StoreError::Io { doing, why } => StoreError::Io { doing: doing.clone(), why: why.clone() },
-    }
+    error.clone()
 }

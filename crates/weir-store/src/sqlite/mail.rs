@@ -36,11 +36,11 @@ impl Writer {
         })
     }
 
-    pub(super) fn discard(&mut self, id: u64) -> Result<(), StoreError> {
+    pub(super) fn discard(&mut self, id: u64) -> Result<bool, StoreError> {
         let query = sqlx::query("DELETE FROM mail WHERE id = $1").bind(id.cast_signed());
-        block_on(query.execute(&mut self.connection))
-            .map(drop)
-            .map_err(|e| failed("taking a letter away", &e))
+        let done = block_on(query.execute(&mut self.connection));
+        let done = done.map_err(|e| failed("taking a letter away", &e))?;
+        Ok(done.rows_affected() > 0)
     }
 
     pub(super) fn unmark(&mut self, workspace: &str, path: &str) -> Result<bool, StoreError> {

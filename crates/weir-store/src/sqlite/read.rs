@@ -16,6 +16,7 @@ use super::connect::Place;
 use super::error::failed;
 use super::statements;
 use crate::audit::StoredLine;
+use crate::follow::GONE;
 
 /// Most connections that read at once.
 const READERS: usize = 4;
@@ -219,6 +220,24 @@ pub(super) async fn list(
     let query = query.bind(filter.workspace.clone());
     let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
     all(connection, query).await?.iter().map(meta_of).collect()
+}
+
+/// How long journals are; one that was deleted is gone.
+pub(super) async fn lengths(
+    connection: &mut SqliteConnection,
+    sessions: &[SessionId],
+) -> Result<Vec<(SessionId, u64)>, StoreError> {
+    let ids: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
+    let query = sqlx::query(
+        "SELECT id.value, coalesce(s.facts, 0) FROM json_each($1) id
+         LEFT JOIN sessions s ON s.id = id.value",
+    );
+    let rows = all(connection, query.bind(serde_json::to_string(&ids).unwrap_or_default())).await?;
+    let length = |row| {
+        let facts = number(row, 1)?;
+        Ok((SessionId::new(text(row, 0)?), if facts == 0 { GONE } else { facts }))
+    };
+    rows.iter().map(length).collect()
 }
 
 /// The words as a query of the index: every one must occur, none is an operator.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures::executor::block_on;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
+use weir_core::schedule::{AgentRun, AgentRunState};
 use weir_engine::ports::{
     AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, HOUR_MS, Owner, Places, STILL_RUNNING,
     StoreError,
@@ -76,7 +76,7 @@ impl Writer {
             sqlx::query("SELECT 1 FROM agent_runs WHERE agent = $1 AND finished IS NULL LIMIT 1");
         let busy = block_on(all(&mut self.connection, query.bind(run.agent.clone())))?;
         let overlaps = run.state.is_open() && !busy.is_empty();
-        if overlaps && run.cause == AgentCause::Manual {
+        if overlaps && run.cause.can_wait() {
             return Ok(Claim::Overlaps);
         }
         let written = match overlaps {
@@ -172,12 +172,13 @@ impl Writer {
     /// When the next run may begin, if as many as may were begun within the hour.
     fn hour_full(&mut self, places: &Places) -> Result<Option<Timestamp>, StoreError> {
         let query = sqlx::query(
-            "SELECT started FROM agent_runs WHERE started > $1 AND cause <> 'manual'
-             ORDER BY started DESC LIMIT $2",
+            "SELECT started FROM agent_runs WHERE started > $1 AND started <= $3
+             AND cause <> 'manual' ORDER BY started DESC LIMIT $2",
         );
         let since = places.since().micros();
         let most = i64::try_from(places.per_hour).unwrap_or(i64::MAX);
-        let rows = block_on(all(&mut self.connection, query.bind(since).bind(most)))?;
+        let query = query.bind(since).bind(most).bind(places.until().micros());
+        let rows = block_on(all(&mut self.connection, query))?;
         match rows.last() {
             Some(row) if rows.len() >= places.per_hour => {
                 Ok(Some(Timestamp(cell(row, 0)?).plus_ms(HOUR_MS)))

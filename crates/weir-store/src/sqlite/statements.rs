@@ -6,12 +6,13 @@
 use std::sync::LazyLock;
 
 /// Opens the transaction and looks at what the appends stand on: rows of nine columns are sessions,
-/// of two the end of the audit chain, of one the exported mark.
+/// of two the end of the audit chain, of one the exported mark, of three agents that began sessions.
 pub(super) const BEGIN: &str = "BEGIN IMMEDIATE;
 SELECT id, epoch, owner_pid, owner_started, owner_host, owner_label, facts, last_hash, 0
   FROM sessions WHERE id IN (SELECT value FROM json_each($1));
 SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit);
-SELECT value FROM settings WHERE key = 'audit_exported'";
+SELECT value FROM settings WHERE key = 'audit_exported';
+SELECT session, agent, 0 FROM agent_runs WHERE session IN (SELECT value FROM json_each($1))";
 
 /// Rows of one table that are inserted together.
 pub(super) struct Table {
@@ -53,6 +54,18 @@ pub(super) const EXPORTED: Table = Table {
     more: "",
     tail: " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     columns: 2,
+};
+pub(super) const USAGE: Table = Table {
+    head: "INSERT INTO usage (day, model, profile, agent, input, output, cache_read, cache_write,
+      reasoning, cost, unpriced, replies, runs)",
+    more: "",
+    tail: " ON CONFLICT DO UPDATE SET input = usage.input + excluded.input,
+      output = usage.output + excluded.output, cache_read = usage.cache_read + excluded.cache_read,
+      cache_write = usage.cache_write + excluded.cache_write,
+      reasoning = usage.reasoning + excluded.reasoning, cost = usage.cost + excluded.cost,
+      unpriced = usage.unpriced + excluded.unpriced, replies = usage.replies + excluded.replies,
+      runs = usage.runs + excluded.runs",
+    columns: 13,
 };
 /// Parameters of one row of [`sessions_update`].
 pub(super) const SESSION_COLUMNS: usize = 11;
@@ -97,6 +110,7 @@ pub(super) const SMALL_AUDIT: usize = 4;
 pub(super) const SMALL_PASSAGES: usize = 4;
 pub(super) const SMALL_SESSIONS: usize = 1;
 pub(super) const SMALL_EXPORTED: usize = 1;
+pub(super) const SMALL_USAGE: usize = 1;
 /// Rows of each wide statement.
 pub(super) const WIDE: usize = 64;
 
@@ -106,12 +120,14 @@ pub(super) static SMALL: LazyLock<&'static str> = LazyLock::new(|| {
     let audit = facts + SMALL_FACTS * FACTS.columns;
     let passages = audit + SMALL_AUDIT * AUDIT.columns;
     let sessions = passages + SMALL_PASSAGES * PASSAGES.columns;
-    let exported = sessions + SMALL_SESSIONS * SESSION_COLUMNS;
+    let usage = sessions + SMALL_SESSIONS * SESSION_COLUMNS;
+    let exported = usage + SMALL_USAGE * USAGE.columns;
     let parts = [
         FACTS.insert(SMALL_FACTS, facts),
         AUDIT.insert(SMALL_AUDIT, audit),
         PASSAGES.insert(SMALL_PASSAGES, passages),
         sessions_update(SMALL_SESSIONS, sessions),
+        USAGE.insert(SMALL_USAGE, usage),
         EXPORTED.insert(SMALL_EXPORTED, exported),
         "COMMIT".to_string(),
     ];
@@ -127,6 +143,7 @@ pub(super) static WIDE_PASSAGES: LazyLock<&'static str> =
 pub(super) static WIDE_REFS: LazyLock<&'static str> = LazyLock::new(|| REFS.insert(WIDE, 1).leak());
 pub(super) static WIDE_SESSIONS: LazyLock<&'static str> =
     LazyLock::new(|| sessions_update(WIDE, 1).leak());
+pub(super) static USAGE_ONE: LazyLock<&'static str> = LazyLock::new(|| USAGE.insert(1, 1).leak());
 pub(super) static EXPORTED_ONE: LazyLock<&'static str> =
     LazyLock::new(|| EXPORTED.insert(1, 1).leak());
 

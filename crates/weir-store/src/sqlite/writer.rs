@@ -4,11 +4,12 @@
 //! A thread of its own rather than a task: commits, the audit file and the copying back of the
 //! write-ahead log block, and the store must work before any runtime does.
 
-use std::path::Path;
+use std::fs::{File, FileTimes};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::executor::block_on;
 use sqlx::Row;
@@ -23,8 +24,9 @@ use super::append::Pending;
 use super::connect::Place;
 use super::error::failed;
 use super::schedule::AgentCommand;
-use super::{read, statements};
+use super::{owed, read, statements};
 use crate::audit::AuditFolder;
+use crate::notice::Notice;
 use crate::owner::{describe, is_alive};
 
 /// Most appends in one transaction.
@@ -35,6 +37,8 @@ const GROUP_BYTES: usize = 16 * 1024 * 1024;
 const CHECKPOINT_BYTES: usize = 1024 * 1024;
 /// Quiet time after which passages are put into the index.
 const IDLE: Duration = Duration::from_millis(250);
+/// So often it is tried again to give a lease back.
+const GIVE_BACK_AGAIN: Duration = Duration::from_secs(1);
 /// Passages put into the index by one transaction, so that an append never waits long.
 const INDEX_BATCH: i64 = 200;
 
@@ -49,7 +53,7 @@ pub(super) enum Command {
     Paused(Answer<Option<Pause>>),
     SetPaused(Option<Pause>, Answer<()>),
     Post(Box<Mail>, Answer<u64>),
-    Discard(u64, Answer<()>),
+    Discard(u64, Answer<bool>),
     Unmark {
         workspace: String,
         path: String,
@@ -92,6 +96,8 @@ pub(super) struct Counters {
 
 pub(super) struct Writer {
     pub(super) connection: SqliteConnection,
+    /// Its file.
+    database: PathBuf,
     pub(super) wal: bool,
     pub(super) audit: AuditFolder,
     /// Last audit line that is known to stand in its file, and what the database says of it.
@@ -102,6 +108,8 @@ pub(super) struct Writer {
     pub(super) unchecked_bytes: usize,
     /// There may be passages outside the index.
     pub(super) unindexed: bool,
+    /// What is touched after each commit of facts, for whoever follows a session.
+    marker: Option<File>,
 }
 
 impl Writer {
@@ -112,6 +120,7 @@ impl Writer {
     ) -> Result<Writer, StoreError> {
         Ok(Writer {
             connection: block_on(place.connect_writer())?,
+            database: place.database.clone(),
             wal: place.wal,
             audit: AuditFolder::new(state_dir),
             exported: 0,
@@ -119,6 +128,7 @@ impl Writer {
             counters,
             unchecked_bytes: 0,
             unindexed: false,
+            marker: Notice::of_facts(state_dir).marker(),
         })
     }
 
@@ -163,7 +173,27 @@ impl Writer {
                 }
             }
         }
+        while owed::any(&self.database) {
+            match commands.recv_timeout(GIVE_BACK_AGAIN) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(error) = self.give_back_owed(|_| true) {
+                        tracing::debug!(%error, "leases cannot be given back yet");
+                    }
+                }
+            }
+        }
         commands.recv().ok()
+    }
+
+    /// Gives back what could not be given back when its session went down.
+    fn give_back_owed(&mut self, which: impl Fn(&Lease) -> bool) -> Result<(), StoreError> {
+        for lease in owed::of(&self.database).iter().filter(|lease| which(lease)) {
+            self.unsynced(|me| me.release(lease))?;
+            owed::settled(&self.database, lease);
+        }
+        Ok(())
     }
 
     /// Takes what else waits to be appended and commits it together. Returns the command that came
@@ -198,10 +228,16 @@ impl Writer {
                 self.append_group(vec![Pending::new(*append, answer)]);
             }
             Command::Acquire(session, owner, answer) => {
-                let _ = answer.send(self.unsynced(|me| me.acquire(&session, &owner)));
+                let given_back = self.give_back_owed(|lease| lease.session == session);
+                let taken = |()| self.unsynced(|me| me.acquire(&session, &owner));
+                let _ = answer.send(given_back.and_then(taken));
             }
             Command::Release(lease, answer) => {
-                let _ = answer.send(self.unsynced(|me| me.release(&lease)));
+                let given_back = self.unsynced(|me| me.release(&lease));
+                if given_back.is_err() {
+                    owed::note(&self.database, &lease);
+                }
+                let _ = answer.send(given_back);
             }
             Command::Delete(session, answer) => {
                 let _ = answer.send(self.delete(&session));
@@ -351,6 +387,15 @@ impl Writer {
             None => sqlx::query("DELETE FROM settings WHERE key = 'paused'"),
         };
         block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(doing, &e))
+    }
+
+    /// Tells whoever follows a session that there are new facts. They look by themselves now and
+    /// then, should this fail.
+    pub(super) fn announce(&self) {
+        if let Some(marker) = &self.marker {
+            let now = FileTimes::new().set_modified(SystemTime::now());
+            let _ = marker.set_times(now);
+        }
     }
 
     fn index_all(&mut self) -> Result<(), StoreError> {

@@ -16,24 +16,30 @@ use crate::support::{NOON, Scribe, blob_id, dead_owner};
 /// A store with what must live as long as it.
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn Store>,
-    _folder: Option<tempfile::TempDir>,
+    _around: Box<dyn std::any::Any>,
+}
+
+impl Place {
+    pub(crate) fn new(store: Arc<dyn Store>, around: impl std::any::Any) -> Place {
+        Place { store, _around: Box::new(around) }
+    }
 }
 
 pub(crate) fn memory() -> Place {
-    Place { store: weir_store::open("memory:").expect("memory is there"), _folder: None }
+    Place::new(weir_store::open("memory:").expect("memory is there"), ())
 }
 
 pub(crate) fn sqlite() -> Place {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let location = format!("sqlite:{}", folder.path().join("state").display());
-    Place { store: weir_store::open(&location).expect("a new store"), _folder: Some(folder) }
+    Place::new(weir_store::open(&location).expect("a new store"), folder)
 }
 
 pub(crate) fn sqlite_on_a_network_disk() -> Place {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = weir_store::SqliteOptions { safe_journal: true, ..Default::default() };
     let store = weir_store::SqliteStore::open_with(folder.path(), &options).expect("a new store");
-    Place { store: Arc::new(store), _folder: Some(folder) }
+    Place::new(Arc::new(store), folder)
 }
 
 macro_rules! every_store {
@@ -50,6 +56,13 @@ macro_rules! every_store {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
                 let place = crate::contract::sqlite_on_a_network_disk();
+                super::$name(&*place.store).await;
+            }
+        )* }
+        mod postgres { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let Some(place) = crate::postgres::place().await else { return };
                 super::$name(&*place.store).await;
             }
         )* }
@@ -334,10 +347,12 @@ async fn g04_letters_wait_until_they_are_taken_away(store: &dyn Store) {
     }
     store.post(letter_to("two", Letter::Cancel)).await.expect("writable");
     assert_eq!(store.mail(&session).await.expect("readable"), posted);
-    for _ in 0..2 {
-        store.discard(posted[1].id).await.expect("twice is no error");
+    for lay_there in [true, false] {
+        let taken = store.discard(posted[1].id).await.expect("twice is no error");
+        assert_eq!(taken, lay_there, "who took it away is told so");
     }
-    store.discard(u64::MAX).await.expect("taking away what never was is no error");
+    let never = store.discard(u64::MAX).await.expect("taking away what never was is no error");
+    assert!(!never, "nothing lay there");
     posted.remove(1);
     assert_eq!(store.mail(&session).await.expect("readable"), posted);
 

@@ -197,11 +197,15 @@ async fn x4_a_long_session_is_searched_and_others_are_not(store: &dyn Store) {
     {
         assert_eq!(seqs(store, query(session, words)).await, [expected], "{words}");
     }
-    let started = std::time::Instant::now();
-    let common = store.recall(&query("one", "common words")).await.expect("readable");
-    let took = started.elapsed();
-    assert_eq!(common.len(), 9);
-    assert!(common.iter().all(|passage| passage.session.as_str() == "one"));
+    let mut took = std::time::Duration::MAX;
+    for _ in 0..5 {
+        let started = std::time::Instant::now();
+        let common = store.recall(&query("one", "common words")).await.expect("readable");
+        // Other work on the machine makes it slower and never faster.
+        took = took.min(started.elapsed());
+        assert_eq!(common.len(), 9);
+        assert!(common.iter().all(|passage| passage.session.as_str() == "one"));
+    }
     // Of the database 50 ms are wanted, measured by the bench; this only catches a full scan gone
     // wrong, on any machine and unoptimised.
     assert!(took < std::time::Duration::from_secs(2), "{took:?}");

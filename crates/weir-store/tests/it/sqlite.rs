@@ -216,7 +216,8 @@ async fn downgrade(database: &Path) {
     let mut connection = options.connect().await.expect("it is a database");
     let undo = "DROP TABLE mail; DROP TABLE marks; DROP TABLE memories; DROP TABLE memories_words;
         DROP TABLE memories_said; DROP TABLE proposals; DROP TABLE kept; DROP TABLE agent_runs;
-        DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP INDEX passages_place;
+        DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP TABLE usage;
+        DROP INDEX passages_place;
         CREATE INDEX passages_session ON passages (session);
         ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;
         ALTER TABLE passages DROP COLUMN call; ALTER TABLE passages DROP COLUMN subject;

@@ -66,6 +66,7 @@ impl Scribe {
             marks: Vec::new(),
             recipe_use: Vec::new(),
             solved: Vec::new(),
+            usage: Vec::new(),
             meta: self.meta(self.facts + count),
         }
     }

@@ -1,0 +1,102 @@
+//! Whoever waits for new facts of sessions that another process may write: they are told together,
+//! so that a thousand who wait cost one question, not a thousand. Nothing here asks a store.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::watch;
+use weir_core::ids::{Seq, SessionId};
+
+/// What is told of a session that is not there any more.
+pub(crate) const GONE: Seq = Seq::MAX;
+
+/// Everyone who waits.
+#[derive(Default)]
+pub(crate) struct Followers {
+    sessions: Mutex<HashMap<SessionId, Followed>>,
+    /// When the store was last asked about all of them.
+    asked: tokio::sync::Mutex<Option<Instant>>,
+}
+
+struct Followed {
+    waiting: usize,
+    facts: watch::Sender<Seq>,
+}
+
+/// One who waits for one session.
+pub(crate) struct Follower<'a> {
+    all: &'a Followers,
+    session: SessionId,
+    facts: watch::Receiver<Seq>,
+}
+
+impl Followers {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Followed>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn follow(&self, session: &SessionId) -> Follower<'_> {
+        let mut sessions = self.sessions();
+        let new = || Followed { waiting: 0, facts: watch::Sender::new(0) };
+        let followed = sessions.entry(session.clone()).or_insert_with(new);
+        followed.waiting += 1;
+        let facts = followed.facts.subscribe();
+        Follower { all: self, session: session.clone(), facts }
+    }
+
+    /// The sessions that somebody waits for.
+    pub(crate) fn waited_for(&self) -> Vec<SessionId> {
+        self.sessions().keys().cloned().collect()
+    }
+
+    /// Tells those who wait for `session` how long its journal is.
+    pub(crate) fn tell(&self, session: &SessionId, facts: Seq) {
+        if let Some(followed) = self.sessions().get(session) {
+            followed.facts.send_if_modified(|known| {
+                let news = *known != facts;
+                *known = facts;
+                news
+            });
+        }
+    }
+
+    /// Runs `ask` unless somebody else began to since this was called: theirs was late enough.
+    pub(crate) async fn ask_once<E>(
+        &self,
+        ask: impl AsyncFnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let called = Instant::now();
+        let mut asked = self.asked.lock().await;
+        if asked.is_some_and(|at| at >= called) {
+            return Ok(());
+        }
+        *asked = Some(Instant::now());
+        let result = ask().await;
+        if result.is_err() {
+            *asked = None;
+        }
+        result
+    }
+}
+
+impl Follower<'_> {
+    /// Resolves when the journal is known to be longer than `seen`, or to be gone.
+    pub(crate) async fn beyond(&mut self, seen: Seq) {
+        let news = |facts: &Seq| *facts > seen && (*facts != GONE || seen > 0);
+        // The sender lives as long as somebody waits.
+        let _ = self.facts.wait_for(news).await;
+    }
+}
+
+impl Drop for Follower<'_> {
+    fn drop(&mut self) {
+        let mut sessions = self.all.sessions();
+        if let Some(followed) = sessions.get_mut(&self.session) {
+            followed.waiting -= 1;
+            if followed.waiting == 0 {
+                sessions.remove(&self.session);
+            }
+        }
+    }
+}

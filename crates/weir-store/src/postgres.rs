@@ -1,0 +1,547 @@
+//! The store in PostgreSQL (D1, D8): one database for a server and its replicas, one handle for each
+//! person, and row-level security behind every handle.
+//!
+//! Who lives is judged by the database's clock (`holders`), who hears of what is in `notices`, what
+//! every store checks is in `journal`. Nothing here decides what is stored.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::postgres::PgPool;
+use sqlx::{AssertSqlSafe, Postgres, Transaction};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
+use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::record::Record;
+use weir_core::schedule::AgentRun;
+use weir_engine::ports::{
+    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, Kept, Lease, Mail, MemoryFilter,
+    Owner, Passage, Pause, Places, Proposal, RecallQuery, Records, SearchHit, SessionFilter,
+    SessionMeta, SignalEar, SignalLine, SignalParcel, SolvedFilter, Store, StoreError, UsageFilter,
+    UsageRow,
+};
+
+use crate::audit::{AuditFault, AuditReport, Chain};
+
+mod append;
+mod connect;
+mod copy;
+mod error;
+mod holders;
+mod kept;
+mod knowledge;
+mod lease;
+mod mail;
+mod notices;
+mod read;
+mod recall;
+mod recipes;
+mod records;
+mod rows;
+mod schedule;
+mod signals;
+
+pub use connect::PostgresOptions;
+
+use append::Pending;
+use connect::Server;
+use error::failed;
+use holders::Replica;
+use notices::{About, Notices, Said};
+use records::PostgresRecords;
+use rows::in_time;
+use signals::Signals;
+
+/// How long those who follow a session wait at most before they look by themselves.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How long connections may take to close.
+const CLOSING: Duration = Duration::from_secs(2);
+/// Letters of an owner's name.
+const OWNER_MAX: usize = 128;
+
+/// A PostgreSQL database that keeps a server's people apart. Dropping it ends its heartbeat: its
+/// leases are over after [`PostgresOptions::lease`]; [`PostgresStores::close`] gives them back at
+/// once.
+pub struct PostgresStores {
+    shared: Arc<Shared>,
+}
+
+/// What every handle needs.
+struct Shared {
+    server: Server,
+    replica: Arc<Replica>,
+    notices: Arc<Notices>,
+    signals: Arc<Signals>,
+    /// Heartbeat, listener, senders of notices and of what is asked. They end with the last handle.
+    _tasks: JoinSet<()>,
+}
+
+/// The store of one owner. Another's rows do not exist for it.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    owner: Arc<str>,
+    appends: mpsc::UnboundedSender<Pending>,
+    /// Writes the appends.
+    _writer: JoinSet<()>,
+}
+
+impl PostgresStores {
+    /// Opens the database at `url` (`postgres://user@host/database?sslmode=…`) and brings its schema
+    /// up to date. Must be called within a Tokio runtime, which then runs its heartbeat.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, row-level security would not bind, or a newer Weir wrote it.
+    pub async fn connect(url: &str) -> Result<PostgresStores, StoreError> {
+        PostgresStores::connect_with(url, &PostgresOptions::default()).await
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As [`PostgresStores::connect`].
+    pub async fn connect_with(
+        url: &str,
+        options: &PostgresOptions,
+    ) -> Result<PostgresStores, StoreError> {
+        let server = connect::connect(url, options).await?;
+        let id = Uuid::now_v7().to_string();
+        let replica = Arc::new(Replica::new(id, options.lease));
+        replica.beat(&server.pool).await?;
+        let notices = Arc::new(Notices::default());
+        let signals = Arc::new(Signals::new(&replica.id));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(replica.clone().keep_beating(server.aside.clone()));
+        tasks.spawn(notices.clone().keep_listening(server.aside.clone(), signals.clone()));
+        tasks.spawn(notices.clone().keep_saying(server.pool.clone()));
+        tasks.spawn(signals.clone().keep_asking(server.signals.clone()));
+        let shared = Arc::new(Shared { server, replica, notices, signals, _tasks: tasks });
+        Ok(PostgresStores { shared })
+    }
+
+    /// The store of `owner`. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// The name is not made of ASCII letters, digits, `-`, `_` and `.`, or the database cannot be
+    /// used.
+    pub async fn of(&self, owner: &str) -> Result<PostgresStore, StoreError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if owner.is_empty() || owner.len() > OWNER_MAX || !owner.chars().all(plain) {
+            return Err(StoreError::Io {
+                doing: "opening the store of a person".to_string(),
+                why: "the name is not made of letters, digits, '-', '_' and '.' alone".to_string(),
+            });
+        }
+        copy::note_owner(&self.shared.server, owner).await?;
+        let owner: Arc<str> = Arc::from(owner);
+        let (appends, waiting) = mpsc::unbounded_channel();
+        let mut writer = JoinSet::new();
+        let pen = append::Pen {
+            pool: self.shared.server.pool.clone(),
+            notices: self.shared.notices.clone(),
+            owner: owner.clone(),
+        };
+        writer.spawn(pen.keep_writing(waiting));
+        Ok(PostgresStore { shared: self.shared.clone(), owner, appends, _writer: writer })
+    }
+
+    /// Everybody who has anything in the database, by name.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn owners(&self) -> Result<Vec<String>, StoreError> {
+        copy::owners(&self.shared.server).await
+    }
+
+    /// What the server keeps beside sessions.
+    pub fn records(&self) -> Arc<dyn Records> {
+        Arc::new(PostgresRecords { shared: self.shared.clone() })
+    }
+
+    /// Removes everything of `owner`; how many rows went (D9). Whoever still writes a session of
+    /// theirs finds that the lease is gone.
+    ///
+    /// # Errors
+    /// The database refuses: nothing was removed.
+    pub async fn remove(&self, owner: &str) -> Result<u64, StoreError> {
+        copy::remove(&self.of(owner).await?).await
+    }
+
+    /// Writes everything, as it is at one moment, to the new file `path`, for the owner alone, while
+    /// the server goes on working (D9). How many rows.
+    ///
+    /// # Errors
+    /// When `path` exists or cannot be written, or the database cannot be read.
+    pub async fn backup(&self, path: &Path) -> Result<u64, StoreError> {
+        copy::backup(&self.shared.server, path).await
+    }
+
+    /// Puts what [`PostgresStores::backup`] wrote into the database at `url`, which must hold
+    /// nothing of Weir's yet: all of it or none. How many rows.
+    ///
+    /// # Errors
+    /// The file cannot be read or was written by a newer Weir; the database holds something or
+    /// refuses.
+    pub async fn restore(url: &str, path: &Path) -> Result<u64, StoreError> {
+        copy::restore(url, path).await
+    }
+
+    /// Gives back every lease at once, and closes every connection.
+    ///
+    /// # Errors
+    /// The database could not be told: others wait until the leases are over.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let Shared { server, replica, .. } = &*self.shared;
+        // First its heart, so that it does not beat once more afterwards.
+        let _ = tokio::time::timeout(CLOSING, server.aside.close()).await;
+        let left = replica.leave(&server.pool).await;
+        let _ = tokio::time::timeout(CLOSING, server.signals.close()).await;
+        let _ = tokio::time::timeout(CLOSING, server.pool.close()).await;
+        left
+    }
+}
+
+/// Audit lines read at once.
+const AUDIT_PAGE: usize = 500;
+
+type Work = Transaction<'static, Postgres>;
+
+/// Begins a transaction that sees and writes the rows of `owner` alone.
+async fn begin(pool: &PgPool, owner: &str) -> Result<Work, sqlx::Error> {
+    // `of` has seen to it that there is nothing in the name that could end the text.
+    let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL weir.owner = '{owner}'"));
+    in_time(pool.begin_with(begin)).await
+}
+
+/// Begins a transaction of the house itself.
+async fn begin_house(pool: &PgPool, doing: &str) -> Result<Work, StoreError> {
+    let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
+    in_time(begin).await.map_err(|e| failed(doing, &e))
+}
+
+impl PostgresStore {
+    async fn begin(&self, doing: &str) -> Result<Work, StoreError> {
+        begin(&self.shared.server.pool, &self.owner).await.map_err(|e| failed(doing, &e))
+    }
+
+    /// A transaction that looks at the processes that live, too.
+    async fn begin_among(&self, doing: &str) -> Result<Work, StoreError> {
+        let mut work = self.begin(doing).await?;
+        let query = sqlx::query("SET LOCAL weir.house = 'on'");
+        rows::done(&mut work, doing, query).await?;
+        Ok(work)
+    }
+
+    /// Follows the chain of this owner's audit lines, as [`crate::verify_audit`] does where there are
+    /// files: the first line that was changed, is missing or was moved. Reads only.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn verify_audit(&self) -> Result<AuditReport, StoreError> {
+        let mut work = self.begin(READING).await?;
+        let mut chain = Chain::new();
+        loop {
+            let page = read::lines(&mut work, chain.n + 1, AUDIT_PAGE).await?;
+            if page.is_empty() {
+                return Ok(AuditReport { lines: chain.n, file_lines: 0, fault: None });
+            }
+            for line in page {
+                let n = chain.n + 1;
+                if let Err(why) = chain.step(line.n, &line.entry, &line.hash) {
+                    let fault = Some(AuditFault { n, place: "store".to_string(), why });
+                    return Ok(AuditReport { lines: n, file_lines: 0, fault });
+                }
+            }
+        }
+    }
+
+    async fn commit(&self, doing: &str, work: Work) -> Result<(), StoreError> {
+        in_time(work.commit()).await.map_err(|e| failed(doing, &e))
+    }
+
+    /// Tells everyone who follows a session of this owner how long its journal is now, and learns who
+    /// has it.
+    async fn ask_lengths(&self) -> Result<(), StoreError> {
+        let followers = self.shared.notices.followers(&self.owner);
+        let mut work = self.begin("reading the database").await?;
+        let waited_for = followers.waited_for();
+        for (session, facts, holder) in read::lengths(&mut work, &waited_for).await? {
+            self.shared.signals.held(&self.owner, &session, holder);
+            followers.tell(&session, facts);
+        }
+        Ok(())
+    }
+
+    /// Commits a change and tells of it.
+    async fn told(&self, doing: &str, about: About, mut work: Work) -> Result<(), StoreError> {
+        notices::announce(&mut work, about, &self.owner).await?;
+        self.commit(doing, work).await?;
+        self.shared.notices.here(about, &self.owner);
+        Ok(())
+    }
+}
+
+fn writer_gone() -> StoreError {
+    StoreError::Io {
+        doing: "writing the journal".to_string(),
+        why: "its task has ended: start again".to_string(),
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        lease::acquire(self, session, owner).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        lease::release(self, lease).await
+    }
+
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.appends.send(Pending::new(append, answer)).map_err(|_| writer_gone())?;
+        answered.await.map_err(|_| writer_gone())?
+    }
+
+    async fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        read::facts(&mut *self.begin(READING).await?, session, from, limit).await
+    }
+
+    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        read::meta(&mut *self.begin(READING).await?, session).await
+    }
+
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        read::list(&mut *self.begin(READING).await?, filter).await
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+        recall::search(&mut *self.begin(READING).await?, words, limit).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        lease::delete(self, session).await
+    }
+
+    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        read::audit(&mut *self.begin(READING).await?, from, limit).await
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        read::blob(&mut *self.begin(READING).await?, id).await
+    }
+
+    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
+        read::paused(&mut *self.begin(READING).await?).await
+    }
+
+    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+        let doing = "setting the kill switch";
+        let mut work = self.begin(doing).await?;
+        mail::set_paused(&mut work, pause.as_ref()).await?;
+        self.told(doing, About::Pause, work).await
+    }
+
+    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        mail::marks(&mut *self.begin(READING).await?, workspace).await
+    }
+
+    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+        let doing = "taking a mark away";
+        let mut work = self.begin(doing).await?;
+        let was = mail::unmark(&mut work, workspace, path).await?;
+        self.commit(doing, work).await?;
+        Ok(was)
+    }
+
+    async fn post(&self, letter: Mail) -> Result<u64, StoreError> {
+        let mut work = self.begin(mail::POSTING).await?;
+        let id = mail::post(&mut work, &letter).await?;
+        self.told(mail::POSTING, About::Mail, work).await?;
+        Ok(id)
+    }
+
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+        mail::waiting(&mut *self.begin(READING).await?, session).await
+    }
+
+    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
+        let doing = "taking a letter away";
+        let mut work = self.begin(doing).await?;
+        let lay_there = mail::discard(&mut work, id).await?;
+        self.commit(doing, work).await?;
+        Ok(lay_there)
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
+        recall::recall(&mut *self.begin(READING).await?, query).await
+    }
+
+    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
+        let mut work = self.begin(knowledge::REMEMBERING).await?;
+        let fact = knowledge::remember(&mut work, new, now).await?;
+        self.commit(knowledge::REMEMBERING, work).await?;
+        Ok(fact)
+    }
+
+    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        knowledge::memories(&mut *self.begin(READING).await?, filter).await
+    }
+
+    async fn settle_memory(
+        &self,
+        id: &MemoryId,
+        status: MemoryStatus,
+        now: Timestamp,
+    ) -> Result<Option<MemoryFact>, StoreError> {
+        let mut work = self.begin(knowledge::REMEMBERING).await?;
+        let fact = knowledge::settle(&mut work, id, status, now).await?;
+        self.commit(knowledge::REMEMBERING, work).await?;
+        Ok(fact)
+    }
+
+    async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        let mut work = self.begin(knowledge::PROPOSING).await?;
+        knowledge::propose(&mut work, proposal).await?;
+        self.commit(knowledge::PROPOSING, work).await
+    }
+
+    async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
+        knowledge::proposals(&mut *self.begin(READING).await?, what).await
+    }
+
+    async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        let mut work = self.begin(knowledge::PROPOSING).await?;
+        let was = knowledge::withdraw(&mut work, what, name).await?;
+        self.commit(knowledge::PROPOSING, work).await?;
+        Ok(was)
+    }
+
+    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
+        kept::keep(self, kept).await
+    }
+
+    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
+        kept::kept(&mut *self.begin(READING).await?, what).await
+    }
+
+    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        kept::unkeep(self, what, name).await
+    }
+
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
+        recipes::counts(&mut *self.begin(READING).await?).await
+    }
+
+    async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
+        let doing = "forgetting the use of a recipe";
+        let mut work = self.begin(doing).await?;
+        recipes::settle(&mut work, recipe).await?;
+        self.commit(doing, work).await
+    }
+
+    async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
+        recipes::solved(&mut *self.begin(READING).await?, filter).await
+    }
+
+    async fn claim_ticks(
+        &self,
+        runs: &[AgentRun],
+        holder: Option<&Owner>,
+    ) -> Result<Vec<Claim>, StoreError> {
+        schedule::claim(self, runs, holder).await
+    }
+
+    async fn begin_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &Owner,
+        places: &Places,
+    ) -> Result<Begin, StoreError> {
+        schedule::begin(self, run, holder, places).await
+    }
+
+    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+        schedule::note(self, run, holder).await
+    }
+
+    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+        schedule::take(self, holder).await
+    }
+
+    async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
+        schedule::list(&mut *self.begin(READING).await?, filter).await
+    }
+
+    async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        schedule::ticks(&mut *self.begin(READING).await?).await
+    }
+
+    async fn agents_changed(&self) {
+        self.shared.notices.changed(About::Agents, &self.owner).await;
+    }
+
+    async fn mail_changed(&self) {
+        self.shared.notices.changed(About::Mail, &self.owner).await;
+    }
+
+    async fn pause_changed(&self) {
+        self.shared.notices.changed(About::Pause, &self.owner).await;
+    }
+
+    async fn facts_changed(&self, session: &SessionId, seen: Seq) {
+        let followers = self.shared.notices.followers(&self.owner);
+        let mut follower = followers.follow(session);
+        loop {
+            if let Err(error) = followers.ask_once(async || self.ask_lengths().await).await {
+                // Whoever reads next is told.
+                tracing::debug!(%error, "the lengths of journals cannot be read");
+                tokio::time::sleep(LOOK_AGAIN).await;
+                return;
+            }
+            let beyond = pin!(follower.beyond(seen));
+            if tokio::time::timeout(LOOK_AGAIN, beyond).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn hear_signals(&self, session: &SessionId) -> Option<Box<dyn SignalEar>> {
+        Some(self.shared.signals.hear(&self.owner, session))
+    }
+
+    async fn signal_lines(&self, session: &SessionId, known: &[SignalLine]) -> Vec<SignalLine> {
+        self.shared.signals.lines(&self.owner, session, known).await
+    }
+
+    async fn signal(&self, session: &SessionId, parcel: &SignalParcel) -> Result<(), StoreError> {
+        let said = Said::Signal {
+            owner: self.owner.to_string(),
+            session: session.as_str().to_string(),
+            line: parcel.line.number,
+            n: parcel.n,
+            body: parcel.body.clone(),
+        };
+        let channel = signals::channel_of(&parcel.line.to);
+        let sent = notices::say(&self.shared.server.signals, &channel, &said).await;
+        sent.map_err(|e| failed("telling another server what streams", &e))
+    }
+
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        recipes::usage(&mut *self.begin(READING).await?, filter).await
+    }
+}
+
+const READING: &str = "reading the database";

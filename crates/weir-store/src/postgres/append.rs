@@ -1,0 +1,381 @@
+//! One group of appends of one owner: looked at, judged one by one, written together, answered one by
+//! one. Whatever waits when a transaction has ended goes into the next (group commit).
+//!
+//! A group that the database refuses is tried again one by one, so that only the culprit fails. A
+//! transaction that a lost connection or a restart of the server ended is tried again for a few
+//! seconds: the facts that may have been committed all the same are looked for first, so that none is
+//! written twice.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::{PgConnection, PgPool};
+use tokio::sync::{mpsc, oneshot};
+use weir_core::ids::{Seq, Timestamp};
+use weir_core::record::Record;
+use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
+
+use super::begin;
+use super::error::{failed, passes};
+use super::notices::Notices;
+use super::rows::{cell, lexemes, number, owner_of, sealed, text};
+use crate::audit::{ChainEnd, StoredLine};
+use crate::journal::{Head, check};
+use crate::sqlite::error::same;
+use crate::usage::UsageSums;
+
+const DOING: &str = "writing the journal";
+/// Most appends in one transaction.
+const GROUP_APPENDS: usize = 1024;
+/// Most bytes of one transaction, the last append excepted.
+const GROUP_BYTES: usize = 16 * 1024 * 1024;
+/// How long a transaction is tried again when the server is away.
+const TRY_FOR: Duration = Duration::from_secs(8);
+/// How long one try may take. Nobody writes so much: the line fell silent.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Pause before the next try.
+const TRY_AGAIN: Duration = Duration::from_millis(100);
+
+/// An append that waits.
+pub(super) struct Pending {
+    append: Append,
+    answer: oneshot::Sender<Result<(), StoreError>>,
+    bytes: usize,
+}
+
+impl Pending {
+    pub(super) fn new(append: Append, answer: oneshot::Sender<Result<(), StoreError>>) -> Pending {
+        let facts: usize = append.records.iter().map(|record| record.payload.len() + 256).sum();
+        let texts: usize = append.texts.iter().map(|text| text.text.len() * 3).sum();
+        let blobs: usize = append.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
+        let bytes = facts + texts + blobs + append.audit.len() * 1024 + 4096;
+        Pending { append, answer, bytes }
+    }
+}
+
+/// What writes the appends of one owner.
+pub(super) struct Pen {
+    pub(super) pool: PgPool,
+    pub(super) notices: Arc<Notices>,
+    pub(super) owner: Arc<str>,
+}
+
+/// What the transaction found when it began.
+struct Ground {
+    heads: HashMap<String, Head>,
+    chain: ChainEnd,
+    agents: HashMap<String, String>,
+}
+
+/// What one transaction writes.
+#[derive(Default)]
+struct Batch<'a> {
+    facts: Vec<&'a Record>,
+    audit: Vec<StoredLine>,
+    passages: Vec<(&'a str, &'a IndexedText)>,
+    sessions: BTreeMap<&'a str, (SessionMeta, String)>,
+    appends: Vec<&'a Append>,
+    usage: UsageSums,
+}
+
+/// Why a try failed.
+pub(super) enum Ended {
+    /// Nothing was committed, or it may have been: the same may be tried again.
+    Lost(sqlx::Error),
+    /// The database refuses.
+    Refused(StoreError),
+}
+
+impl From<sqlx::Error> for Ended {
+    fn from(error: sqlx::Error) -> Ended {
+        if passes(&error) { Ended::Lost(error) } else { Ended::Refused(failed(DOING, &error)) }
+    }
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Ended {
+        Ended::Refused(error)
+    }
+}
+
+type Results = Vec<Result<(), StoreError>>;
+
+impl Pen {
+    /// Writes what comes until nobody can send any more.
+    pub(super) async fn keep_writing(self, mut waiting: mpsc::UnboundedReceiver<Pending>) {
+        while let Some(first) = waiting.recv().await {
+            let mut bytes = first.bytes;
+            let mut group = vec![first];
+            while group.len() < GROUP_APPENDS && bytes < GROUP_BYTES {
+                let Ok(next) = waiting.try_recv() else { break };
+                bytes += next.bytes;
+                group.push(next);
+            }
+            self.write_group(group).await;
+        }
+    }
+
+    async fn write_group(&self, group: Vec<Pending>) {
+        match self.persist(&group).await {
+            Ok(results) => {
+                for (pending, result) in group.into_iter().zip(results) {
+                    self.answer(pending, result);
+                }
+            }
+            Err(error) if group.len() == 1 => {
+                group.into_iter().for_each(|pending| self.answer(pending, Err(same(&error))));
+            }
+            Err(_) => {
+                for pending in group {
+                    let result = self.persist(std::slice::from_ref(&pending)).await;
+                    let result = result.and_then(|mut results| results.pop().unwrap_or(Ok(())));
+                    self.answer(pending, result);
+                }
+            }
+        }
+    }
+
+    /// Nobody waiting for an answer is no error.
+    fn answer(&self, pending: Pending, result: Result<(), StoreError>) {
+        if result.is_ok() && !pending.append.records.is_empty() {
+            let facts = pending.append.expected + pending.append.records.len() as Seq;
+            self.notices.wrote(&self.owner, &pending.append.lease.session, facts);
+        }
+        let _ = pending.answer.send(result);
+    }
+
+    /// Writes a group, again if need be. `Err`: nothing of it is acknowledged.
+    async fn persist(&self, group: &[Pending]) -> Result<Results, StoreError> {
+        let until = Instant::now() + TRY_FOR;
+        let mut again = false;
+        loop {
+            let attempt = tokio::time::timeout(ATTEMPT_TIMEOUT, self.attempt(group, again));
+            match attempt.await.unwrap_or(Err(Ended::Lost(sqlx::Error::PoolTimedOut))) {
+                Ok(results) => return Ok(results),
+                Err(Ended::Refused(error)) => return Err(error),
+                Err(Ended::Lost(error)) if Instant::now() >= until => {
+                    return Err(failed(DOING, &error));
+                }
+                Err(Ended::Lost(error)) => {
+                    tracing::debug!(%error, "writing is tried again");
+                    again = true;
+                    tokio::time::sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn attempt(&self, group: &[Pending], again: bool) -> Result<Results, Ended> {
+        let mut work = begin(&self.pool, &self.owner).await?;
+        let ground = look(&mut work, group).await?;
+        let landed = if again { landed(&mut work, group).await? } else { vec![false; group.len()] };
+        let (batch, results) = judge(group, ground, &landed);
+        if batch.appends.is_empty() {
+            return Ok(results);
+        }
+        write(&mut work, &batch).await?;
+        write_beside(&mut work, &batch).await?;
+        work.commit().await?;
+        Ok(results)
+    }
+}
+
+/// Locks the end of the audit chain, then those of the journals: in this order everywhere, so that
+/// two processes never wait for each other.
+const CHAIN: &str = "SELECT n, hash FROM chains FOR UPDATE";
+const CHAIN_FIRST: &str =
+    "INSERT INTO chains (n, hash) VALUES (0, $1) ON CONFLICT (owner) DO NOTHING";
+const HEADS: &str = "SELECT id, epoch, owner_pid, owner_started, owner_host, owner_label, facts,
+  last_hash, (SELECT r.agent FROM agent_runs r WHERE r.session = sessions.id LIMIT 1)
+  FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+async fn look(work: &mut PgConnection, group: &[Pending]) -> Result<Ground, Ended> {
+    let row = match sqlx::query(CHAIN).fetch_optional(&mut *work).await? {
+        Some(row) => row,
+        None => {
+            sqlx::query(CHAIN_FIRST).bind(ChainEnd::start().hash).execute(&mut *work).await?;
+            sqlx::query(CHAIN).fetch_one(&mut *work).await?
+        }
+    };
+    let chain = ChainEnd { n: number(&row, 0)?, hash: text(&row, 1)? };
+    let ids: Vec<String> =
+        group.iter().map(|pending| sealed(pending.append.lease.session.as_str())).collect();
+    let mut ground = Ground { heads: HashMap::new(), chain, agents: HashMap::new() };
+    for row in &sqlx::query(HEADS).bind(ids).fetch_all(work).await? {
+        let id = text(row, 0)?;
+        if let Some(agent) = cell::<Option<String>>(row, 8)? {
+            ground.agents.insert(id.clone(), agent);
+        }
+        let head = Head {
+            epoch: number(row, 1)?,
+            owner: owner_of(row, 2)?,
+            facts: number(row, 6)?,
+            last_hash: text(row, 7)?,
+        };
+        ground.heads.insert(id, head);
+    }
+    Ok(ground)
+}
+
+/// Which of the group stand in the journals already, from a try whose answer was lost.
+async fn landed(work: &mut PgConnection, group: &[Pending]) -> Result<Vec<bool>, Ended> {
+    let mut landed = Vec::with_capacity(group.len());
+    for pending in group {
+        let Some(last) = pending.append.records.last() else {
+            landed.push(false);
+            continue;
+        };
+        let query =
+            sqlx::query("SELECT 1 FROM facts WHERE session = $1 AND seq = $2 AND hash = $3")
+                .bind(sealed(last.session.as_str()))
+                .bind(last.seq.cast_signed())
+                .bind(last.hash.as_str());
+        landed.push(query.fetch_optional(&mut *work).await?.is_some());
+    }
+    Ok(landed)
+}
+
+/// Says for each append whether it may be written, and lays out what those write.
+fn judge<'a>(group: &'a [Pending], mut ground: Ground, landed: &[bool]) -> (Batch<'a>, Results) {
+    let mut batch = Batch::default();
+    let mut results = Vec::with_capacity(group.len());
+    for (pending, landed) in group.iter().zip(landed) {
+        if *landed {
+            results.push(Ok(()));
+            continue;
+        }
+        let append = &pending.append;
+        let session = append.lease.session.as_str();
+        let accepted = check(ground.heads.get(session), append)
+            .and_then(|()| ground.chain.extend(&append.audit, &mut batch.audit));
+        if accepted.is_ok()
+            && let Some(head) = ground.heads.get_mut(session)
+        {
+            head.advance(append);
+            batch.facts.extend(&append.records);
+            batch.passages.extend(append.texts.iter().map(|text| (session, text)));
+            let agent = ground.agents.get(session).map_or("", String::as_str);
+            append.usage.iter().for_each(|note| batch.usage.add(note, agent));
+            let meta = SessionMeta { facts: head.facts, ..append.meta.clone() };
+            // Of two appends of one session in one group the later summary stays.
+            batch.sessions.insert(session, (meta, head.last_hash.clone()));
+            batch.appends.push(append);
+        }
+        results.push(accepted);
+    }
+    (batch, results)
+}
+
+/// A whole usual append in one round trip. Kind and time of a passage are those of its fact, which
+/// may be one of these or an earlier one.
+const WRITE: &str = "WITH
+  f AS (INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[],
+      $7::text[])),
+  a AS (INSERT INTO audit (n, session, ts, entry, hash)
+    SELECT * FROM unnest($8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[])),
+  c AS (UPDATE chains SET n = $13, hash = $14 WHERE n <> $13),
+  s AS (UPDATE sessions SET facts = v.facts, last_hash = v.last_hash, workspace = v.workspace,
+      title = v.title, model = v.model, profile = v.profile, status = v.status,
+      created = v.created, updated = v.updated, parent = v.parent
+    FROM unnest($15::text[], $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[],
+      $21::text[], $22::text[], $23::bigint[], $24::bigint[], $25::text[])
+      AS v(id, facts, last_hash, workspace, title, model, profile, status, created, updated, parent)
+    WHERE sessions.id = v.id)
+  INSERT INTO passages (session, seq, kind, ts, call, subject, text, words)
+    SELECT v.session, v.seq,
+      coalesce(v.kind, (SELECT e.kind FROM facts e WHERE e.session = v.session AND e.seq = v.seq), ''),
+      coalesce(v.ts, (SELECT e.ts FROM facts e WHERE e.session = v.session AND e.seq = v.seq), 0),
+      v.call, v.subject, v.text, v.words::tsvector
+    FROM unnest($26::text[], $27::bigint[], $28::text[], $29::bigint[], $30::text[], $31::text[],
+      $32::text[], $33::text[]) AS v(session, seq, kind, ts, call, subject, text, words)";
+
+fn each<'a, T: 'a, V>(
+    items: impl IntoIterator<Item = &'a T>,
+    of: impl FnMut(&'a T) -> V,
+) -> Vec<V> {
+    items.into_iter().map(of).collect()
+}
+
+async fn write(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> {
+    let facts = || batch.facts.iter().copied();
+    let query = sqlx::query(WRITE)
+        .bind(each(facts(), |fact| sealed(fact.session.as_str())))
+        .bind(each(facts(), |fact| fact.seq.cast_signed()))
+        .bind(each(facts(), |fact| fact.ts.micros()))
+        .bind(each(facts(), |fact| sealed(&fact.kind)))
+        .bind(each(facts(), |fact| i32::from(fact.v)))
+        .bind(each(facts(), |fact| sealed(&fact.payload)))
+        .bind(each(facts(), |fact| fact.hash.clone()));
+    let lines = &batch.audit;
+    let end = lines.last();
+    let query = query
+        .bind(each(lines, |line| line.n.cast_signed()))
+        .bind(each(lines, |line| sealed(&line.session)))
+        .bind(each(lines, |line| line.ts.micros()))
+        .bind(each(lines, |line| sealed(&line.entry)))
+        .bind(each(lines, |line| line.hash.clone()))
+        .bind(end.map(|line| line.n.cast_signed()))
+        .bind(end.map(|line| line.hash.clone()));
+    let sessions = || batch.sessions.values();
+    let query = query
+        .bind(each(sessions(), |(meta, _)| sealed(meta.id.as_str())))
+        .bind(each(sessions(), |(meta, _)| meta.facts.cast_signed()))
+        .bind(each(sessions(), |(_, hash)| hash.clone()))
+        .bind(each(sessions(), |(meta, _)| sealed(&meta.workspace)))
+        .bind(each(sessions(), |(meta, _)| sealed(&meta.title)))
+        .bind(each(sessions(), |(meta, _)| sealed(&meta.model)))
+        .bind(each(sessions(), |(meta, _)| sealed(&meta.profile)))
+        .bind(each(sessions(), |(meta, _)| sealed(&meta.status)))
+        .bind(each(sessions(), |(meta, _)| meta.created.micros()))
+        .bind(each(sessions(), |(meta, _)| meta.updated.micros()))
+        .bind(each(sessions(), |(meta, _)| meta.parent.as_ref().map(|id| sealed(id.as_str()))));
+    let here: HashMap<(&str, Seq), (&str, Timestamp)> = facts()
+        .map(|fact| ((fact.session.as_str(), fact.seq), (fact.kind.as_str(), fact.ts)))
+        .collect();
+    let place = |(session, text): &(&str, &IndexedText)| here.get(&(*session, text.seq)).copied();
+    let passages = &batch.passages;
+    let query = query
+        .bind(each(passages, |(session, _)| sealed(session)))
+        .bind(each(passages, |(_, text)| text.seq.cast_signed()))
+        .bind(each(passages, |passage| place(passage).map(|(kind, _)| sealed(kind))))
+        .bind(each(passages, |passage| place(passage).map(|(_, ts)| ts.micros())))
+        .bind(each(passages, |(_, text)| text.call.map(|call| call.to_string())))
+        .bind(each(passages, |(_, text)| sealed(&text.subject)))
+        .bind(each(passages, |(_, text)| sealed(&text.text)))
+        .bind(each(passages, |(_, text)| lexemes(&text.text, 'D')));
+    query.execute(work).await?;
+    Ok(())
+}
+
+/// What few appends have: sums of what was used, bytes, marks, recipes.
+async fn write_beside(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> {
+    super::recipes::count_usage(work, &batch.usage).await?;
+    for append in &batch.appends {
+        if !append.blobs.is_empty() {
+            write_blobs(work, append).await?;
+        }
+        for mark in &append.marks {
+            super::mail::mark(work, mark).await?;
+        }
+        super::recipes::write(work, append).await?;
+    }
+    Ok(())
+}
+
+async fn write_blobs(work: &mut PgConnection, append: &Append) -> Result<(), Ended> {
+    let ids: Vec<String> = append.blobs.iter().map(|(id, _)| sealed(id.as_str())).collect();
+    for (id, (_, bytes)) in ids.iter().zip(&append.blobs) {
+        let query = sqlx::query(
+            "INSERT INTO blobs (id, bytes, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        );
+        let query = query.bind(id.as_str()).bind(&bytes[..]);
+        query.bind(append.meta.updated.micros()).execute(&mut *work).await?;
+    }
+    let query = sqlx::query(
+        "INSERT INTO blob_refs (session, blob) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING",
+    );
+    query.bind(sealed(append.lease.session.as_str())).bind(ids).execute(work).await?;
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! Opening the database: address, rights, schema. Nothing that reads or writes what it is for.
+//!
+//! Row-level security is the second lock between people (S2), so a connection that it does not bind
+//! is never used: a user that it would not bind becomes `weir_rows` first, and what cannot be bound
+//! is refused.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use weir_engine::ports::StoreError;
+
+use super::error::failed;
+use super::rows::{all, cell, done, within};
+
+/// The schema, step by step; the n-th brings a database to version n. Only ever appended to.
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0001_store.sql")];
+
+/// Every table that has an owner.
+pub(super) const OWNED: &[&str] = &[
+    "sessions",
+    "facts",
+    "blobs",
+    "blob_refs",
+    "chains",
+    "audit",
+    "settings",
+    "passages",
+    "mail",
+    "marks",
+    "memories",
+    "memories_said",
+    "proposals",
+    "kept",
+    "recipe_counts",
+    "solved_runs",
+    "agent_runs",
+    "usage",
+];
+/// Those of the house.
+pub(super) const HOUSE: &[&str] = &["entries", "holders", "owners"];
+
+/// The role that a user becomes whom row-level security would not bind.
+const ROLE: &str = "weir_rows";
+/// Names the lock under which the schema is changed.
+const MIGRATION_LOCK: i64 = 0x7765_6972;
+/// How long a connection is waited for.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection that is given back, or that nobody said anything on, may take to say that it
+/// is there.
+pub(super) const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections for heartbeat and listener: two, and two more, since one whose line fell silent is
+/// given up only when the system below does so.
+const ASIDE: u32 = 4;
+
+const OPENING: &str = "opening the PostgreSQL database";
+const MIGRATING: &str = "bringing the PostgreSQL database to this version";
+
+/// How a database is opened. Everything has a sensible default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostgresOptions {
+    /// A process that was not heard of for so long has lost its leases.
+    pub lease: Duration,
+    /// Most connections at once, beside two for heartbeat and notices (for a while up to four, when
+    /// a line fell silent), and one for what streams.
+    pub connections: u32,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> PostgresOptions {
+        PostgresOptions { lease: Duration::from_secs(10), connections: 16 }
+    }
+}
+
+/// What was found out about a database.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) pool: PgPool,
+    /// For heartbeat and listener alone: they must not wait for whoever is busy.
+    pub(super) aside: PgPool,
+    /// For signals alone, opened with the first: one connection, so that they stay in order and keep
+    /// nobody waiting.
+    pub(super) signals: PgPool,
+    /// For connections outside the pool.
+    pub(super) options: PgConnectOptions,
+    /// The user must become [`ROLE`].
+    pub(super) becomes: bool,
+}
+
+/// Reads a URL. Its text, which may hold a password, stands in no error.
+pub(super) fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Io {
+        doing: "reading the URL of the database".to_string(),
+        why: "it is not like postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full"
+            .to_string(),
+    })?;
+    Ok(options.application_name("weir").disable_statement_logging())
+}
+
+/// Opens the database and brings its schema up to date.
+pub(super) async fn connect(url: &str, wanted: &PostgresOptions) -> Result<Server, StoreError> {
+    let options = options_of(url)?;
+    let mut connection = one(&options).await?;
+    migrate(&mut connection).await?;
+    let becomes = is_unbound(&mut connection).await?;
+    if becomes {
+        make_role(&mut connection).await?;
+    }
+    let _ = connection.close().await;
+    // A process that sleeps in the middle of a transaction must not keep others from its rows.
+    let idle_ms = wanted.lease.as_millis();
+    let begin = format!(
+        "SET idle_in_transaction_session_timeout = {idle_ms}; SET lock_timeout = '10s'; \
+         SET statement_timeout = '60s'{}",
+        if becomes { "; SET ROLE weir_rows" } else { "" }
+    );
+    let pool = |connections: u32, more: &str| {
+        let begin = format!("{begin}{more}");
+        PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(CONNECT_TIMEOUT)
+            .after_connect(move |connection, _| {
+                let begin = begin.clone();
+                Box::pin(async move { connection.execute(AssertSqlSafe(begin)).await.map(drop) })
+            })
+            // One that was left in the middle of a question, because no answer came, is not waited
+            // for without end: it would count among the most for as long.
+            .after_release(|connection, _| {
+                Box::pin(
+                    async move { within(PING_TIMEOUT, connection.ping()).await.map(|()| true) },
+                )
+            })
+            .connect_lazy_with(options.clone())
+    };
+    // What is announced is gone in a moment: no disk need wait for it.
+    let signals = pool(1, "; SET synchronous_commit = off");
+    let (pool, aside) = (pool(wanted.connections, ""), pool(ASIDE, ""));
+    let server = Server { pool, aside, signals, options, becomes };
+    server.check_bound().await?;
+    Ok(server)
+}
+
+async fn one(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+    within(CONNECT_TIMEOUT, options.connect()).await.map_err(|e| failed(OPENING, &e))
+}
+
+impl Server {
+    /// A connection of its own that nothing but the server's answer bounds: for copies.
+    pub(super) async fn alone(&self) -> Result<PgConnection, StoreError> {
+        one(&self.options).await
+    }
+
+    /// Refuses to work where row-level security does not bind this connection on every table.
+    async fn check_bound(&self) -> Result<(), StoreError> {
+        let pool = self.pool.acquire().await;
+        let mut connection = pool.map_err(|e| failed(OPENING, &e))?;
+        let refused = |why: String| Err(StoreError::Io { doing: OPENING.to_string(), why });
+        if is_unbound(&mut connection).await? {
+            return refused(format!(
+                "row-level security does not bind the role {ROLE}: take SUPERUSER and BYPASSRLS \
+                 from it"
+            ));
+        }
+        let tables: Vec<String> = OWNED.iter().chain(HOUSE).map(|name| (*name).into()).collect();
+        let query = sqlx::query(
+            "SELECT name FROM unnest($1::text[]) name WHERE NOT EXISTS (
+               SELECT 1 FROM pg_class WHERE oid = to_regclass(name)
+               AND relrowsecurity AND relforcerowsecurity)",
+        );
+        match all(&mut connection, query.bind(tables)).await?.first() {
+            Some(row) => refused(format!(
+                "row-level security is off for the table {}: switch it on (ALTER TABLE … ENABLE \
+                 and FORCE ROW LEVEL SECURITY), or restore a backup",
+                cell::<String>(row, 0)?
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether row-level security does not hold for whoever this connection is.
+async fn is_unbound(connection: &mut PgConnection) -> Result<bool, StoreError> {
+    let query =
+        sqlx::query("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user");
+    match all(connection, query).await?.first() {
+        Some(row) => cell(row, 0),
+        None => Ok(true),
+    }
+}
+
+/// Makes the role that is bound, with the rights that it needs here and no others.
+async fn make_role(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let made = sqlx::raw_sql(
+        "DO $$ BEGIN
+           IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'weir_rows') THEN
+             CREATE ROLE weir_rows NOLOGIN;
+           END IF;
+         EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+         END $$",
+    );
+    made.execute(&mut *connection).await.map_err(|error| StoreError::Io {
+        doing: OPENING.to_string(),
+        why: format!(
+            "row-level security does not bind the user of the URL, and the role {ROLE} cannot be \
+             made ({error}): name a user without SUPERUSER and BYPASSRLS that owns the database, \
+             or make the role by hand (CREATE ROLE {ROLE} NOLOGIN)"
+        ),
+    })?;
+    let tables = [OWNED, HOUSE].concat().join(", ");
+    let granted = sqlx::raw_sql(AssertSqlSafe(format!(
+        "BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK});
+         DO $$ BEGIN
+           EXECUTE format('GRANT USAGE ON SCHEMA %I TO {ROLE}', current_schema());
+         END $$;
+         GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {ROLE};
+         COMMIT"
+    )));
+    granted.execute(connection).await.map(drop).map_err(|e| failed(OPENING, &e))
+}
+
+async fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let mut work = connection.begin().await.map_err(|e| failed(MIGRATING, &e))?;
+    let lock = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK);
+    done(&mut work, MIGRATING, lock).await?;
+    let made = sqlx::query(
+        "CREATE TABLE IF NOT EXISTS weir_schema (version BIGINT NOT NULL, made TIMESTAMPTZ NOT NULL
+           DEFAULT clock_timestamp())",
+    );
+    // Whoever may not make it may still use a database that is up to date.
+    let known = sqlx::query("SELECT to_regclass('weir_schema') IS NOT NULL");
+    let known: bool = cell(&all(&mut work, known).await?[0], 0)?;
+    if !known {
+        done(&mut work, MIGRATING, made).await?;
+    }
+    let version = sqlx::query("SELECT coalesce(max(version), 0) FROM weir_schema");
+    let version: i64 = cell(&all(&mut work, version).await?[0], 0)?;
+    let version = usize::try_from(version).unwrap_or(usize::MAX);
+    if version > MIGRATIONS.len() {
+        return Err(StoreError::Io {
+            doing: OPENING.to_string(),
+            why: format!(
+                "it was written by a newer Weir (schema {version}, this one knows {}): update \
+                 Weir, or name another database",
+                MIGRATIONS.len()
+            ),
+        });
+    }
+    for (at, step) in MIGRATIONS.iter().enumerate().skip(version) {
+        let done_so_far = sqlx::raw_sql(*step).execute(&mut *work).await;
+        done_so_far.map_err(|e| failed(MIGRATING, &e))?;
+        let note = sqlx::query("INSERT INTO weir_schema (version) VALUES ($1)");
+        done(&mut work, MIGRATING, note.bind(i64::try_from(at + 1).unwrap_or(i64::MAX))).await?;
+    }
+    work.commit().await.map_err(|e| failed(MIGRATING, &e))
+}
+
+/// The newest schema that this program knows.
+pub(super) fn schema() -> usize {
+    MIGRATIONS.len()
+}

@@ -1,0 +1,109 @@
+//! Who writes a session (D2, D8): leases are taken, given back and lost; and how a session is deleted.
+
+use sqlx::postgres::PgConnection;
+use weir_core::ids::SessionId;
+use weir_core::record::GENESIS;
+use weir_engine::ports::{Lease, Owner, StoreError};
+
+use super::PostgresStore;
+use super::rows::{all, done, number, owner_of, sealed};
+use crate::owner::describe;
+
+const TAKING: &str = "taking the lease of a session";
+const DELETING: &str = "deleting a session";
+
+const FIRST: &str = "INSERT INTO sessions (id, epoch, facts, last_hash) VALUES ($1, 0, 0, $2)
+  ON CONFLICT (owner, id) DO NOTHING";
+
+/// Columns 1 to 4: who took it; 5 to 9: the process as which they took it.
+const HOLDER: &str = "SELECT s.epoch, s.owner_pid, s.owner_started, s.owner_host, s.owner_label,
+  h.machine, h.pid, h.started, h.host, h.until > clock_timestamp()
+  FROM sessions s LEFT JOIN holders h ON h.id = s.holder WHERE s.id = $1 FOR UPDATE OF s";
+
+const TAKE: &str = "UPDATE sessions SET epoch = epoch + 1, holder = $2, owner_pid = $3,
+  owner_started = $4, owner_host = $5, owner_label = $6 WHERE id = $1 RETURNING epoch";
+
+const GIVE_BACK: &str = "UPDATE sessions SET holder = NULL, owner_pid = NULL, owner_started = NULL,
+  owner_host = NULL, owner_label = NULL WHERE id = $1 AND epoch = $2";
+
+pub(super) async fn acquire(
+    store: &PostgresStore,
+    session: &SessionId,
+    owner: &Owner,
+) -> Result<Lease, StoreError> {
+    let replica = &store.shared.replica;
+    let mut work = store.begin_among(TAKING).await?;
+    replica.check_beating(&mut work).await?;
+    let id = sealed(session.as_str());
+    done(&mut work, TAKING, sqlx::query(FIRST).bind(id.clone()).bind(GENESIS)).await?;
+    let rows = all(&mut work, sqlx::query(HOLDER).bind(id.clone())).await?;
+    if let Some(row) = rows.first()
+        && let Some(holder) = owner_of(row, 1)?
+        && replica.lives(&holder, row, 5)?
+        && !replica.owes(session, number(row, 0)?)
+    {
+        return Err(StoreError::Held { session: session.clone(), holder: describe(&holder) });
+    }
+    let query = sqlx::query(TAKE)
+        .bind(id)
+        .bind(replica.id.as_str())
+        .bind(i64::from(owner.pid))
+        .bind(owner.started.cast_signed())
+        .bind(sealed(&owner.host))
+        .bind(sealed(&owner.label));
+    let rows = all(&mut work, query).await?;
+    let epoch = rows.first().map_or(Ok(0), |row| number(row, 0))?;
+    store.commit(TAKING, work).await?;
+    replica.settled(session);
+    Ok(Lease { session: session.clone(), epoch })
+}
+
+pub(super) async fn release(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {
+    let given_back = give_back(store, lease).await;
+    if given_back.is_err() {
+        store.shared.replica.owe(lease);
+    }
+    given_back
+}
+
+async fn give_back(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {
+    let doing = "giving back the lease of a session";
+    let mut work = store.begin(doing).await?;
+    let query = sqlx::query(GIVE_BACK).bind(sealed(lease.session.as_str()));
+    done(&mut work, doing, query.bind(lease.epoch.cast_signed())).await?;
+    store.commit(doing, work).await
+}
+
+pub(super) async fn delete(store: &PostgresStore, session: &SessionId) -> Result<(), StoreError> {
+    let mut work = store.begin(DELETING).await?;
+    forget(&mut work, session).await?;
+    store.commit(DELETING, work).await
+}
+
+async fn forget(work: &mut PgConnection, session: &SessionId) -> Result<(), StoreError> {
+    let id = sealed(session.as_str());
+    let query = sqlx::query("SELECT facts FROM sessions WHERE id = $1 FOR UPDATE");
+    let rows = all(work, query.bind(id.clone())).await?;
+    if rows.first().map_or(Ok(0), |row| number(row, 0))? == 0 {
+        return Err(StoreError::Missing { what: format!("session {session}") });
+    }
+    for statement in [
+        "DELETE FROM passages WHERE session = $1",
+        "DELETE FROM facts WHERE session = $1",
+        "DELETE FROM blobs WHERE id IN (SELECT blob FROM blob_refs WHERE session = $1)
+           AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.blob = blobs.id AND r.session <> $1)",
+        "DELETE FROM blob_refs WHERE session = $1",
+        "DELETE FROM mail WHERE session = $1",
+        "DELETE FROM memories_said WHERE session = $1",
+        "DELETE FROM solved_runs WHERE session = $1",
+    ] {
+        done(work, DELETING, sqlx::query(statement).bind(id.clone())).await?;
+    }
+    let query = sqlx::query(
+        "UPDATE sessions SET epoch = epoch + 1, holder = NULL, owner_pid = NULL,
+           owner_started = NULL, owner_host = NULL, owner_label = NULL, facts = 0, last_hash = $2,
+           workspace = NULL, title = NULL, model = NULL, profile = NULL, status = NULL,
+           created = NULL, updated = NULL, parent = NULL WHERE id = $1",
+    );
+    done(work, DELETING, query.bind(id).bind(GENESIS)).await.map(drop)
+}

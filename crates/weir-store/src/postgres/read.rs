@@ -1,0 +1,171 @@
+//! Journals, summaries, audit lines, bytes: how they are read.
+
+use std::sync::Arc;
+
+use sqlx::postgres::{PgConnection, PgRow};
+use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
+use weir_core::record::{GENESIS, Record};
+use weir_engine::ports::{AuditLine, Pause, SessionFilter, SessionMeta, StoreError};
+
+use super::rows::{all, cell, json, limit_of, maybe_text, number, sealed, text};
+use crate::audit::StoredLine;
+use crate::follow::GONE;
+
+/// Facts fetched at a time.
+const FACTS_AT_ONCE: usize = 1_000;
+
+const FACTS: &str = "SELECT seq, ts, kind, v, payload, hash FROM facts
+  WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+
+pub(super) async fn facts(
+    work: &mut PgConnection,
+    session: &SessionId,
+    from: Seq,
+    limit: usize,
+) -> Result<Vec<Record>, StoreError> {
+    let mut records: Vec<Record> = Vec::new();
+    let first = from.max(1);
+    while records.len() < limit {
+        let next = first.saturating_add(records.len() as u64);
+        let wanted = FACTS_AT_ONCE.min(limit - records.len());
+        let query = sqlx::query(FACTS)
+            .bind(sealed(session.as_str()))
+            .bind(i64::try_from(next).unwrap_or(i64::MAX))
+            .bind(limit_of(wanted));
+        let rows = all(work, query).await?;
+        for (row, expected) in rows.iter().zip(next..) {
+            let record = record_of(row, session)?;
+            if record.seq != expected {
+                return Err(StoreError::Damaged {
+                    what: format!("the journal of {session}"),
+                    why: format!("fact {expected} is missing"),
+                });
+            }
+            records.push(record);
+        }
+        if rows.len() < wanted {
+            break;
+        }
+    }
+    Ok(records)
+}
+
+fn record_of(row: &PgRow, session: &SessionId) -> Result<Record, StoreError> {
+    Ok(Record {
+        session: session.clone(),
+        seq: number(row, 0)?,
+        ts: Timestamp(cell(row, 1)?),
+        kind: text(row, 2)?,
+        v: u16::try_from(cell::<i32>(row, 3)?).unwrap_or(0),
+        payload: text(row, 4)?,
+        hash: text(row, 5)?,
+    })
+}
+
+fn meta_of(row: &PgRow) -> Result<SessionMeta, StoreError> {
+    Ok(SessionMeta {
+        id: SessionId::new(text(row, 0)?),
+        workspace: text(row, 1)?,
+        title: text(row, 2)?,
+        model: text(row, 3)?,
+        profile: text(row, 4)?,
+        status: text(row, 5)?,
+        created: Timestamp(cell(row, 6)?),
+        updated: Timestamp(cell(row, 7)?),
+        facts: number(row, 8)?,
+        parent: maybe_text(row, 9)?.map(SessionId::new),
+    })
+}
+
+pub(super) async fn meta(
+    work: &mut PgConnection,
+    session: &SessionId,
+) -> Result<Option<SessionMeta>, StoreError> {
+    let query = sqlx::query(
+        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
+         FROM sessions WHERE id = $1 AND created IS NOT NULL",
+    );
+    let rows = all(work, query.bind(sealed(session.as_str()))).await?;
+    rows.first().map(meta_of).transpose()
+}
+
+pub(super) async fn list(
+    work: &mut PgConnection,
+    filter: &SessionFilter,
+) -> Result<Vec<SessionMeta>, StoreError> {
+    let query = sqlx::query(
+        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
+         FROM sessions WHERE created IS NOT NULL AND ($1::text IS NULL OR workspace = $1)
+         ORDER BY updated DESC, id DESC LIMIT $2",
+    );
+    let query = query.bind(filter.workspace.as_deref().map(sealed));
+    let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
+    all(work, query).await?.iter().map(meta_of).collect()
+}
+
+/// How long journals are, and which processes have their sessions; one that was deleted, or never
+/// was, is gone.
+pub(super) async fn lengths(
+    work: &mut PgConnection,
+    sessions: &[SessionId],
+) -> Result<Vec<(SessionId, Seq, Option<String>)>, StoreError> {
+    let ids: Vec<String> = sessions.iter().map(|id| sealed(id.as_str())).collect();
+    let query = sqlx::query(
+        "SELECT v.id, coalesce(s.facts, 0), s.holder FROM unnest($1::text[]) AS v(id)
+         LEFT JOIN sessions s ON s.id = v.id",
+    );
+    let rows = all(work, query.bind(ids)).await?;
+    let length = |row| {
+        let facts = number(row, 1)?;
+        let facts = if facts == 0 { GONE } else { facts };
+        Ok((SessionId::new(text(row, 0)?), facts, cell(row, 2)?))
+    };
+    rows.iter().map(length).collect()
+}
+
+pub(super) async fn blob(work: &mut PgConnection, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+    let query = sqlx::query("SELECT bytes FROM blobs WHERE id = $1").bind(sealed(id.as_str()));
+    match all(work, query).await?.first() {
+        Some(row) => Ok(Arc::from(cell::<&[u8]>(row, 0)?)),
+        None => Err(StoreError::Missing { what: format!("blob {id}") }),
+    }
+}
+
+pub(super) async fn paused(work: &mut PgConnection) -> Result<Option<Pause>, StoreError> {
+    let query = sqlx::query("SELECT value FROM settings WHERE key = 'paused'");
+    let rows = all(work, query).await?;
+    rows.first().map(|row| json(row, 0, "the kill switch")).transpose()
+}
+
+const AUDIT: &str = "SELECT a.n, a.ts, a.session, a.entry, a.hash,
+  (SELECT p.hash FROM audit p WHERE p.n = a.n - 1)
+  FROM audit a WHERE a.n >= $1 ORDER BY a.n LIMIT $2";
+
+pub(super) async fn audit(
+    work: &mut PgConnection,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<AuditLine>, StoreError> {
+    lines(work, from, limit).await?.iter().map(StoredLine::to_line).collect()
+}
+
+/// Audit lines as they are chained.
+pub(super) async fn lines(
+    work: &mut PgConnection,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<StoredLine>, StoreError> {
+    let query = sqlx::query(AUDIT).bind(i64::try_from(from).unwrap_or(i64::MAX));
+    let rows = all(work, query.bind(limit_of(limit))).await?;
+    let line = |row| {
+        Ok(StoredLine {
+            n: number(row, 0)?,
+            ts: Timestamp(cell(row, 1)?),
+            session: text(row, 2)?,
+            entry: text(row, 3)?,
+            hash: text(row, 4)?,
+            prev: maybe_text(row, 5)?.unwrap_or_else(|| GENESIS.to_string()),
+        })
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,204 @@
+//! Rows into values and back. PostgreSQL keeps no NUL in a text; a person's words may hold one.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{Decode, Postgres, Row, Type};
+use weir_engine::ports::{Owner, StoreError};
+
+use super::error::failed;
+use crate::words::{Words, tokens};
+
+/// Stands before a digit that says which character is meant: 0 for NUL, 1 for itself. It is no
+/// character of any language.
+const MARK: char = '\u{FFFF}';
+/// Longest word of the index, in bytes: PostgreSQL takes no longer one.
+const LEXEME_MAX: usize = 2_000;
+/// Words of one text that are found by: PostgreSQL counts no further.
+const LEXEMES_MAX: usize = 16_000;
+/// Bytes of the words of one text: PostgreSQL takes a megabyte.
+const LEXEME_BYTES_MAX: usize = 500_000;
+
+/// How long an answer is waited for: a little longer than PostgreSQL works at a statement before it
+/// gives up by itself.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(65);
+
+pub(super) type Statement<'q> = Query<'q, Postgres, PgArguments>;
+
+/// A text as the database can keep it.
+pub(super) fn sealed(text: &str) -> String {
+    if !text.contains(['\0', MARK]) {
+        return text.to_string();
+    }
+    text.replace(MARK, "\u{FFFF}1").replace('\0', "\u{FFFF}0")
+}
+
+fn opened(text: String) -> String {
+    if !text.contains(MARK) {
+        return text;
+    }
+    text.replace("\u{FFFF}0", "\0").replace("\u{FFFF}1", "\u{FFFF}")
+}
+
+pub(super) fn cell<'r, T: Decode<'r, Postgres> + Type<Postgres>>(
+    row: &'r PgRow,
+    column: usize,
+) -> Result<T, StoreError> {
+    row.try_get(column).map_err(|e| failed("reading the database", &e))
+}
+
+pub(super) fn text(row: &PgRow, column: usize) -> Result<String, StoreError> {
+    cell(row, column).map(opened)
+}
+
+pub(super) fn maybe_text(row: &PgRow, column: usize) -> Result<Option<String>, StoreError> {
+    Ok(cell::<Option<String>>(row, column)?.map(opened))
+}
+
+pub(super) fn number(row: &PgRow, column: usize) -> Result<u64, StoreError> {
+    Ok(cell::<i64>(row, column)?.cast_unsigned())
+}
+
+/// The owner in the four columns from `first` on.
+pub(super) fn owner_of(row: &PgRow, first: usize) -> Result<Option<Owner>, StoreError> {
+    let Some(pid) = cell::<Option<i64>>(row, first)? else { return Ok(None) };
+    Ok(Some(Owner {
+        pid: u32::try_from(pid).unwrap_or(0),
+        started: number(row, first + 1)?,
+        host: text(row, first + 2)?,
+        label: text(row, first + 3)?,
+    }))
+}
+
+/// Asks the database. A line that fell silent looks like a long time without an answer, and nothing
+/// else would ever end the wait.
+pub(super) async fn in_time<T>(
+    asked: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    within(ANSWER_TIMEOUT, asked).await
+}
+
+/// The same with a time of its own.
+pub(super) async fn within<T>(
+    time: Duration,
+    asked: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    tokio::time::timeout(time, asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+}
+
+pub(super) async fn all(
+    connection: &mut PgConnection,
+    query: Statement<'_>,
+) -> Result<Vec<PgRow>, StoreError> {
+    in_time(query.fetch_all(connection)).await.map_err(|e| failed("reading the database", &e))
+}
+
+/// Runs a statement; how many rows it touched.
+pub(super) async fn done(
+    connection: &mut PgConnection,
+    doing: &str,
+    query: Statement<'_>,
+) -> Result<u64, StoreError> {
+    let done = in_time(query.execute(connection)).await.map_err(|e| failed(doing, &e))?;
+    Ok(done.rows_affected())
+}
+
+/// A length as a SQL limit.
+pub(super) fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+pub(super) fn to_json<T: Serialize>(doing: &str, value: &T) -> Result<String, StoreError> {
+    let text = serde_json::to_string(value)
+        .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })?;
+    Ok(sealed(&text))
+}
+
+pub(super) fn json<T: DeserializeOwned>(
+    row: &PgRow,
+    column: usize,
+    what: &str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(&text(row, column)?)
+        .map_err(|e| StoreError::Damaged { what: what.to_string(), why: e.to_string() })
+}
+
+/// The words of a text with their places, as PostgreSQL reads a `tsvector`; `weight` is its letter.
+pub(super) fn lexemes(text: &str, weight: char) -> String {
+    let mut written = String::new();
+    for (at, word) in tokens(text).take(LEXEMES_MAX).enumerate() {
+        if written.len() + word.len() > LEXEME_BYTES_MAX {
+            break;
+        }
+        if let Some(word) = lexeme(&word) {
+            written.push_str(&format!("{word}:{}{weight} ", at + 1));
+        }
+    }
+    written
+}
+
+/// A word is of letters and digits alone: there is nothing to escape in it.
+fn lexeme(word: &str) -> Option<Cow<'_, str>> {
+    let plain = word.chars().all(char::is_alphanumeric);
+    (plain && word.len() <= LEXEME_MAX).then(|| Cow::Owned(format!("'{word}'")))
+}
+
+/// What is looked for, as PostgreSQL reads a `tsquery`.
+pub(super) struct Asked {
+    /// Every word.
+    pub(super) all: String,
+    /// Any of the words, or of the single words in them.
+    pub(super) any: String,
+    /// One by one, to weigh them.
+    pub(super) each: Vec<String>,
+}
+
+/// `None`: there is no word in it.
+pub(super) fn asked(words: &Words) -> Option<Asked> {
+    let phrases: Vec<String> = words
+        .parts()
+        .map(|parts| parts.iter().filter_map(|part| lexeme(part)).collect::<Vec<_>>().join(" <-> "))
+        .filter(|phrase| !phrase.is_empty())
+        .map(|phrase| format!("({phrase})"))
+        .collect();
+    let each: Vec<String> =
+        words.tokens().iter().filter_map(|word| lexeme(word).map(Cow::into_owned)).collect();
+    let any: Vec<String> = phrases.iter().chain(&each).cloned().collect();
+    (!phrases.is_empty()).then(|| Asked { all: phrases.join(" & "), any: any.join(" | "), each })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_every_text_comes_back_as_it_was() {
+        for text in ["", "a", "\0", "a\0b\0", "\u{FFFF}", "\u{FFFF}0", "\0\u{FFFF}1\0", "ü 🎉"] {
+            let kept = sealed(text);
+            assert!(!kept.contains('\0'), "{text:?}");
+            assert_eq!(opened(kept), text, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn x4_words_of_the_index_hold_nothing_that_means_something_to_it() {
+        let words = lexemes("It's a 'quoted' \\ text: src/main.rs & more\0 | \u{FFFF}", 'D');
+        let plain = |c: char| c.is_alphanumeric() || "': D".contains(c);
+        assert!(words.chars().all(plain), "{words}");
+        let asked = asked(&Words::of("fox src/main.rs ' & | !(")).expect("two words");
+        assert_eq!(asked.all, "('fox') & ('src' <-> 'main' <-> 'rs')");
+        assert_eq!(asked.each.len(), 4);
+        assert!(super::asked(&Words::of("' & | !(")).is_none());
+    }
+
+    #[test]
+    fn x4_no_text_is_too_long_for_the_index() {
+        let words = lexemes(&format!("{} {}", "x".repeat(5_000), "word ".repeat(400_000)), 'D');
+        assert!(words.len() < 900_000, "{}", words.len());
+        assert!(!words.contains(&"x".repeat(100)));
+    }
+}

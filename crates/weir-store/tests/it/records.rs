@@ -1,0 +1,182 @@
+//! What a server keeps beside sessions: the contract of `Records`, against each of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Entry, Put, Records};
+use weir_store::{MemoryRecords, SqliteRecords, open_records};
+
+use crate::support::NOON;
+
+macro_rules! every_records {
+    ($($name:ident)*) => {
+        mod memory { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name(&super::MemoryRecords::default()).await; }
+        )* }
+        mod sqlite { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                let records = super::SqliteRecords::open(folder.path()).await.expect("a new one");
+                super::$name(&records).await;
+            }
+        )* }
+        mod postgres { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let Some((records, _database)) = crate::postgres::records().await else { return };
+                super::$name(&*records).await;
+            }
+        )* }
+    };
+}
+
+every_records! {
+    d1_an_entry_comes_back_as_it_was_put
+    d1_of_two_who_put_at_once_one_is_told
+    d1_what_has_ended_is_not_there
+    d1_entries_are_listed_by_kind_and_owner
+    d1_a_change_is_announced
+}
+
+fn now(seconds: i64) -> Timestamp {
+    Timestamp(NOON + seconds * 1_000_000)
+}
+
+fn entry(kind: &str, name: &str, owner: &str) -> Entry {
+    Entry {
+        kind: kind.into(),
+        name: name.into(),
+        owner: owner.into(),
+        text: "{\"said\":\"ü \\u0000 🎉\"}".into(),
+        version: 0,
+        expires: None,
+        ts: now(0),
+    }
+}
+
+async fn d1_an_entry_comes_back_as_it_was_put(records: &dyn Records) {
+    records.alive().await.expect("it answers");
+    let one = entry("person", "ada's \0 'name'", "ada");
+    assert_eq!(records.get("person", &one.name, now(0)).await.expect("readable"), None);
+    assert_eq!(records.put(&one, Some(0)).await.expect("writable"), Put::Kept(1));
+    let kept = records.get("person", &one.name, now(0)).await.expect("readable");
+    assert_eq!(kept, Some(Entry { version: 1, ..one.clone() }));
+    let two = Entry { text: "{}".into(), expires: Some(now(9)), ts: now(1), ..one.clone() };
+    assert_eq!(records.put(&two, None).await.expect("writable"), Put::Kept(2));
+    let kept = records.get("person", &one.name, now(1)).await.expect("readable");
+    assert_eq!(kept, Some(Entry { version: 2, ..two }));
+    assert_eq!(records.get("login", &one.name, now(1)).await.expect("readable"), None);
+    assert!(records.remove("person", &one.name).await.expect("writable"));
+    assert!(!records.remove("person", &one.name).await.expect("writable"));
+    assert_eq!(records.get("person", &one.name, now(1)).await.expect("readable"), None);
+}
+
+async fn d1_of_two_who_put_at_once_one_is_told(records: &dyn Records) {
+    let one = entry("setting", "a", "");
+    assert_eq!(records.put(&one, Some(3)).await.expect("writable"), Put::Changed(0));
+    let tries = (0..8).map(|_| records.put(&one, Some(0)));
+    let came: Vec<Put> = futures::future::join_all(tries)
+        .await
+        .into_iter()
+        .map(|put| put.expect("writable"))
+        .collect();
+    assert_eq!(came.iter().filter(|put| **put == Put::Kept(1)).count(), 1, "{came:?}");
+    assert_eq!(came.iter().filter(|put| **put == Put::Changed(1)).count(), 7, "{came:?}");
+    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), Put::Kept(2));
+    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), Put::Changed(2));
+}
+
+async fn d1_what_has_ended_is_not_there(records: &dyn Records) {
+    let one = Entry { expires: Some(now(10)), ..entry("login", "a", "ada") };
+    records.put(&one, None).await.expect("writable");
+    records.put(&entry("login", "b", "ada"), None).await.expect("writable");
+    let there =
+        async |at: i64| records.get("login", "a", now(at)).await.expect("readable").is_some();
+    assert!(there(9).await);
+    assert!(!there(10).await);
+    assert_eq!(records.list("login", None, now(10)).await.expect("readable").len(), 1);
+    let again = Entry { ts: now(11), expires: Some(now(20)), ..one.clone() };
+    let put = records.put(&again, Some(0)).await.expect("writable");
+    assert!(matches!(put, Put::Kept(version) if version > 1), "no version comes twice: {put:?}");
+    assert_eq!(records.purge(now(19)).await.expect("writable"), 0);
+    assert_eq!(records.purge(now(20)).await.expect("writable"), 1);
+    assert_eq!(records.list("login", None, now(0)).await.expect("readable").len(), 1);
+}
+
+async fn d1_entries_are_listed_by_kind_and_owner(records: &dyn Records) {
+    for (kind, name, owner) in
+        [("login", "b", "ada"), ("login", "a", "bob"), ("login", "C", "ada"), ("share", "a", "ada")]
+    {
+        records.put(&entry(kind, name, owner), None).await.expect("writable");
+    }
+    let names = async |kind: &str, owner: Option<&str>| -> Vec<String> {
+        let found = records.list(kind, owner, now(0)).await.expect("readable");
+        found.into_iter().map(|entry| entry.name).collect()
+    };
+    assert_eq!(names("login", None).await, ["C", "a", "b"]);
+    assert_eq!(names("login", Some("ada")).await, ["C", "b"]);
+    assert_eq!(names("share", Some("bob")).await, [""; 0]);
+    assert_eq!(records.remove_owned("ada").await.expect("writable"), 3);
+    assert_eq!(names("login", None).await, ["a"]);
+    assert_eq!(records.remove_owned("ada").await.expect("writable"), 0);
+}
+
+async fn d1_a_change_is_announced(records: &dyn Records) {
+    let heard = async {
+        let waited = tokio::time::timeout(Duration::from_secs(10), records.changed());
+        waited.await.expect("it hears of it");
+    };
+    let put = async {
+        tokio::task::yield_now().await;
+        records.put(&entry("setting", "a", ""), None).await.expect("writable");
+    };
+    futures::future::join(heard, put).await;
+}
+
+#[tokio::test]
+async fn d1_records_survive_closing_and_two_processes_share_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let open =
+        async || -> Arc<dyn Records> { open_records("", folder.path()).await.expect("it opens") };
+    let (one, two) = (open().await, open().await);
+    one.put(&entry("person", "ada", "ada"), None).await.expect("writable");
+    assert!(two.get("person", "ada", now(0)).await.expect("readable").is_some());
+    assert_eq!(
+        two.put(&entry("person", "ada", "ada"), Some(0)).await.expect("writable"),
+        Put::Changed(1)
+    );
+    drop((one, two));
+    assert!(open().await.get("person", "ada", now(0)).await.expect("readable").is_some());
+    let newer = folder.path().join("newer");
+    drop(SqliteRecords::open(&newer).await.expect("a new one"));
+    let set = std::process::Command::new("python3")
+        .args([
+            "-c",
+            "import sqlite3,sys;sqlite3.connect(sys.argv[1]).execute('PRAGMA user_version=99')",
+        ])
+        .arg(newer.join("server.db"))
+        .status();
+    if set.is_ok_and(|status| status.success()) {
+        let refused = SqliteRecords::open(&newer).await.err().expect("a newer schema");
+        assert!(refused.to_string().contains("newer Weir"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn d1_an_unknown_database_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (location, says) in [
+        ("mysql://host", "unknown kind"),
+        ("sqlite:", "unknown kind"),
+        ("postgres://user:secret@/x?sslmode=sometimes", "not like postgres://"),
+        ("postgres://user:secret@127.0.0.1:1/x", "check that it runs"),
+    ] {
+        let refused = open_records(location, folder.path()).await.err().expect("refused");
+        let refused = refused.to_string();
+        assert!(refused.contains(says), "{location}: {refused}");
+        assert!(!refused.contains("secret"), "{refused}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Databases of every earlier schema are brought up to date, and lose nothing (D1).
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::json;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::model::Usage;
+use weir_core::record::{GENESIS, Record, verify_chain};
+use weir_engine::ports::{RecallQuery, SessionFilter, Store, UsageFilter, UsageRow};
+use weir_store::{SqliteStore, this_process};
+
+use crate::support::NOON;
+
+/// The steps of the schema, as they are kept.
+fn steps() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+    let entries = std::fs::read_dir(folder).expect("it is in the repository");
+    let mut steps: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+    steps.sort();
+    steps
+}
+
+fn facts() -> Vec<Record> {
+    let usage = json!({ "input": 10, "output": 4, "cache_read": 1, "reasoning": 2 });
+    let payloads = [
+        ("input.accepted", json!({ "text": "weave" })),
+        ("model.replied", json!({ "usage": usage, "cost_usd": 0.5 })),
+        ("model.replied", json!({ "usage": usage })),
+        ("run.finished", json!({ "run": 1 })),
+    ];
+    let mut last = GENESIS.to_string();
+    let mut seq = 0;
+    payloads
+        .into_iter()
+        .map(|(kind, payload)| {
+            seq += 1;
+            let mut record = Record {
+                session: SessionId::new("one"),
+                seq,
+                ts: Timestamp(NOON + seq.cast_signed()),
+                kind: kind.into(),
+                v: 1,
+                payload: payload.to_string(),
+                hash: String::new(),
+            };
+            record.hash = record.hash_after(&last);
+            last.clone_from(&record.hash);
+            record
+        })
+        .collect()
+}
+
+async fn old_database(file: &Path, version: usize) -> SqliteConnection {
+    let options = SqliteConnectOptions::from_str(&format!("sqlite://{}", file.display()));
+    let options = options.expect("a path").create_if_missing(true);
+    let mut connection = options.connect().await.expect("a new file");
+    for step in &steps()[..version] {
+        let sql = std::fs::read_to_string(step).expect("readable");
+        connection.execute(AssertSqlSafe(sql)).await.expect("it was good once");
+    }
+    let set = format!("PRAGMA user_version = {version}");
+    connection.execute(AssertSqlSafe(set)).await.expect("writable");
+    connection
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
+    let latest = steps().len();
+    assert!(latest >= 7);
+    for version in 1..=latest {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut old = old_database(&folder.path().join("weir.db"), version).await;
+        let facts = facts();
+        let insert = sqlx::query(
+            "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model, profile,
+               status, created, updated) VALUES ('one', 1, 4, $1, '/w', 't', 'acme/large', 'code',
+               'idle', $2, $2)",
+        );
+        let insert = insert.bind(facts[3].hash.clone()).bind(NOON);
+        insert.execute(&mut old).await.expect("writable");
+        for fact in &facts {
+            let insert = sqlx::query(
+                "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
+                 VALUES ('one', $1, $2, $3, 1, $4, $5)",
+            );
+            let insert = insert.bind(fact.seq.cast_signed()).bind(fact.ts.micros());
+            let insert = insert.bind(&fact.kind).bind(&fact.payload).bind(&fact.hash);
+            insert.execute(&mut old).await.expect("writable");
+        }
+        let passage = "INSERT INTO passages (session, seq, text) VALUES ('one', 1, 'weave')";
+        old.execute(passage).await.expect("writable");
+        old.close().await.expect("closed");
+        let store = SqliteStore::open(folder.path()).expect("an earlier schema");
+        let session = SessionId::new("one");
+        let found = store.read(&session, 1, 9).await.expect("readable");
+        assert_eq!(found, facts, "schema {version}");
+        verify_chain(GENESIS, 1, &found).expect("whole");
+        assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 1);
+        assert_eq!(store.search("weave", 9).await.expect("readable").len(), 1);
+        let query = RecallQuery { words: "weave".into(), limit: 9, ..RecallQuery::default() };
+        assert_eq!(store.recall(&query).await.expect("readable").len(), 1);
+        let used = store.usage(&UsageFilter::default()).await.expect("readable");
+        let expected = UsageRow {
+            day: "2026-01-02".into(),
+            model: "acme/large".into(),
+            profile: "code".into(),
+            agent: String::new(),
+            usage: Usage { input: 20, output: 8, cache_read: 2, cache_write: 0, reasoning: 4 },
+            cost_usd: 0.5,
+            unpriced: 1,
+            replies: 2,
+            runs: 1,
+        };
+        // Where usage was counted already, nothing is counted again.
+        let expected = if version < 7 { vec![expected] } else { Vec::new() };
+        assert_eq!(used, expected, "schema {version}");
+        let lease = store.acquire(&session, &this_process("test")).await.expect("free");
+        assert_eq!(lease.epoch, 2);
+        store.check().await.expect("whole");
+    }
+}

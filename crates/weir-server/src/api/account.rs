@@ -1,0 +1,238 @@
+//! One's own account as scripts see it: password, sign-ins, passkeys. Tokens stand beside
+//! signing in (`auth`); apps and recovery codes are shown once, on pages only.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::api::auth::{Me, let_in};
+use crate::api::page::{Page, PageQuery};
+use crate::api::with_cookies;
+use crate::app::App;
+use crate::auth::passkeys::{self, Added, Asserted, Question};
+use crate::auth::sign_in::Door;
+use crate::auth::site::site;
+use crate::auth::throttle::{self, Bucket};
+use crate::auth::{Client, Revoked, accounts, events, logins, password};
+use crate::guard::{Caller, Scope};
+use crate::problem::{Answer, Problem};
+use crate::route::{Access, Route};
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/account/password", set_password)
+            .summary("Sets a new password; every other sign-in ends")
+            .body::<NewPassword>()
+            .gives_nothing(204),
+        Route::get("/api/v1/account/logins", login_list)
+            .summary("Where one is signed in")
+            .query::<PageQuery>()
+            .gives::<Page<LoginLine>>(200),
+        Route::delete("/api/v1/account/logins/{id}", login_end)
+            .summary("Ends a sign-in")
+            .gives_nothing(204),
+        Route::post("/api/v1/account/passkeys/question", ask_to_add)
+            .summary("Begins to add a passkey")
+            .body::<Proof>()
+            .gives::<Question>(200),
+        Route::post("/api/v1/account/passkeys", add)
+            .summary("Adds a passkey")
+            .body::<Added>()
+            .gives_nothing(204),
+        Route::post("/api/v1/passkey/question", ask_to_sign_in)
+            .access(Access::Anyone)
+            .summary("Begins to sign in with a passkey")
+            .gives::<Question>(200),
+        Route::post("/api/v1/passkey/login", sign_in)
+            .access(Access::Anyone)
+            .summary("Signs in with a passkey: sets the cookie")
+            .body::<Asserted>()
+            .gives::<Me>(200),
+    ]
+}
+
+/// A new password and the one before it.
+#[derive(Deserialize, JsonSchema)]
+struct NewPassword {
+    /// The one that is there; empty where there is none.
+    #[serde(default)]
+    old: String,
+    /// The one that takes its place.
+    new: String,
+}
+
+/// That somebody is who they were when they signed in.
+#[derive(Deserialize, JsonSchema)]
+struct Proof {
+    /// Their password; empty where they have none and signed in just now.
+    #[serde(default)]
+    password: String,
+}
+
+/// A sign-in.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct LoginLine {
+    /// By which it is ended.
+    pub(crate) id: String,
+    /// Whether it is this one.
+    pub(crate) current: bool,
+    /// When it began.
+    pub(crate) created: Timestamp,
+    /// When it was last used, to five minutes.
+    pub(crate) seen: Timestamp,
+    /// From where it began.
+    pub(crate) address: String,
+    /// What the browser calls itself.
+    pub(crate) agent: String,
+    /// `password`, `passkey`, …
+    pub(crate) how: String,
+}
+
+/// Sign-ins of somebody, the latest first.
+pub(crate) async fn logins_of(app: &App, caller: &Caller) -> Answer<Vec<LoginLine>> {
+    let here = caller.at_browser().unwrap_or_default();
+    let mut all: Vec<LoginLine> = logins::of(&app.doorman.shelf, &caller.person.id)
+        .await?
+        .into_iter()
+        .map(|kept| LoginLine {
+            id: logins::public_id(&kept.name).to_owned(),
+            current: kept.name == here,
+            created: kept.value.created,
+            seen: kept.value.seen,
+            address: kept.value.address,
+            agent: kept.value.agent,
+            how: kept.value.how,
+        })
+        .collect();
+    all.sort_by_key(|line| std::cmp::Reverse(line.seen));
+    Ok(all)
+}
+
+/// Ends one sign-in of somebody at a browser.
+pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> Answer<()> {
+    caller.at_browser()?;
+    let doorman = &app.doorman;
+    let all = logins::of(&doorman.shelf, &caller.person.id).await?;
+    let found = all.into_iter().find(|kept| logins::public_id(&kept.name) == id);
+    let found = found.ok_or_else(|| Problem::missing("this sign-in"))?;
+    logins::end(&doorman.shelf, &found.name).await?;
+    doorman.revoke(Revoked::One(found.name));
+    Ok(())
+}
+
+/// Sets a new password of somebody at a browser: every other sign-in ends, and this one is made
+/// anew. Cookies to set.
+pub(crate) async fn change_password(
+    door: &Door<'_>,
+    caller: &Caller,
+    (old, new): (&str, &str),
+) -> Answer<Vec<http::HeaderValue>> {
+    let (doorman, person) = (&door.app.doorman, &caller.person);
+    door.prove(caller, old).await?;
+    if let Some(complaint) = password::complaint(new, &person.name) {
+        return Err(Problem::bad(complaint));
+    }
+    let hash = doorman.passwords.hash(new).await?;
+    accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
+    doorman.end_logins(&person.id, None).await?;
+    let doer = door.doer(&person.name);
+    events::note(&doorman.shelf, doer, ("password_changed", &person.name), "").await?;
+    Ok(door.renew(caller, "password+change").await?.cookies)
+}
+
+async fn set_password(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    headers: HeaderMap,
+    Json(body): Json<NewPassword>,
+) -> Answer<Response> {
+    let door = Door { app: &app, client: &client, headers: &headers };
+    let cookies = change_password(&door, &caller, (&body.old, &body.new)).await?;
+    Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
+}
+
+async fn login_list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Answer<Json<Page<LoginLine>>> {
+    Ok(Json(Page::of(logins_of(&app, &caller).await?, &query, |line| line.id.clone())))
+}
+
+async fn login_end(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    end_login(&app, &caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn ask_to_add(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    headers: HeaderMap,
+    Json(proof): Json<Proof>,
+) -> Answer<Json<Question>> {
+    let door = Door { app: &app, client: &client, headers: &headers };
+    door.prove(&caller, &proof.password).await?;
+    let (person, site) = (&caller.person, site(&app, &headers)?);
+    let who = (&person.id, person.name.as_str());
+    Ok(Json(passkeys::ask_to_add(&app.doorman.shelf, who, &site).await?))
+}
+
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    headers: HeaderMap,
+    Json(added): Json<Added>,
+) -> Answer<Response> {
+    caller.at_browser()?;
+    let door = Door { app: &app, client: &client, headers: &headers };
+    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    passkeys::add(shelf, &person.id, &site(&app, &headers)?, &added).await?;
+    events::note(shelf, door.doer(&person.name), ("passkey_added", &person.name), "").await?;
+    let cookies = match caller.scope {
+        // What was asked of them is there now: they are let in whole.
+        Scope::Enrol => door.renew(&caller, "password+passkey").await?.cookies,
+        Scope::All | Scope::Read => Vec::new(),
+    };
+    Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
+}
+
+async fn ask_to_sign_in(
+    State(app): State<App>,
+    client: Client,
+    headers: HeaderMap,
+) -> Answer<Json<Question>> {
+    let shelf = &app.doorman.shelf;
+    let bucket = Bucket::question(client.address);
+    throttle::take(shelf, &[bucket]).await?;
+    Ok(Json(passkeys::ask_to_sign_in(shelf, &site(&app, &headers)?).await?))
+}
+
+async fn sign_in(
+    State(app): State<App>,
+    client: Client,
+    headers: HeaderMap,
+    Json(said): Json<Asserted>,
+) -> Answer<Response> {
+    let door = Door { app: &app, client: &client, headers: &headers };
+    let shelf = &app.doorman.shelf;
+    let address = Bucket::address(client.address);
+    throttle::take(shelf, std::slice::from_ref(&address)).await?;
+    let id = passkeys::sign_in(shelf, &site(&app, &headers)?, &said).await?;
+    let person = accounts::get(shelf, id.as_str()).await?.filter(|person| !person.disabled);
+    let person = person.ok_or_else(passkeys::no_account)?;
+    throttle::give_back(shelf, &address).await?;
+    throttle::forget(shelf, &Bucket::question(client.address)).await?;
+    Ok(let_in(door.enter(person, "passkey").await?))
+}

@@ -1,0 +1,141 @@
+//! Limits, health and backups, for admins (S15), and the API's own description.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio_util::io::ReaderStream;
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::ports::{BackupLine, Finding, HouseError};
+use crate::problem::{Answer, Problem};
+use crate::route::{Access, Route};
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        crate::openapi::route(),
+        Route::get("/api/v1/admin/health", health)
+            .access(Access::Admin)
+            .summary("What works and what does not, with the limits that hold")
+            .gives::<Overview>(200),
+        Route::get("/api/v1/admin/backups", backups)
+            .access(Access::Admin)
+            .summary("Backups that lie with the installation, the newest first")
+            .gives::<Vec<BackupLine>>(200),
+        Route::post("/api/v1/admin/backups", back_up)
+            .access(Access::Admin)
+            .summary("Make a backup of everything, without keys")
+            .gives::<BackupLine>(201),
+        Route::get("/api/v1/admin/backups/{name}", download)
+            .access(Access::Admin)
+            .summary("The file of a backup")
+            .gives_as::<String>(200, "application/gzip"),
+        Route::delete("/api/v1/admin/backups/{name}", remove)
+            .access(Access::Admin)
+            .summary("Remove a backup")
+            .gives_nothing(204),
+    ]
+}
+
+/// How an installation is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Overview {
+    /// Version of the program.
+    pub(crate) version: String,
+    /// What was looked at.
+    pub(crate) findings: Vec<Finding>,
+    /// Connections that are open here.
+    pub(crate) connections: usize,
+    /// Sessions that run here.
+    pub(crate) sessions: usize,
+    /// The limits of this server.
+    pub(crate) limits: Limits,
+}
+
+/// How much this server takes at once; set in `config.toml` and read at its start.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Limits {
+    /// Open connections in all.
+    pub(crate) connections_max: usize,
+    /// Open connections from one address.
+    pub(crate) connections_per_address_max: usize,
+    /// Requests a minute of one person.
+    pub(crate) requests_per_minute: u32,
+    /// How long requests under way may go on at the end, in milliseconds.
+    pub(crate) drain_ms_max: u64,
+}
+
+/// How this server is.
+pub(crate) async fn overview(app: &App) -> Overview {
+    let limits = &app.options.limits;
+    Overview {
+        version: app.house.version().to_owned(),
+        findings: app.health.findings(app).await.to_vec(),
+        connections: app.connections.open(),
+        sessions: app.rooms.count(),
+        limits: Limits {
+            connections_max: limits.connections_max,
+            connections_per_address_max: limits.connections_per_address_max,
+            requests_per_minute: limits.requests_per_minute,
+            drain_ms_max: limits.drain_ms_max,
+        },
+    }
+}
+
+async fn health(State(app): State<App>, _caller: Caller) -> Json<Overview> {
+    Json(overview(&app).await)
+}
+
+async fn backups(State(app): State<App>, _caller: Caller) -> Answer<Json<Vec<BackupLine>>> {
+    Ok(Json(app.house.care().backups().await?))
+}
+
+/// Makes one, and says who wanted it.
+pub(crate) async fn make(app: &App, caller: &Caller) -> Answer<BackupLine> {
+    tracing::info!(person = %caller.person.id, "a backup is being made");
+    app.house.care().back_up().await.map_err(|error| match error {
+        HouseError::Refused(why) => Problem::conflict(why),
+        error => error.into(),
+    })
+}
+
+async fn back_up(State(app): State<App>, caller: Caller) -> Answer<(StatusCode, Json<BackupLine>)> {
+    Ok((StatusCode::CREATED, Json(make(&app, &caller).await?)))
+}
+
+/// Sends the file.
+pub(crate) async fn download(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer<Response> {
+    let path = app.house.care().backup_file(&name).await?;
+    let file = tokio::fs::File::open(&path).await.map_err(Problem::failed)?;
+    let bytes = file.metadata().await.map_err(Problem::failed)?.len();
+    tracing::info!(person = %caller.person.id, backup = name, "a backup is downloaded");
+    let mut response = Body::from_stream(ReaderStream::new(file)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/gzip"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
+    // Names of backups are plain: `backup_file` finds no others.
+    let saved_as = format!("attachment; filename=\"{name}\"");
+    if let Ok(value) = HeaderValue::from_str(&saved_as) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
+}
+
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    app.house.care().remove_backup(&name).await?;
+    tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
+    Ok(StatusCode::NO_CONTENT)
+}

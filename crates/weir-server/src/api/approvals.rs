@@ -1,0 +1,339 @@
+//! One inbox over all sessions of a person: approvals, questions, those of sub-agents too (S10). Any
+//! answer counts, the first one wins.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_core::event::{ApprovalRequested, Decision, QuestionAsked};
+use weir_core::governance::lease::LeaseTerms;
+use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
+use weir_core::session::child;
+use weir_engine::family;
+use weir_engine::ports::SessionFilter;
+
+use super::page::{Page, PageQuery};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::fold::{self, Folded};
+use crate::live::tell::{Decided, Deciding};
+use crate::live::title;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+
+/// Longest words of a person about a decision, or answer to a question, in characters.
+const WORDS_CHARS_MAX: usize = 100_000;
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/approvals", list)
+            .summary("Everything of yours that waits for a person, longest first")
+            .query::<PageQuery>()
+            .gives::<Page<Waiting>>(200),
+        Route::get("/api/v1/approvals/{id}", get)
+            .summary("One approval or question that waits, with its difference")
+            .gives::<Waiting>(200),
+        Route::post("/api/v1/approvals/{id}", decide)
+            .summary("Answer an approval; the first answer wins")
+            .body::<DecideBody>()
+            .gives::<Decided>(200),
+        Route::post("/api/v1/questions/{id}", answer)
+            .summary("Answer a question of the agent")
+            .body::<AnswerBody>()
+            .gives_nothing(204),
+    ]
+}
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Waiting {
+    /// By which it is answered: `SESSION.a3`, `SESSION.q1`.
+    pub(crate) id: String,
+    /// `approval` or `question`.
+    pub(crate) kind: String,
+    /// The session that asks.
+    pub(crate) session: SessionId,
+    /// The session of the person in which it is shown: another one where a sub-agent asks.
+    pub(crate) top: SessionId,
+    /// What that session is called.
+    pub(crate) title: String,
+    /// Since when.
+    pub(crate) asked: Timestamp,
+    /// When no answer is a denial.
+    pub(crate) expires: Option<Timestamp>,
+    /// One sentence: what is to be done, or the question.
+    pub(crate) summary: String,
+    /// Tool; empty for questions.
+    pub(crate) tool: String,
+    /// The exact arguments; `null` for questions.
+    pub(crate) input: Value,
+    /// Unified diff of file changes.
+    pub(crate) diff: Option<String>,
+    /// Why it is asked.
+    pub(crate) reason: String,
+    /// What the model had read; empty: nothing foreign or private.
+    pub(crate) label: String,
+    /// Rules that `session` and `always` would add; empty: only `once` and `deny` can be said.
+    pub(crate) rules: Vec<String>,
+    /// Answers to choose from.
+    pub(crate) options: Vec<String>,
+    /// Several may be chosen.
+    pub(crate) multiple: bool,
+}
+
+/// An answer to an approval.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DecideBody {
+    /// `once`, `session`, `always` or `deny`.
+    pub(crate) decision: Decision,
+    /// Your words; with `deny` the model reads them.
+    #[serde(default)]
+    pub(crate) reason: Option<String>,
+    /// How far `session` reaches.
+    #[serde(default)]
+    pub(crate) terms: Option<LeaseTerms>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerBody {
+    /// The words, or the option.
+    pub(crate) answer: String,
+}
+
+/// By which something that waits is answered.
+pub(crate) fn address(session: &SessionId, whole: &str) -> String {
+    let own = whole.strip_prefix(session.as_str()).and_then(|rest| rest.strip_prefix('-'));
+    format!("{session}.{}", own.unwrap_or(whole))
+}
+
+/// The session and the whole name of what `id` addresses: `SESSION.a3`, or `SESSION-a3` as it stands
+/// in events.
+///
+/// # Errors
+/// It is neither.
+pub(crate) fn addressed(id: &str) -> Answer<(SessionId, String)> {
+    let missing = || Problem::missing(format!("{id:?}"));
+    let (session, own) = id.rsplit_once('.').or_else(|| id.rsplit_once('-')).ok_or_else(missing)?;
+    if session.is_empty() || own.is_empty() {
+        return Err(missing());
+    }
+    Ok((SessionId::new(session), format!("{session}-{own}")))
+}
+
+fn approval(session: &SessionId, asked: Timestamp, f: &ApprovalRequested) -> Waiting {
+    Waiting {
+        id: address(session, f.approval.as_str()),
+        kind: "approval".into(),
+        session: session.clone(),
+        top: family::root(session),
+        title: String::new(),
+        asked,
+        expires: f.expires,
+        summary: f.summary.clone(),
+        tool: f.tool.clone(),
+        input: f.input.clone(),
+        diff: f.diff.clone(),
+        reason: f.reason.clone(),
+        label: if f.label.is_clean() { String::new() } else { f.label.to_string() },
+        rules: f.rules.iter().map(|rule| rule.text().to_owned()).collect(),
+        options: Vec::new(),
+        multiple: false,
+    }
+}
+
+fn question(session: &SessionId, asked: Timestamp, f: &QuestionAsked) -> Waiting {
+    Waiting {
+        id: address(session, f.question.as_str()),
+        kind: "question".into(),
+        session: session.clone(),
+        top: family::root(session),
+        title: String::new(),
+        asked,
+        expires: None,
+        summary: f.text.clone(),
+        tool: String::new(),
+        input: Value::Null,
+        diff: None,
+        reason: String::new(),
+        label: String::new(),
+        rules: Vec::new(),
+        options: f.options.clone(),
+        multiple: f.multiple,
+    }
+}
+
+/// What waits in a session, with what its sub-agents ask.
+pub(crate) fn waiting_of(folded: &Folded, title: &str) -> Vec<Waiting> {
+    let mut all = own_waiting(folded);
+    let last = folded.session.last();
+    let agents = folded.session.agents_ask();
+    all.extend(agents.map(|asked| approval(&asked.agent, last, &asked.request)));
+    for waiting in &mut all {
+        title.clone_into(&mut waiting.title);
+    }
+    all
+}
+
+fn own_waiting(folded: &Folded) -> Vec<Waiting> {
+    let id = folded.session.id();
+    let approvals = folded.open_approvals().into_iter();
+    let mut all: Vec<Waiting> = approvals.map(|(ts, asked)| approval(id, *ts, asked)).collect();
+    all.extend(folded.open_question().map(|(ts, asked)| question(id, *ts, asked)));
+    all
+}
+
+/// Everything of a person that waits, longest first.
+///
+/// # Errors
+/// Their store cannot be read.
+pub(crate) async fn waiting(app: &App, caller: &Caller) -> Answer<Vec<Waiting>> {
+    let home = app.home(&caller.person).await?;
+    let store = home.store();
+    let chats = title::all(app, home.as_ref()).await?;
+    let metas = store.list(&SessionFilter::default()).await?;
+    let mut all = Vec::new();
+    for meta in &metas {
+        // A question outlives its run where nobody could answer it.
+        if !matches!(meta.status.as_str(), "waiting" | "running" | "needs_input") {
+            continue;
+        }
+        let top = family::root(&meta.id);
+        let of_top = metas.iter().find(|meta| meta.id == top);
+        // What a sub-agent asked of a run that is over waits for nobody.
+        let is_over = |top: &&weir_engine::ports::SessionMeta| {
+            child::parent_of(&meta.id).is_some()
+                && !matches!(top.status.as_str(), "waiting" | "running")
+        };
+        if of_top.is_some_and(|top| is_over(&top)) {
+            continue;
+        }
+        let named = chats.get(top.as_str()).and_then(|chat| chat.title.clone());
+        let first_words = || of_top.map(|top| top.title.clone()).unwrap_or_default();
+        let title = named.unwrap_or_else(first_words);
+        let folded = fold::load(store.as_ref(), &meta.id).await?;
+        all.extend(own_waiting(&folded).into_iter().map(|w| Waiting { title: title.clone(), ..w }));
+    }
+    all.sort_by_key(|waiting| waiting.asked);
+    Ok(all)
+}
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Answer<Json<Page<Waiting>>> {
+    let all = waiting(&app, &caller).await?;
+    Ok(Json(Page::of(all, &query, |waiting| waiting.id.clone())))
+}
+
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Answer<Json<Waiting>> {
+    let (session, whole) = addressed(&id)?;
+    let home = app.home(&caller.person).await?;
+    let folded = fold::load(home.store().as_ref(), &session).await?;
+    let name = address(&session, &whole);
+    let found = own_waiting(&folded).into_iter().find(|waiting| waiting.id == name);
+    let mut found = found.ok_or_else(|| Problem::missing(format!("an open approval {id}")))?;
+    let top = home.store().meta(&found.top).await?;
+    found.title = top.map(|meta| meta.title).unwrap_or_default();
+    Ok(Json(found))
+}
+
+/// Answers an approval.
+///
+/// # Errors
+/// No such approval of this person's, it was answered already, or the answer cannot be given.
+pub(crate) async fn decided(
+    app: &App,
+    caller: &Caller,
+    (id, body): (&str, DecideBody),
+) -> Answer<Decided> {
+    let (session, whole) = addressed(id)?;
+    let DecideBody { decision, reason, terms } = body;
+    if !matches!(decision, Decision::Once | Decision::Session | Decision::Always | Decision::Deny) {
+        return Err(Problem::bad("decision is once, session, always or deny"));
+    }
+    if terms.is_some() && decision != Decision::Session {
+        return Err(Problem::bad("terms bound an approval for the session; say `session`"));
+    }
+    let reason = reason.filter(|text| !text.trim().is_empty());
+    short(reason.as_deref().unwrap_or_default())?;
+    let home = app.home(&caller.person).await?;
+    let by = caller.by();
+    let approval = ApprovalId::new(whole);
+    let deciding = Deciding { approval, decision, reason, terms, by };
+    app.rooms.decide(app, &home, &session, deciding).await
+}
+
+fn short(words: &str) -> Answer<()> {
+    if words.chars().count() > WORDS_CHARS_MAX {
+        return Err(Problem::bad(format!("at most {WORDS_CHARS_MAX} characters can be said here")));
+    }
+    Ok(())
+}
+
+async fn decide(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<DecideBody>,
+) -> Answer<Json<Decided>> {
+    Ok(Json(decided(&app, &caller, (&id, body)).await?))
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// No such question of this person's, or it was answered already.
+pub(crate) async fn answered(
+    app: &App,
+    caller: &Caller,
+    (id, answer): (&str, String),
+) -> Answer<()> {
+    let (session, whole) = addressed(id)?;
+    short(&answer)?;
+    if answer.trim().is_empty() {
+        return Err(Problem::bad("an answer has words"));
+    }
+    let home = app.home(&caller.person).await?;
+    let asked = (QuestionId::new(whole), answer, caller.by());
+    app.rooms.answer(app, &home, &session, asked).await
+}
+
+async fn answer(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AnswerBody>,
+) -> Answer<StatusCode> {
+    answered(&app, &caller, (&id, body.answer)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c7_an_approval_is_addressed_by_its_session_and_its_own_part() {
+        let session = SessionId::new("0190_c3");
+        let named = address(&session, "0190_c3-a7");
+        assert_eq!(named, "0190_c3.a7");
+        for text in ["0190_c3.a7", "0190_c3-a7"] {
+            let (found, whole) = addressed(text).expect("an address");
+            assert_eq!((found, whole.as_str()), (session.clone(), "0190_c3-a7"));
+        }
+        for text in ["", "a7", ".a7", "0190.", "-"] {
+            assert_eq!(addressed(text).expect_err(text).code, "not_found");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Signing in and out, who one is, tokens (C7).
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::api::page::{Page, PageQuery};
+use crate::app::App;
+use crate::auth::events;
+use crate::auth::shelf::Kept;
+use crate::auth::sign_in::{Came, Door, Entered};
+use crate::auth::tokens::{self, NewToken, Token, TokenScope};
+use crate::auth::{Client, Revoked, cookies, logins};
+use crate::guard::{Caller, Via};
+use crate::people::Role;
+use crate::problem::{Answer, Problem};
+use crate::route::{Access, Route};
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/login", login)
+            .access(Access::Anyone)
+            .summary("Signs in: sets the cookie")
+            .body::<LoginBody>()
+            .gives::<Me>(200),
+        Route::post("/api/v1/logout", logout).summary("Ends this sign-in").gives_nothing(204),
+        Route::get("/api/v1/me", me).summary("Who is signed in").gives::<Me>(200),
+        Route::get("/api/v1/account/tokens", token_list)
+            .summary("Tokens of programs, without their secrets")
+            .query::<PageQuery>()
+            .gives::<Page<TokenLine>>(200),
+        Route::post("/api/v1/account/tokens", token_make)
+            .summary("Makes a token: its secret is shown this once")
+            .body::<NewToken>()
+            .gives::<TokenMade>(201),
+        Route::delete("/api/v1/account/tokens/{id}", token_revoke)
+            .summary("Revokes a token")
+            .gives_nothing(204),
+    ]
+}
+
+/// Name and password.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct LoginBody {
+    /// The account.
+    name: String,
+    /// Its password.
+    password: String,
+    /// The code of the authenticator app, or a recovery code, where the account has a second factor.
+    code: Option<String>,
+}
+
+/// Who is signed in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Me {
+    /// The id of the account.
+    id: String,
+    /// By which they sign in.
+    name: String,
+    /// What they are called.
+    called: String,
+    /// What they may do.
+    role: Role,
+    /// What scripts send back as `x-csrf-token` with every change; empty for programs.
+    csrf: String,
+}
+
+/// Sets cookies on an answer.
+pub(crate) fn with_cookies(answer: impl IntoResponse, cookies: Vec<HeaderValue>) -> Response {
+    let mut response = answer.into_response();
+    for cookie in cookies {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+async fn login(
+    State(app): State<App>,
+    client: Client,
+    headers: HeaderMap,
+    Json(body): Json<LoginBody>,
+) -> Answer<Response> {
+    let door = Door { app: &app, client: &client, headers: &headers };
+    let (person, counted) = door.by_password(&body.name, &body.password).await?;
+    let entered = match (door.after_password(person, &counted).await?, &body.code) {
+        (Came::In(entered), _) => *entered,
+        (Came::Second { pending, .. }, Some(code)) => door.by_code(&pending, code).await?,
+        (Came::Second { .. }, None) => {
+            return Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "second_factor",
+                "this account has a second factor: send its `code` too",
+            ));
+        }
+    };
+    Ok(let_in(entered))
+}
+
+/// The answer to somebody who is in.
+pub(crate) fn let_in(entered: Entered) -> Response {
+    let Entered { person, csrf, cookies } = entered;
+    let me = Me {
+        id: person.id.0.clone(),
+        called: person.called().to_owned(),
+        name: person.name,
+        role: person.role,
+        csrf,
+    };
+    with_cookies(Json(me), cookies)
+}
+
+async fn me(caller: Caller) -> Json<Me> {
+    Json(Me {
+        id: caller.person.id.0.clone(),
+        name: caller.person.name.clone(),
+        called: caller.person.called().to_owned(),
+        role: caller.person.role,
+        csrf: caller.csrf().to_owned(),
+    })
+}
+
+/// Ends the sign-in of a caller: the cookie that takes it away.
+pub(crate) async fn sign_out(app: &App, caller: &Caller, client: &Client) -> Answer<HeaderValue> {
+    let doorman = &app.doorman;
+    match &caller.via {
+        Via::Cookie { login, .. } => {
+            logins::end(&doorman.shelf, login).await?;
+            doorman.revoke(Revoked::One(login.clone()));
+        }
+        Via::Token { .. } => {
+            return Err(Problem::bad("a token is not signed in; revoke it instead"));
+        }
+    }
+    let name = &caller.person.name;
+    let doer = events::Doer { by: name, address: Some(client.address) };
+    events::note(&doorman.shelf, doer, ("signed_out", name), "").await?;
+    cookies::sign_out(app)
+}
+
+async fn logout(State(app): State<App>, caller: Caller, client: Client) -> Answer<Response> {
+    let cookie = sign_out(&app, &caller, &client).await?;
+    Ok(with_cookies(StatusCode::NO_CONTENT, vec![cookie]))
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct TokenLine {
+    /// By which it is revoked.
+    pub(crate) id: String,
+    /// What its owner calls it.
+    pub(crate) name: String,
+    /// What it may be used for.
+    pub(crate) scope: TokenScope,
+    /// When it was made.
+    pub(crate) created: Timestamp,
+    /// When it was last used, to a minute.
+    pub(crate) seen: Option<Timestamp>,
+    /// When it ends by itself.
+    pub(crate) expires: Option<Timestamp>,
+}
+
+impl TokenLine {
+    fn of(token: Token, expires: Option<Timestamp>) -> TokenLine {
+        let Token { id, name, scope, created, seen } = token;
+        TokenLine { id, name, scope, created, seen, expires }
+    }
+}
+
+/// A new token.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TokenMade {
+    /// The secret: shown this once.
+    token: String,
+    /// What is kept of it.
+    #[serde(flatten)]
+    line: TokenLine,
+}
+
+/// Tokens of somebody, oldest first.
+pub(crate) async fn tokens_of(app: &App, caller: &Caller) -> Answer<Vec<TokenLine>> {
+    let found = tokens::of(&app.doorman.shelf, &caller.person.id).await?;
+    let mut lines: Vec<TokenLine> = found
+        .into_iter()
+        .map(|Kept { value, expires, .. }| TokenLine::of(value, expires))
+        .collect();
+    lines.sort_by_key(|line| line.created);
+    Ok(lines)
+}
+
+async fn token_list(
+    State(app): State<App>,
+    caller: Caller,
+    axum::extract::Query(query): axum::extract::Query<PageQuery>,
+) -> Answer<Json<Page<TokenLine>>> {
+    Ok(Json(Page::of(tokens_of(&app, &caller).await?, &query, |line| line.id.clone())))
+}
+
+/// Makes a token for somebody at a browser: its secret, and what is kept.
+pub(crate) async fn make_token(
+    app: &App,
+    (caller, client): (&Caller, &Client),
+    wanted: &NewToken,
+) -> Answer<(String, TokenLine)> {
+    caller.at_browser()?;
+    let shelf = &app.doorman.shelf;
+    let (secret, token) = tokens::make(shelf, &caller.person.id, wanted).await?;
+    let name = &caller.person.name;
+    let doer = events::Doer { by: name, address: Some(client.address) };
+    events::note(shelf, doer, ("token_made", name), &token.name).await?;
+    let expires = wanted.days.map(|days| token.created.plus_ms(u64::from(days) * 86_400_000));
+    Ok((secret, TokenLine::of(token, expires)))
+}
+
+async fn token_make(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Json(wanted): Json<NewToken>,
+) -> Answer<(StatusCode, Json<TokenMade>)> {
+    let (token, line) = make_token(&app, (&caller, &client), &wanted).await?;
+    Ok((StatusCode::CREATED, Json(TokenMade { token, line })))
+}
+
+/// Revokes a token of somebody at a browser.
+pub(crate) async fn revoke_token(
+    app: &App,
+    (caller, client): (&Caller, &Client),
+    id: &str,
+) -> Answer<()> {
+    caller.at_browser()?;
+    let doorman = &app.doorman;
+    let revoked = tokens::revoke(&doorman.shelf, &caller.person.id, id).await?;
+    let revoked = revoked.ok_or_else(|| Problem::missing("this token"))?;
+    doorman.revoke(Revoked::One(revoked));
+    let name = &caller.person.name;
+    let doer = events::Doer { by: name, address: Some(client.address) };
+    events::note(&doorman.shelf, doer, ("token_revoked", name), id).await
+}
+
+async fn token_revoke(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    revoke_token(&app, (&caller, &client), &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,208 @@
+//! What a composer offers while somebody types: files of a folder, commands; and both for programs.
+//! Not here: how the chat page shows them (`web::pages::chat::complete`).
+
+use axum::Json;
+use axum::extract::{Query, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::SessionId;
+use weir_core::tool::Access;
+use weir_engine::slash::{self, SlashCommand};
+use weir_engine::workspace::{EntryKind, WalkOptions};
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::ports::SessionWish;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+
+/// Files that are offered at most.
+const FILES_MAX: usize = 100;
+/// Files that are offered where nobody says how many.
+const FILES_DEFAULT: usize = 20;
+/// Entries of a folder that are looked at.
+const ENTRIES_MAX: usize = 200_000;
+/// Commands that are listed at most.
+const COMMANDS_MAX: usize = 1_000;
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/files/find", find)
+            .summary("Files whose path has these letters in their order, the best first")
+            .query::<FindQuery>()
+            .gives::<Vec<String>>(200),
+        Route::get("/api/v1/commands", commands)
+            .summary("What can be said as `/name`")
+            .query::<OfSession>()
+            .gives::<Vec<CommandLine>>(200),
+    ]
+}
+
+/// Which files.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct FindQuery {
+    /// Letters of the path, in their order.
+    q: String,
+    /// In the folder of this session; without it: in your own.
+    session: Option<SessionId>,
+    /// At most so many (1 to 100, default 20).
+    limit: Option<usize>,
+}
+
+/// In which folder.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct OfSession {
+    /// That of this session; without it: your own.
+    session: Option<SessionId>,
+}
+
+/// A command.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CommandLine {
+    /// What is typed after the `/`.
+    name: String,
+    /// What it does.
+    about: String,
+    /// What it takes: `[file]`.
+    hint: String,
+    /// Where it stands.
+    source: String,
+    /// `workflow`, or `plugin` where one brings it.
+    kind: String,
+}
+
+async fn folder_of(app: &App, caller: &Caller, id: Option<SessionId>) -> Answer<Option<String>> {
+    let Some(id) = id else { return Ok(None) };
+    let home = app.home(&caller.person).await?;
+    let meta = home.store().meta(&id).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+    Ok(Some(meta.workspace))
+}
+
+async fn find(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<FindQuery>,
+) -> Answer<Json<Vec<String>>> {
+    let folder = folder_of(&app, &caller, query.session).await?;
+    let limit = query.limit.unwrap_or(FILES_DEFAULT).clamp(1, FILES_MAX);
+    files(&app, &caller, folder, (&query.q, limit)).await.map(Json)
+}
+
+/// Files of a folder (`None`: the caller's own) whose path has the letters of `typed` in their order,
+/// the best first.
+///
+/// # Errors
+/// The folder is none of the caller's.
+pub(crate) async fn files(
+    app: &App,
+    caller: &Caller,
+    folder: Option<String>,
+    (typed, limit): (&str, usize),
+) -> Answer<Vec<String>> {
+    let workspace = app.home(&caller.person).await?.workspace(folder.as_deref())?;
+    let typed = typed.to_lowercase();
+    let found = tokio::task::spawn_blocking(move || {
+        let at = workspace.resolve(".", Access::List);
+        let options = WalkOptions {
+            recursive: true,
+            respect_gitignore: true,
+            hidden: false,
+            max_entries: ENTRIES_MAX,
+        };
+        let Ok(walk) = workspace.walk(&at, options) else { return Vec::new() };
+        let files = walk.entries.into_iter().filter(|entry| entry.kind == EntryKind::File);
+        best(files.map(|entry| entry.path), &typed, limit)
+    });
+    found.await.map_err(Problem::failed)
+}
+
+/// The paths that fit best, the shortest name that begins so before all others.
+fn best(paths: impl Iterator<Item = String>, typed: &str, limit: usize) -> Vec<String> {
+    let rank = |path: &String| {
+        let small = path.to_lowercase();
+        let name = small.rsplit('/').next().unwrap_or(&small);
+        let begins = small.starts_with(typed) || name.starts_with(typed);
+        (!begins, !small.contains(typed), path.len(), path.clone())
+    };
+    let mut found: Vec<String> = paths.filter(|path| fits(path, typed)).collect();
+    found.sort_by_cached_key(rank);
+    found.truncate(limit);
+    found
+}
+
+/// Whether the letters of `typed` (small ones) all stand in a name, in their order.
+pub(crate) fn fits(name: &str, typed: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    typed.chars().all(|wanted| letters.any(|letter| letter == wanted))
+}
+
+async fn commands(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<OfSession>,
+) -> Answer<Json<Vec<CommandLine>>> {
+    let folder = folder_of(&app, &caller, query.session).await?;
+    let lines = usable(&app, &caller, folder).await?.map(|command| CommandLine {
+        // Those of plugins alone have its name before theirs.
+        kind: if command.name.contains(':') { "plugin" } else { "workflow" }.into(),
+        name: command.name,
+        about: command.head.description,
+        hint: command.head.argument_hint,
+        source: command.source,
+    });
+    Ok(Json(lines.take(COMMANDS_MAX).collect()))
+}
+
+/// The commands that can be said in a folder; `None`: the caller's own.
+///
+/// # Errors
+/// The folder is none of the caller's.
+pub(crate) async fn usable(
+    app: &App,
+    caller: &Caller,
+    workspace: Option<String>,
+) -> Answer<impl Iterator<Item = SlashCommand>> {
+    let home = app.home(&caller.person).await?;
+    let wish = SessionWish { workspace, ..SessionWish::default() };
+    let options = home.session_options(&wish, None).await?;
+    let listed =
+        tokio::task::spawn_blocking(move || slash::list(&options.scene, &options.workspace));
+    let listed = listed.await.map_err(Problem::failed)?;
+    let usable = listed.into_iter().filter(|one| !one.shadowed);
+    Ok(usable.filter_map(|one| one.command.ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s11_letters_are_found_in_their_order_whatever_their_size() {
+        for (name, typed, is_fit) in [
+            ("src/main.rs", "", true),
+            ("src/main.rs", "smr", true),
+            ("src/Main.rs", "main", true),
+            ("src/main.rs", "xs", false),
+            ("src/main.rs", "rsm", false),
+        ] {
+            assert_eq!(fits(name, typed), is_fit, "{name} {typed}");
+        }
+    }
+
+    #[test]
+    fn f1_the_file_that_is_most_likely_meant_comes_first() {
+        let paths = ["docs/domain.md", "src/main.rs", "src/remains.txt", "xyz/mxaxixn.rs", "a.rs"];
+        let found = |typed: &str, limit| best(paths.iter().map(ToString::to_string), typed, limit);
+        assert_eq!(
+            found("main", 9),
+            ["src/main.rs", "docs/domain.md", "src/remains.txt", "xyz/mxaxixn.rs"]
+        );
+        assert_eq!(found("main", 1), ["src/main.rs"]);
+        assert_eq!(found("nomatch", 9), Vec::<String>::new());
+        assert_eq!(found("", 9).len(), 5);
+    }
+}

@@ -1,0 +1,499 @@
+//! What a person does with files in their folder. Every path is judged by the guarded workspace, as
+//! those of tools are: nothing outside, nothing that an ignore list hides, nothing of Weir's own.
+//! Blocks.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::record::sha256_hex;
+use weir_core::tool::{Access, Change, Image, PathEffect, Place};
+use weir_core::view::plain::is_deceptive;
+use weir_engine::ports::Content;
+use weir_engine::workspace::{Entry, EntryKind, FileError, WalkOptions, Workspace};
+
+use crate::problem::{Answer, Problem};
+
+/// Entries of one folder that are shown.
+const ENTRIES_MAX: usize = 2000;
+/// Paths that one deletion or move may touch.
+const TREE_MAX: usize = 2000;
+/// Longest path, in bytes.
+const PATH_MAX: usize = 4096;
+/// Longest name of a file, in bytes.
+const NAME_MAX: usize = 255;
+/// Names that are tried for a file that stands beside one of its name.
+const COPIES_MAX: usize = 100;
+/// How an uploaded file may be used.
+const MODE: u32 = 0o644;
+
+/// What to do where a file is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnConflict {
+    /// Nothing is changed.
+    #[default]
+    Refuse,
+    /// The new one takes its place; the old one goes to the trash.
+    Replace,
+    /// Both stay: the new one gets a number.
+    KeepBoth,
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct FileLine {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its path below the folder.
+    pub(crate) path: String,
+    /// `file`, `folder`, `link`, `other`.
+    pub(crate) kind: String,
+    /// Size in bytes (files).
+    pub(crate) bytes: u64,
+    /// Last change, in seconds since 1970.
+    pub(crate) modified: i64,
+}
+
+/// A folder.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Listing {
+    /// Which; empty: the person's own.
+    pub(crate) path: String,
+    /// What is in it: folders first, then by name.
+    pub(crate) items: Vec<FileLine>,
+    /// There is more than is shown.
+    pub(crate) truncated: bool,
+}
+
+/// What was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Changed {
+    /// The path that it is about now.
+    pub(crate) path: String,
+    /// How many paths were changed.
+    pub(crate) paths: usize,
+}
+
+/// A file that can be read.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The file.
+    pub(crate) file: File,
+    /// Its path below the folder.
+    pub(crate) path: String,
+    /// Its size in bytes when it was opened.
+    pub(crate) bytes: u64,
+}
+
+/// What a path holds.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// A folder.
+    Folder,
+    /// A file.
+    File(FileLine),
+}
+
+/// The person's folder.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    workspace: Arc<Workspace>,
+}
+
+fn line(entry: &Entry) -> FileLine {
+    FileLine {
+        name: entry.path.rsplit('/').next().unwrap_or_default().to_owned(),
+        path: entry.path.clone(),
+        kind: match entry.kind {
+            EntryKind::File => "file",
+            EntryKind::Folder => "folder",
+            EntryKind::Link => "link",
+            EntryKind::Other => "other",
+        }
+        .to_owned(),
+        bytes: entry.bytes,
+        modified: entry.modified,
+    }
+}
+
+impl Desk {
+    /// Over this folder.
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Desk {
+        Desk { workspace }
+    }
+
+    /// What is in a folder.
+    pub(crate) fn list(&self, path: &str, hidden: bool) -> Answer<Listing> {
+        let at = self.at(path, Access::List)?;
+        let options = WalkOptions {
+            recursive: false,
+            respect_gitignore: false,
+            hidden,
+            max_entries: ENTRIES_MAX,
+        };
+        let walk = self.workspace.walk(&at, options).map_err(problem)?;
+        let mut items: Vec<FileLine> = walk.entries.iter().map(line).collect();
+        items.sort_by_key(|item| (item.kind != "folder", item.name.to_lowercase()));
+        let path = if at.path == "." { String::new() } else { at.path };
+        Ok(Listing { path, items, truncated: walk.truncated })
+    }
+
+    /// What a path holds.
+    pub(crate) fn held(&self, path: &str) -> Answer<Held> {
+        let at = self.at(path, Access::Read)?;
+        let entry = self.workspace.entry(&at).map_err(problem)?;
+        match entry.kind {
+            EntryKind::Folder => Ok(Held::Folder),
+            EntryKind::File => Ok(Held::File(line(&entry))),
+            EntryKind::Link | EntryKind::Other => {
+                Err(Problem::bad(format!("{} is neither a file nor a folder", at.path)))
+            }
+        }
+    }
+
+    /// A file, to be sent.
+    pub(crate) fn open(&self, path: &str) -> Answer<Opened> {
+        let at = self.at(path, Access::Read)?;
+        let file = self.workspace.open_file(&at).map_err(problem)?;
+        let bytes = file.metadata().map_err(Problem::failed)?.len();
+        Ok(Opened { file, path: at.path, bytes })
+    }
+
+    /// The bytes of a file, at most `max`.
+    pub(crate) fn read(&self, path: &str, max: u64) -> Answer<Arc<[u8]>> {
+        let at = self.at(path, Access::Read)?;
+        match self.workspace.read(&at, max).map_err(problem)? {
+            Content::File { bytes, .. } => Ok(bytes),
+            Content::Absent => Err(Problem::missing(at.path)),
+            Content::Folder | Content::Link { .. } => {
+                Err(Problem::bad(format!("{} is no file", at.path)))
+            }
+        }
+    }
+
+    /// Writes a file.
+    pub(crate) fn put(
+        &self,
+        path: &str,
+        bytes: Arc<[u8]>,
+        conflict: OnConflict,
+    ) -> Answer<Changed> {
+        let (at, before) = self.place_for(path, conflict)?;
+        let mode = match &before {
+            Image::File { mode, .. } => *mode,
+            Image::Absent | Image::Folder | Image::Link { .. } => MODE,
+        };
+        let after = Image::File { sha256: sha256_hex(&bytes), bytes: bytes.len() as u64, mode };
+        let path = at.path.clone();
+        let change = Change { path: path.clone(), before, after };
+        let contents = BTreeMap::from([(path.clone(), bytes)]);
+        self.apply(path, &[change], &contents)
+    }
+
+    /// Where a new file goes, and what is there.
+    fn place_for(&self, path: &str, conflict: OnConflict) -> Answer<(PathEffect, Image)> {
+        named(path)?;
+        let at = self.at(path, Access::Create)?;
+        match (self.image(&at)?, conflict) {
+            (Image::Absent, _) => Ok((at, Image::Absent)),
+            (before @ Image::File { .. }, OnConflict::Replace) => Ok((at, before)),
+            (_, OnConflict::KeepBoth) => self.beside(&at.path),
+            (Image::File { .. }, OnConflict::Refuse) => Err(Problem::conflict(format!(
+                "{} is there already: choose to replace it or to keep both",
+                at.path
+            ))),
+            (Image::Folder | Image::Link { .. }, _) => Err(Problem::conflict(format!(
+                "{} is there already and is no file: choose another name",
+                at.path
+            ))),
+        }
+    }
+
+    /// The first free name of the kind `report (2).txt`.
+    fn beside(&self, path: &str) -> Answer<(PathEffect, Image)> {
+        let (folder, name) =
+            path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+        let (stem, ending) = match name.rfind('.') {
+            Some(dot) if dot > 0 => name.split_at(dot),
+            _ => (name, ""),
+        };
+        for number in 2..COPIES_MAX {
+            let name = format!("{stem} ({number}){ending}");
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            named(&path)?;
+            let at = self.at(&path, Access::Create)?;
+            if self.image(&at)? == Image::Absent {
+                return Ok((at, Image::Absent));
+            }
+        }
+        Err(Problem::conflict(format!("{path} is there too often: choose another name")))
+    }
+
+    /// Makes a folder.
+    pub(crate) fn make_folder(&self, path: &str) -> Answer<Changed> {
+        named(path)?;
+        let at = self.at(path, Access::Create)?;
+        if self.image(&at)? != Image::Absent {
+            return Err(Problem::conflict(format!("{} is there already", at.path)));
+        }
+        let change = Change { path: at.path.clone(), before: Image::Absent, after: Image::Folder };
+        self.apply(at.path, &[change], &BTreeMap::new())
+    }
+
+    /// Another path for a file or folder. Never in place of what is there.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Answer<Changed> {
+        named(to)?;
+        let source = self.tree(from, Access::MoveFrom)?;
+        let to = self.at(to, Access::MoveTo)?;
+        if self.image(&to)? != Image::Absent {
+            return Err(Problem::conflict(format!("{} is there already", to.path)));
+        }
+        let root = source[0].0.clone();
+        if to.path.starts_with(&format!("{root}/")) {
+            return Err(Problem::bad("a folder cannot be moved into itself"));
+        }
+        let mut changes = Vec::with_capacity(source.len() * 2);
+        for (path, image) in &source {
+            let new = format!("{}{}", to.path, path.strip_prefix(&root).unwrap_or_default());
+            let at = self.at(&new, Access::MoveTo)?;
+            changes.push(Change { path: at.path, before: Image::Absent, after: image.clone() });
+        }
+        let gone = |(path, before): (String, Image)| Change { path, before, after: Image::Absent };
+        changes.extend(source.into_iter().rev().map(gone));
+        self.apply(to.path, &changes, &BTreeMap::new())
+    }
+
+    /// Takes a file or folder away, to the trash.
+    pub(crate) fn delete(&self, path: &str) -> Answer<Changed> {
+        let tree = self.tree(path, Access::Delete)?;
+        let path = tree[0].0.clone();
+        let gone = |(path, before): (String, Image)| Change { path, before, after: Image::Absent };
+        let changes: Vec<Change> = tree.into_iter().rev().map(gone).collect();
+        self.apply(path, &changes, &BTreeMap::new())
+    }
+
+    /// A path and everything below it, from the top down; never empty. What holds a closed path is
+    /// closed itself.
+    fn tree(&self, path: &str, access: Access) -> Answer<Vec<(String, Image)>> {
+        let at = self.at(path, access)?;
+        let image = self.image(&at)?;
+        if image == Image::Absent {
+            return Err(Problem::missing(at.path));
+        }
+        let mut tree = vec![(at.path.clone(), image.clone())];
+        if image != Image::Folder {
+            return Ok(tree);
+        }
+        let whole = self.workspace.resolve_tree(&at.path, access);
+        if let Some(why) = whole.ignored.or(whole.protected) {
+            return Err(Problem::forbidden(format!("{} cannot be changed: {why}", at.path)));
+        }
+        let options = WalkOptions {
+            recursive: true,
+            respect_gitignore: false,
+            hidden: true,
+            max_entries: TREE_MAX,
+        };
+        let listing = self.at(&at.path, Access::List)?;
+        let walk = self.workspace.walk(&listing, options).map_err(problem)?;
+        if walk.truncated {
+            return Err(Problem::bad(format!(
+                "{} holds more than {TREE_MAX} paths: take its folders one by one",
+                at.path
+            )));
+        }
+        for entry in &walk.entries {
+            let below = self.workspace.resolve(&entry.path, access);
+            let image = self.image(&below)?;
+            tree.push((below.path, image));
+        }
+        Ok(tree)
+    }
+
+    fn apply(
+        &self,
+        path: String,
+        changes: &[Change],
+        contents: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Answer<Changed> {
+        let paths = self.workspace.apply_changes(changes, contents).map_err(problem)?;
+        Ok(Changed { path, paths: paths.len() })
+    }
+
+    fn image(&self, at: &PathEffect) -> Answer<Image> {
+        self.workspace.image(at).map_err(problem)
+    }
+
+    /// A path as a person wrote it, judged. What they may not see is not there.
+    fn at(&self, path: &str, access: Access) -> Answer<PathEffect> {
+        let path = written(path)?;
+        let at = self.workspace.resolve(path, access);
+        if at.place != Place::Inside || at.ignored.is_some() {
+            return Err(Problem::missing(path));
+        }
+        match &at.protected {
+            Some(why) if access.is_write() => {
+                Err(Problem::forbidden(format!("{path} cannot be changed: {why}")))
+            }
+            _ => Ok(at),
+        }
+    }
+}
+
+/// A path below the folder; empty is the folder itself.
+fn written(path: &str) -> Answer<&str> {
+    let bad = |why: &str| Err(Problem::bad(format!("the path cannot be used: {why}")));
+    if path.len() > PATH_MAX {
+        return bad("it is too long");
+    }
+    if path.starts_with(['/', '~']) || path.contains('\\') {
+        return bad("write it as it stands below your folder, with `/` between names");
+    }
+    if path.split('/').any(|part| part == "..") {
+        return bad("`..` leads out of a folder");
+    }
+    if path.chars().any(|c| c.is_control()) {
+        return bad("it holds characters that cannot be seen");
+    }
+    Ok(match path.trim_matches('/') {
+        "" => ".",
+        path => path,
+    })
+}
+
+/// A name that somebody gives: it must be one that people can read, on every system.
+fn named(path: &str) -> Answer<()> {
+    let path = written(path)?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let bad = |why: &str| Err(Problem::bad(format!("the name cannot be used: {why}")));
+    if matches!(name, "" | ".") {
+        return bad("there is none");
+    }
+    if name.len() > NAME_MAX {
+        return bad("it is too long");
+    }
+    if name.chars().any(is_deceptive) {
+        return bad("it holds characters that cannot be seen or turn the text round");
+    }
+    if name.trim() != name || name.ends_with('.') {
+        return bad("it begins or ends with a blank, or ends with a dot");
+    }
+    Ok(())
+}
+
+/// What an error of the workspace means for whoever asked.
+pub(crate) fn problem(error: FileError) -> Problem {
+    match error {
+        FileError::NotFound { path, .. } => Problem::missing(path),
+        error @ FileError::WrongKind { .. } => Problem::bad(error.to_string()),
+        error @ FileError::TooLarge { .. } => {
+            Problem::new(http::StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string())
+        }
+        error @ FileError::Refused { .. } => Problem::forbidden(error.to_string()),
+        FileError::Changed { path } => Problem::conflict(format!(
+            "{path} was changed by somebody else in the same moment: look at it and try again"
+        )),
+        error @ FileError::Io { .. } => Problem::failed(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn desk() -> (tempfile::TempDir, Desk) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = weir_engine::workspace::WorkspaceOptions {
+            root: folder.path().join("work"),
+            extra_roots: Vec::new(),
+            own_folders: vec![folder.path().join("work/own")],
+        };
+        std::fs::create_dir_all(folder.path().join("work/own")).expect("writable");
+        let workspace = Workspace::open(options).expect("it opens");
+        let workspace = workspace.with_trash(folder.path().join("trash"));
+        (folder, Desk::new(Arc::new(workspace)))
+    }
+
+    fn bytes(text: &str) -> Arc<[u8]> {
+        Arc::from(text.as_bytes())
+    }
+
+    #[test]
+    fn s10_hostile_names_never_leave_the_folder() {
+        let (folder, desk) = desk();
+        std::fs::write(folder.path().join("secret"), "x").expect("writable");
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("work/out")).expect("a link");
+        for path in [
+            "../secret",
+            "a/../../secret",
+            "/etc/passwd",
+            "~/x",
+            "..",
+            "out/secret",
+            "out/new",
+            "own/x",
+            "a\0b",
+            "a\nb",
+            "..\\secret",
+            "C:\\x",
+            "",
+            ".",
+            "a/..",
+            "x\u{202E}txt.exe",
+            " a",
+            "a ",
+            "a.",
+            &"n".repeat(300),
+            &"a/".repeat(3000),
+        ] {
+            let put = desk.put(path, bytes("new"), OnConflict::Replace);
+            assert!(put.is_err(), "{path:?}: {put:?}");
+            assert!(desk.make_folder(path).is_err(), "{path:?}");
+        }
+        for path in ["../secret", "/etc/passwd", "out/secret", "own", "..", "a/../../secret"] {
+            assert!(desk.open(path).is_err(), "{path:?}");
+            assert!(desk.delete(path).is_err(), "{path:?}");
+            assert!(desk.rename(path, "mine").is_err(), "{path:?}");
+        }
+        assert_eq!(std::fs::read(folder.path().join("secret")).expect("there"), b"x");
+        assert!(!folder.path().join("new").exists());
+    }
+
+    #[test]
+    fn s10_a_file_is_never_replaced_by_accident() {
+        let (folder, desk) = desk();
+        desk.put("a.txt", bytes("one"), OnConflict::Refuse).expect("it is new");
+        let refused = desk.put("a.txt", bytes("two"), OnConflict::Refuse).expect_err("it is there");
+        assert_eq!(refused.status, 409);
+        let both = desk.put("a.txt", bytes("two"), OnConflict::KeepBoth).expect("beside");
+        assert_eq!(both.path, "a (2).txt");
+        desk.put("a.txt", bytes("three"), OnConflict::Replace).expect("replaced");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join("work").join(name));
+        assert_eq!(read("a.txt").expect("there"), "three");
+        assert_eq!(read("a (2).txt").expect("there"), "two");
+        assert_eq!(desk.rename("a.txt", "a (2).txt").expect_err("it is there").status, 409);
+    }
+
+    #[test]
+    fn s10_folders_move_and_go_to_the_trash_whole() {
+        let (folder, desk) = desk();
+        desk.make_folder("docs").expect("made");
+        desk.put("docs/é.txt", bytes("x"), OnConflict::Refuse).expect("written");
+        desk.put("docs/.hidden", bytes("y"), OnConflict::Refuse).expect("written");
+        desk.rename("docs", "papers").expect("moved");
+        let names = |hidden: bool| -> Vec<String> {
+            let listing = desk.list("papers", hidden).expect("it is there");
+            listing.items.into_iter().map(|item| item.name).collect()
+        };
+        assert_eq!(names(false), ["é.txt"]);
+        assert_eq!(names(true).len(), 2);
+        assert!(desk.rename("papers", "papers/inner").is_err());
+        assert_eq!(desk.delete("papers").expect("deleted").paths, 3);
+        assert!(!folder.path().join("work/papers").exists());
+        let trash = std::fs::read_dir(folder.path().join("trash")).expect("a trash").count();
+        assert!(trash > 0);
+    }
+}

@@ -1,0 +1,293 @@
+//! What a session holds: pictures and documents, full results of calls, the whole as a file; and
+//! files that wait to be said.
+
+use axum::Json;
+use axum::extract::{Multipart, Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_core::event::Event;
+use weir_core::ids::{BlobId, CallId, SessionId};
+use weir_core::message::{Block, plain_text};
+use weir_engine::attach::FILE_BYTES_MAX;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::Store;
+
+use super::own;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::uploads::{self, Uploaded};
+use crate::ports::ExportFormat;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+
+/// Facts read at once.
+const READ_BATCH: usize = 4_096;
+/// Files of one upload.
+const FILES_MAX: usize = 20;
+/// Bytes of one upload, with what is around the files.
+const UPLOAD_BYTES_MAX: usize = (FILE_BYTES_MAX as usize) * 2 + (1 << 20);
+/// Pictures that a page may show; everything else is taken along as a file.
+const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/sessions/{id}/blobs/{blob}", blob)
+            .summary("Bytes that the session's journal names")
+            .gives_as::<Value>(200, "application/octet-stream"),
+        Route::get("/api/v1/sessions/{id}/calls/{call}", call)
+            .summary("One call with its full result")
+            .gives::<CallResult>(200),
+        Route::get("/api/v1/sessions/{id}/export", export)
+            .summary("The whole session as a file")
+            .query::<ExportQuery>()
+            .gives_as::<Value>(200, "application/x-ndjson"),
+        Route::post("/api/v1/attachments", upload)
+            .summary("Upload files to be said with an input; kept for a day")
+            .body_as::<Value>("multipart/form-data")
+            .body_max(UPLOAD_BYTES_MAX)
+            .gives::<Vec<Uploaded>>(201),
+        Route::delete("/api/v1/attachments/{id}", forget)
+            .summary("Forget an uploaded file")
+            .gives_nothing(204),
+    ]
+}
+
+/// In which form.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ExportQuery {
+    /// `jsonl` (default), `markdown` or `html`.
+    format: Option<String>,
+}
+
+/// A call and what came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CallResult {
+    /// Its name.
+    call: CallId,
+    /// Tool.
+    tool: String,
+    /// Whether it succeeded.
+    ok: bool,
+    /// One line.
+    summary: String,
+    /// The full text of its result.
+    text: String,
+    /// Bytes of the full result.
+    bytes: u64,
+    /// Wall time in milliseconds.
+    duration_ms: u64,
+}
+
+/// Goes through the facts of a journal until `look` finds something.
+async fn find<T>(
+    store: &dyn Store,
+    id: &SessionId,
+    mut look: impl FnMut(&Event) -> Option<T>,
+) -> Answer<Option<T>> {
+    let mut from = 1;
+    loop {
+        let records = store.read(id, from, READ_BATCH).await?;
+        for record in &records {
+            if let Some(found) = look(fact_of(record)?.event.as_ref()) {
+                return Ok(Some(found));
+            }
+        }
+        from += records.len() as u64;
+        if records.len() < READ_BATCH {
+            return Ok(None);
+        }
+    }
+}
+
+/// Media type and name of a blob that a fact names.
+fn named(event: &Event, blob: &BlobId) -> Option<(String, Option<String>)> {
+    match event {
+        Event::InputAccepted(f) => of_blocks(&f.content, blob),
+        Event::ModelReplied(f) => of_blocks(&f.content, blob),
+        Event::ImageProduced(f) if f.blob == *blob => Some((f.media_type.clone(), None)),
+        Event::CallFinished(f) if f.full.as_ref() == Some(blob) => {
+            Some(("text/plain; charset=utf-8".into(), Some(format!("{}.txt", f.call))))
+        }
+        Event::CallFinished(f) => of_blocks(&f.result, blob),
+        _ => None,
+    }
+}
+
+fn of_blocks(blocks: &[Block], blob: &BlobId) -> Option<(String, Option<String>)> {
+    blocks.iter().find_map(|block| match block {
+        Block::Image { media } | Block::Document { media } if media.blob == *blob => {
+            Some((media.media_type.clone(), media.name.clone()))
+        }
+        Block::Result { blocks, .. } => of_blocks(blocks, blob),
+        _ => None,
+    })
+}
+
+/// The name of a file as a header may carry it: other signs become `_`.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._- ".contains(c) { c } else { '_' };
+    name.chars().map(plain).take(120).collect()
+}
+
+/// Bytes with the headers that keep a browser from making anything else of them.
+pub(crate) fn file(bytes: Vec<u8>, media: &str, name: Option<&str>) -> Response {
+    let is_shown = SHOWN.contains(&media);
+    let kind = HeaderValue::from_str(media).ok();
+    let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let way = if is_shown { "inline" } else { "attachment" };
+    let disposition = match name {
+        Some(name) => format!("{way}; filename=\"{}\"", file_name(name)),
+        None => way.to_owned(),
+    };
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(value) = HeaderValue::from_str(&disposition) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+async fn blob(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, blob)): Path<(String, String)>,
+) -> Answer<Response> {
+    let id = own(&app, &caller, &id).await?;
+    blob_of(&app, &caller, &id, &BlobId::new(blob)).await
+}
+
+/// A blob, if the session's journal names it.
+///
+/// # Errors
+/// It does not.
+pub(crate) async fn blob_of(
+    app: &App,
+    caller: &Caller,
+    id: &SessionId,
+    blob: &BlobId,
+) -> Answer<Response> {
+    let store = app.home(&caller.person).await?.store();
+    let found = find(store.as_ref(), id, |event| named(event, blob)).await?;
+    let (media, name) = found.ok_or_else(|| Problem::missing(format!("blob {blob}")))?;
+    let bytes = store.blob(blob).await?;
+    Ok(file(bytes.to_vec(), &media, name.as_deref()))
+}
+
+async fn call(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, call)): Path<(String, String)>,
+) -> Answer<Json<CallResult>> {
+    let id = own(&app, &caller, &id).await?;
+    let missing = || Problem::missing(format!("a result of call {call}"));
+    let call: CallId = call.parse().map_err(|_| missing())?;
+    let store = app.home(&caller.person).await?.store();
+    let found = find(store.as_ref(), &id, |event| match event {
+        Event::CallFinished(f) if f.call == call => Some(f.clone()),
+        _ => None,
+    });
+    let found = found.await?.ok_or_else(missing)?;
+    let text = match &found.full {
+        Some(full) => String::from_utf8_lossy(&store.blob(full).await?).into_owned(),
+        None => plain_text(&found.result),
+    };
+    Ok(Json(CallResult {
+        call: found.call,
+        tool: found.tool,
+        ok: found.ok,
+        summary: found.summary,
+        text,
+        bytes: found.bytes,
+        duration_ms: found.duration_ms,
+    }))
+}
+
+async fn export(
+    State(app): State<App>,
+    caller: Caller,
+    (Path(id), Query(query)): (Path<String>, Query<ExportQuery>),
+) -> Answer<Response> {
+    let id = own(&app, &caller, &id).await?;
+    let (format, media, ending) = match query.format.as_deref().unwrap_or("jsonl") {
+        "jsonl" => (ExportFormat::Jsonl, "application/x-ndjson", "jsonl"),
+        "markdown" => (ExportFormat::Markdown, "text/markdown; charset=utf-8", "md"),
+        // As a file: whatever stands in it is no page of this server.
+        "html" => (ExportFormat::Html, "text/html; charset=utf-8", "html"),
+        other => {
+            return Err(Problem::bad(format!("{other:?} is no form: jsonl, markdown or html")));
+        }
+    };
+    let home = app.home(&caller.person).await?;
+    let bytes = home.sessions().export(&id, format).await?;
+    Ok(file(bytes, media, Some(&format!("{id}.{ending}"))))
+}
+
+async fn upload(
+    State(app): State<App>,
+    caller: Caller,
+    mut parts: Multipart,
+) -> Answer<(StatusCode, Json<Vec<Uploaded>>)> {
+    let home = app.home(&caller.person).await?;
+    let mut done = Vec::new();
+    let broken = |error: axum::extract::multipart::MultipartError| Problem::bad(error.body_text());
+    while let Some(mut part) = parts.next_field().await.map_err(broken)? {
+        let Some(name) = part.file_name().map(str::to_owned) else { continue };
+        if done.len() >= FILES_MAX {
+            return Err(Problem::bad(format!("at most {FILES_MAX} files are uploaded at once")));
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = part.chunk().await.map_err(broken)? {
+            if bytes.len() as u64 + chunk.len() as u64 > FILE_BYTES_MAX {
+                let most = FILE_BYTES_MAX >> 20;
+                return Err(Problem::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "too_large",
+                    format!("a file may have at most {most} MB"),
+                ));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        done.push(uploads::put(&app, home.as_ref(), &name, bytes.into()).await?);
+    }
+    if done.is_empty() {
+        return Err(Problem::bad("there is no file in it: send a form with files"));
+    }
+    Ok((StatusCode::CREATED, Json(done)))
+}
+
+async fn forget(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    let home = app.home(&caller.person).await?;
+    match uploads::forget(&app, home.as_ref(), &id).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Problem::missing(format!("attachment {id}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z10_a_name_in_a_header_says_only_a_name() {
+        assert_eq!(file_name("a\"; x=\r\nb/ü.png"), "a__ x___b__.png");
+        let response = file(b"<script>".to_vec(), "text/html", Some("x.html"));
+        let way = response.headers()[header::CONTENT_DISPOSITION].to_str().expect("plain");
+        assert_eq!(way, "attachment; filename=\"x.html\"");
+        assert_eq!(response.headers()[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+        let shown = file(vec![1], "image/png", None);
+        assert_eq!(shown.headers()[header::CONTENT_DISPOSITION], "inline");
+        let svg = file(vec![1], "image/svg+xml", None);
+        assert_eq!(svg.headers()[header::CONTENT_DISPOSITION], "attachment");
+    }
+}

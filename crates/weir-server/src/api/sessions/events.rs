@@ -1,0 +1,99 @@
+//! The events of a session as server-sent events (C7): `id:` is the place in the journal.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::{Path, Query, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::Stream;
+use http::HeaderMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use weir_core::ids::Seq;
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::listeners::Listener;
+use crate::live::{Feed, wire};
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+
+/// How often a stream without news says that it is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/sessions/{id}/events", events)
+            .summary("The session's events from a place on, and then as they come")
+            .query::<EventsQuery>()
+            .gives_as::<Value>(200, "text/event-stream"),
+    ]
+}
+
+/// From where.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EventsQuery {
+    /// Events after this place; `Last-Event-ID` wins.
+    after: Option<Seq>,
+}
+
+async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    (Path(id), Query(query)): (Path<String>, Query<EventsQuery>),
+    headers: HeaderMap,
+) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let after = match last {
+        None => query.after.unwrap_or(0),
+        Some(last) => last.trim().parse().map_err(|_| {
+            Problem::bad(format!("Last-Event-ID {last:?} is no place in a journal"))
+        })?,
+    };
+    let listener = app.rooms.listeners().place(&caller.person.id)?;
+    let home = app.home(&caller.person).await?;
+    let feed = app.rooms.feed(&app, &home, &weir_core::ids::SessionId::new(id), after).await?;
+    let told = Told { app, caller, feed, _listener: listener, over: false };
+    let stream = futures::stream::unfold(told, Told::next);
+    Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
+}
+
+struct Told {
+    app: App,
+    caller: Caller,
+    feed: Feed,
+    _listener: Listener,
+    over: bool,
+}
+
+impl Told {
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, Told)> {
+        if self.over {
+            return None;
+        }
+        let update = tokio::select! {
+            update = self.feed.next() => update,
+            () = self.app.doorman.ended(&self.caller) => return None,
+        };
+        let (event, over) = match update {
+            Ok(None) => return None,
+            Ok(Some(update)) => {
+                let json = wire(self.feed.session(), self.app.now(), &update).to_string();
+                let event = Event::default().data(json);
+                match &update {
+                    weir_engine::hub::Update::Fact(fact) => (event.id(fact.seq.to_string()), false),
+                    weir_engine::hub::Update::Signal { .. } => (event, false),
+                }
+            }
+            Err(problem) => {
+                let json = serde_json::to_string(&problem).unwrap_or_default();
+                (Event::default().event("error").data(json), true)
+            }
+        };
+        self.over = over;
+        Some((Ok(event), self))
+    }
+}

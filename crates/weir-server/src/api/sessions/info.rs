@@ -1,0 +1,134 @@
+//! A session as lists and its own address tell it.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use weir_core::governance::lease::LeaseGrant;
+use weir_core::ids::{InputId, RunId, Seq, SessionId, Timestamp};
+use weir_core::message::plain_text;
+use weir_core::model::Usage;
+use weir_core::profile::PermissionMode;
+use weir_core::tool::PlanItem;
+use weir_engine::ports::SessionMeta;
+
+use crate::api::approvals::{Waiting, waiting_of};
+use crate::app::App;
+use crate::live::fold;
+use crate::live::title::{self, Chat};
+use crate::live::{Key, recovery};
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// A session in a list.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SessionLine {
+    /// Its name.
+    pub(crate) id: SessionId,
+    /// What it is called.
+    pub(crate) title: String,
+    /// A person called it so.
+    pub(crate) named: bool,
+    /// Its folder.
+    pub(crate) workspace: String,
+    /// Its model.
+    pub(crate) model: String,
+    /// Its profile.
+    pub(crate) profile: String,
+    /// `idle`, `running`, `waiting`, `quarantined`, or the status of its last run.
+    pub(crate) status: String,
+    /// When it began.
+    pub(crate) created: Timestamp,
+    /// When something last happened.
+    pub(crate) updated: Timestamp,
+    /// How many facts its journal has.
+    pub(crate) facts: Seq,
+    /// The session it was forked from or started by.
+    pub(crate) parent: Option<SessionId>,
+    /// Kept at the top.
+    pub(crate) pinned: bool,
+    /// Put away.
+    pub(crate) archived: bool,
+}
+
+/// An input that waits for the agent.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct QueuedInput {
+    /// Its number.
+    pub(crate) input: InputId,
+    /// Its words.
+    pub(crate) text: String,
+}
+
+/// A session with what is open in it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SessionInfo {
+    /// As in lists.
+    #[serde(flatten)]
+    pub(crate) line: SessionLine,
+    /// The run that is on.
+    pub(crate) run: Option<RunId>,
+    /// Permission mode.
+    pub(crate) permission: Option<PermissionMode>,
+    /// What waits for a person: approvals, a question, also of sub-agents.
+    pub(crate) waiting: Vec<Waiting>,
+    /// Inputs that wait for the agent.
+    pub(crate) queued: Vec<QueuedInput>,
+    /// The agent's list of tasks.
+    pub(crate) plan: Vec<PlanItem>,
+    /// Rights that were granted for the session.
+    pub(crate) leases: Vec<LeaseGrant>,
+    /// Tokens so far.
+    pub(crate) usage: Usage,
+    /// US dollars so far; `null`: not known for all of it.
+    pub(crate) cost_usd: Option<f64>,
+}
+
+/// A line of a list.
+pub(crate) fn line(meta: SessionMeta, chat: Chat, is_broken: bool) -> SessionLine {
+    let status = if is_broken { "quarantined".to_owned() } else { meta.status };
+    SessionLine {
+        id: meta.id,
+        title: chat.title.unwrap_or(meta.title),
+        named: chat.named,
+        workspace: meta.workspace,
+        model: meta.model,
+        profile: meta.profile,
+        status,
+        created: meta.created,
+        updated: meta.updated,
+        facts: meta.facts,
+        parent: meta.parent,
+        pinned: chat.pinned,
+        archived: chat.archived,
+    }
+}
+
+/// One session.
+///
+/// # Errors
+/// There is none.
+pub(crate) async fn of(app: &App, home: &Arc<dyn Home>, id: &SessionId) -> Answer<SessionInfo> {
+    let store = home.store();
+    let meta = store.meta(id).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+    let key = Key::of(home.as_ref(), id);
+    let chat = title::of(app, &key).await?;
+    let is_broken = recovery::is_quarantined(app, &key).await?;
+    let folded = fold::load(store.as_ref(), id).await?;
+    let line = line(meta, chat, is_broken);
+    let session = &folded.session;
+    let text = |content: &[weir_core::message::Block]| plain_text(content);
+    let queued = session.queued().iter();
+    Ok(SessionInfo {
+        run: session.run(),
+        permission: session.config().map(|config| config.permission),
+        waiting: waiting_of(&folded, &line.title),
+        queued: queued.map(|q| QueuedInput { input: q.input, text: text(&q.content) }).collect(),
+        plan: session.plan().to_vec(),
+        leases: session.leases().to_vec(),
+        usage: *session.usage(),
+        cost_usd: session.cost_usd(),
+        line,
+    })
+}

@@ -1,0 +1,208 @@
+//! People: made, changed and removed by admins (S2).
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::api::page::{Page, PageQuery};
+use crate::app::App;
+use crate::auth::admin::{Admin, Wanted};
+use crate::auth::{Client, accounts};
+use crate::guard::Caller;
+use crate::people::{Person, Role};
+use crate::problem::Answer;
+use crate::route::{Access, Route};
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/users", list)
+            .access(Access::Admin)
+            .summary("Everybody with an account, by name")
+            .query::<PageQuery>()
+            .gives::<Page<Person>>(200),
+        Route::post("/api/v1/users", make)
+            .access(Access::Admin)
+            .summary("Makes an account, with a password or with an invitation")
+            .body::<NewUser>()
+            .gives::<MadeUser>(201),
+        Route::get("/api/v1/users/{id}", get)
+            .access(Access::Admin)
+            .summary("One account")
+            .gives::<Person>(200),
+        Route::patch("/api/v1/users/{id}", change)
+            .access(Access::Admin)
+            .summary("Changes role, name shown, mail address, or whether they may sign in")
+            .body::<ChangedUser>()
+            .gives::<Person>(200),
+        Route::delete("/api/v1/users/{id}", remove)
+            .access(Access::Admin)
+            .summary("Removes an account and everything of it")
+            .gives_nothing(204),
+        Route::post("/api/v1/users/{id}/invitation", invite)
+            .access(Access::Admin)
+            .summary("Makes a link by which they set a new password; it works once, for a week")
+            .gives::<Invitation>(201),
+        Route::delete("/api/v1/users/{id}/factors", reset_factors)
+            .access(Access::Admin)
+            .summary("Takes their second factors away; their sign-ins end")
+            .gives_nothing(204),
+        Route::post("/api/v1/users/{id}/signout", sign_out)
+            .access(Access::Admin)
+            .summary("Ends their sign-ins and tokens")
+            .gives_nothing(204),
+    ]
+}
+
+/// A new account.
+#[derive(Deserialize, JsonSchema)]
+struct NewUser {
+    /// By which they sign in: `[a-z0-9][a-z0-9._-]{0,31}`. It cannot be changed.
+    name: String,
+    /// What they may do (default `user`).
+    #[serde(default)]
+    role: Role,
+    /// Their first password; without it an invitation is made.
+    password: Option<String>,
+    /// Their mail address, for signing in through an identity provider.
+    #[serde(default)]
+    email: String,
+}
+
+/// A new account, and how its owner gets in.
+#[derive(Serialize, JsonSchema)]
+struct MadeUser {
+    /// The account.
+    #[serde(flatten)]
+    person: Person,
+    /// Where they set their password, if no password was given: shown this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invitation: Option<String>,
+}
+
+/// A link.
+#[derive(Serialize, JsonSchema)]
+struct Invitation {
+    /// Where they set their password: shown this once.
+    invitation: String,
+}
+
+/// What changes; what is absent stays.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChangedUser {
+    /// What they may do.
+    role: Option<Role>,
+    /// What they are called.
+    display: Option<String>,
+    /// Their mail address; empty: none.
+    email: Option<String>,
+    /// Whether they may not sign in.
+    disabled: Option<bool>,
+}
+
+/// Where an invitation leads.
+pub(crate) fn invitation_path(token: &str) -> String {
+    format!("/invitation/{token}")
+}
+
+/// Everybody, by name.
+pub(crate) async fn everybody(app: &App) -> Answer<Vec<Person>> {
+    let mut all = accounts::all(&app.doorman.shelf).await?;
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(all)
+}
+
+async fn list(
+    State(app): State<App>,
+    Query(query): Query<PageQuery>,
+) -> Answer<Json<Page<Person>>> {
+    Ok(Json(Page::of(everybody(&app).await?, &query, |person| person.name.clone())))
+}
+
+async fn make(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Json(body): Json<NewUser>,
+) -> Answer<(StatusCode, Json<MadeUser>)> {
+    let admin = Admin { app: &app, caller: &caller, client: &client };
+    let wanted = Wanted {
+        name: &body.name,
+        role: body.role,
+        password: body.password.as_deref(),
+        email: &body.email,
+    };
+    let (person, link) = admin.make(&wanted).await?;
+    let invitation = link.map(|link| invitation_path(&link));
+    Ok((StatusCode::CREATED, Json(MadeUser { person, invitation })))
+}
+
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<Json<Person>> {
+    Ok(Json(Admin { app: &app, caller: &caller, client: &client }.person(&id).await?))
+}
+
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+    Json(body): Json<ChangedUser>,
+) -> Answer<Json<Person>> {
+    let admin = Admin { app: &app, caller: &caller, client: &client };
+    let mut person = admin.describe(&id, body.display.as_deref(), body.email.as_deref()).await?;
+    if let Some(role) = body.role {
+        person = admin.set_role(&id, role).await?;
+    }
+    if let Some(disabled) = body.disabled {
+        person = admin.set_disabled(&id, disabled).await?;
+    }
+    Ok(Json(person))
+}
+
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    Admin { app: &app, caller: &caller, client: &client }.remove(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn invite(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<(StatusCode, Json<Invitation>)> {
+    let link = Admin { app: &app, caller: &caller, client: &client }.invite(&id).await?;
+    Ok((StatusCode::CREATED, Json(Invitation { invitation: invitation_path(&link) })))
+}
+
+async fn sign_out(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    Admin { app: &app, caller: &caller, client: &client }.sign_out(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn reset_factors(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    Admin { app: &app, caller: &caller, client: &client }.reset_factors(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,164 @@
+//! What every handler has: the house, what runs, the settings of the server.
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Clock, Records};
+
+use crate::auth::Doorman;
+use crate::health::Watch;
+use crate::limits::{Connections, RateLimits};
+use crate::live::Rooms;
+use crate::mail::watch::Standings;
+use crate::metrics::Metrics;
+use crate::notify::Bell;
+use crate::notify::further::Further;
+use crate::people::Person;
+use crate::ports::{Home, House, HouseError};
+use crate::schedule::Schedules;
+use crate::seal::Seal;
+use crate::tls::Certificate;
+
+/// Settings of a server.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub bind: SocketAddr,
+    /// Under which address people reach it, without a trailing slash: `https://weir.example.org`;
+    /// `None`: the one that it listens on.
+    pub public_url: Option<String>,
+    /// Certificate chain and key, PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// A proxy in front speaks TLS and says who asks (`X-Forwarded-For`): only from these addresses
+    /// is that believed.
+    pub proxies: Vec<std::net::IpAddr>,
+    /// Say nothing on standard error.
+    pub quiet: bool,
+    /// How much at once.
+    pub limits: ServerLimits,
+    /// What `GET /metrics` asks of whoever is not on this machine, as a bearer token; `None`: only
+    /// this machine may.
+    pub metrics_token: Option<String>,
+}
+
+/// How much a server takes at once.
+#[derive(Debug, Clone)]
+pub struct ServerLimits {
+    /// Open connections in all.
+    pub connections_max: usize,
+    /// Open connections from one address; this machine and declared proxies are not counted.
+    pub connections_per_address_max: usize,
+    /// Requests a minute of one person; ten times as many from one address.
+    pub requests_per_minute: u32,
+    /// How long requests that are under way may go on when the server ends, in milliseconds.
+    pub drain_ms_max: u64,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections_max: 20_000,
+            connections_per_address_max: 1_000,
+            requests_per_minute: 1_200,
+            drain_ms_max: 10_000,
+        }
+    }
+}
+
+/// What every handler has. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+/// The parts of [`App`].
+pub struct Inner {
+    /// The program around.
+    pub house: Arc<dyn House>,
+    /// What is kept beside sessions.
+    pub records: Arc<dyn Records>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Who is at the door.
+    pub(crate) doorman: Doorman,
+    /// Sessions that run here, and whoever listens.
+    pub(crate) rooms: Rooms,
+    /// Schedulers of everybody's agents.
+    pub(crate) schedules: Schedules,
+    /// What people are told outside chats.
+    pub(crate) bell: Bell,
+    /// What sends notices further.
+    pub(crate) further: OnceLock<Arc<Further>>,
+    /// How mail accounts that are followed here stand.
+    pub(crate) mail: Standings,
+    /// What everybody may ask for in a minute.
+    pub(crate) rates: RateLimits,
+    /// Connections that are open.
+    pub(crate) connections: Arc<Connections>,
+    /// Figures.
+    pub(crate) metrics: Arc<Metrics>,
+    /// What works.
+    pub(crate) health: Watch,
+    /// The server's own certificate, where it speaks TLS itself.
+    pub(crate) certificate: OnceLock<Arc<Certificate>>,
+    /// Settings.
+    pub options: ServerOptions,
+    /// Cancelled when the server ends.
+    pub stop: CancellationToken,
+}
+
+impl Deref for App {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    /// A server that does not listen yet.
+    ///
+    /// # Errors
+    /// The key by which secrets are sealed cannot be had: nobody could sign in with a second factor.
+    pub fn new(house: Arc<dyn House>, options: ServerOptions) -> Result<App, HouseError> {
+        let (records, clock) = (house.records(), house.clock());
+        let key = house.seal_key()?;
+        let seal = Seal::new(&key)?;
+        let stop = CancellationToken::new();
+        let metrics = Arc::new(Metrics::new());
+        house.observe(metrics.clone());
+        let app = App(Arc::new(Inner {
+            doorman: Doorman::new(records.clone(), clock.clone(), seal),
+            bell: Bell::new(records.clone(), clock.clone()),
+            rooms: Rooms::new(&key, clock.clone(), stop.child_token()),
+            schedules: Schedules::default(),
+            further: OnceLock::new(),
+            mail: Standings::default(),
+            rates: RateLimits::new(options.limits.requests_per_minute),
+            connections: Arc::default(),
+            metrics,
+            health: Watch::new(clock.now()),
+            certificate: OnceLock::new(),
+            house,
+            records,
+            clock,
+            options,
+            stop,
+        }));
+        let further = Arc::new(Further::new(app.clone()));
+        app.bell.send_further(further.clone());
+        app.further.get_or_init(|| further);
+        Ok(app)
+    }
+
+    /// Now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Everything of a person.
+    pub(crate) async fn home(&self, person: &Person) -> Result<Arc<dyn Home>, HouseError> {
+        self.house.home(person).await
+    }
+}

@@ -1,0 +1,189 @@
+//! Who somebody is: passwords, sign-ins, tokens, second factors (S2). Not here: what they may do then
+//! (`guard`), and the pages that ask for it (`web/pages`).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, header};
+use tokio::sync::broadcast;
+use weir_engine::ports::{Clock, Records};
+
+use crate::app::App;
+use crate::guard::{Caller, Scope, Via};
+use crate::people::{Person, PersonId};
+use crate::problem::Answer;
+use crate::seal::Seal;
+
+pub(crate) mod accounts;
+pub(crate) mod admin;
+pub(crate) mod cookies;
+pub(crate) mod events;
+pub(crate) mod factors;
+pub(crate) mod invitations;
+pub(crate) mod listen;
+pub(crate) mod logins;
+pub(crate) mod oidc;
+pub(crate) mod passkeys;
+pub(crate) mod password;
+pub(crate) mod qr;
+pub(crate) mod secret;
+pub(crate) mod setup;
+pub(crate) mod shelf;
+pub(crate) mod sign_in;
+pub(crate) mod site;
+pub(crate) mod throttle;
+pub(crate) mod tokens;
+pub(crate) mod totp;
+
+use password::Passwords;
+use shelf::Shelf;
+use tokens::TokenScope;
+
+/// Notices of ended sign-ins that may wait for whoever listens; who misses some looks for itself.
+const NOTICES_MAX: usize = 256;
+/// How often a connection that stays open looks whether its sign-in still holds: another replica may
+/// have ended it.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// What no longer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Revoked {
+    /// A sign-in or a token, by the name of its entry.
+    One(String),
+    /// Everything of a person.
+    Person(PersonId),
+}
+
+/// Knows who is at the door.
+pub(crate) struct Doorman {
+    pub(crate) shelf: Shelf,
+    pub(crate) passwords: Passwords,
+    revoked: broadcast::Sender<Revoked>,
+}
+
+impl Doorman {
+    /// A doorman over these accounts, whose secrets are sealed so.
+    pub(crate) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>, seal: Seal) -> Doorman {
+        Doorman {
+            shelf: Shelf::new(records, clock).with_seal(seal),
+            passwords: Passwords::new(),
+            revoked: broadcast::Sender::new(NOTICES_MAX),
+        }
+    }
+
+    /// Who sent these headers: a cookie, or `Authorization: Bearer`. `None`: neither is there, or
+    /// it is no longer valid. A token that is there and does not hold is nobody, whatever the
+    /// cookie says.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub(crate) async fn caller(&self, app: &App, headers: &HeaderMap) -> Answer<Option<Caller>> {
+        if headers.contains_key(header::AUTHORIZATION) {
+            return self.by_token(headers).await;
+        }
+        let Some(cookie) = cookies::read(headers, cookies::sign_in_name(app)) else {
+            return Ok(None);
+        };
+        let Some(login) = logins::find(&self.shelf, cookie).await? else {
+            return Ok(None);
+        };
+        let Some(person) = self.person(&login.owner).await? else {
+            return Ok(None);
+        };
+        let scope = if login.value.must_enrol { Scope::Enrol } else { Scope::All };
+        let via = Via::Cookie { login: login.name, csrf: logins::csrf_of(cookie) };
+        Ok(Some(Caller { person, via, scope }))
+    }
+
+    async fn by_token(&self, headers: &HeaderMap) -> Answer<Option<Caller>> {
+        let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let secret = value.and_then(|value| value.split_once(' ')).and_then(|(scheme, secret)| {
+            scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
+        });
+        let Some(token) = tokens::find(&self.shelf, secret.unwrap_or_default()).await? else {
+            return Ok(None);
+        };
+        let Some(person) = self.person(&token.owner).await? else {
+            return Ok(None);
+        };
+        let scope = match token.value.scope {
+            TokenScope::Read => Scope::Read,
+            TokenScope::All => Scope::All,
+        };
+        Ok(Some(Caller { person, via: Via::Token { token: token.name }, scope }))
+    }
+
+    /// Somebody who may come in.
+    async fn person(&self, id: &str) -> Answer<Option<Person>> {
+        Ok(accounts::get(&self.shelf, id).await?.filter(|person| !person.disabled))
+    }
+
+    /// Tells open connections that something no longer holds.
+    pub(crate) fn revoke(&self, what: Revoked) {
+        // Nobody listening is no failure.
+        let _ = self.revoked.send(what);
+    }
+
+    /// Ends every sign-in and token-less connection of a person but `keep`, here and elsewhere.
+    pub(crate) async fn end_logins(&self, person: &PersonId, keep: Option<&str>) -> Answer<usize> {
+        let mut ended = 0;
+        for login in logins::of(&self.shelf, person).await? {
+            if Some(login.name.as_str()) != keep && logins::end(&self.shelf, &login.name).await? {
+                ended += 1;
+                self.revoke(Revoked::One(login.name));
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Whether what `caller` came in by still holds.
+    pub(crate) async fn holds(&self, caller: &Caller) -> Answer<bool> {
+        let there = match &caller.via {
+            Via::Cookie { login, .. } => logins::named(&self.shelf, login).await?.is_some(),
+            Via::Token { token } => tokens::named(&self.shelf, token).await?.is_some(),
+        };
+        Ok(there && self.person(caller.person.id.as_str()).await?.is_some())
+    }
+
+    /// Returns when what `caller` came in by no longer holds: for connections that stay open. A
+    /// database that does not answer for long counts as that.
+    pub(crate) async fn ended(&self, caller: &Caller) {
+        let mut notices = self.revoked.subscribe();
+        let mut silent = 0;
+        loop {
+            match self.holds(caller).await {
+                Ok(true) => silent = 0,
+                Ok(false) => return,
+                Err(_) if silent >= 12 => return,
+                Err(_) => silent += 1,
+            }
+            let named = tokio::time::timeout(LOOK_AGAIN, self.notice(&mut notices, caller)).await;
+            if named == Ok(true) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a notice that may be about `caller`; whether it surely is.
+    async fn notice(&self, notices: &mut broadcast::Receiver<Revoked>, caller: &Caller) -> bool {
+        let (Via::Cookie { login: name, .. } | Via::Token { token: name }) = &caller.via;
+        loop {
+            match notices.recv().await {
+                Ok(Revoked::One(one)) if one == *name => return true,
+                Ok(Revoked::Person(person)) if person == caller.person.id => return true,
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// From where a request came, and by what. An argument that any handler may have.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    /// The address of whoever asks: that of the connection, or what a declared proxy says.
+    pub(crate) address: IpAddr,
+    /// What the browser or program calls itself.
+    pub(crate) agent: String,
+}

@@ -1,0 +1,79 @@
+//! What happened to accounts: who signed in, who changed what (the audit view shows it). Kept after
+//! an account is gone.
+
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::auth::secret;
+use crate::auth::shelf::{Shelf, Slot};
+use crate::problem::Answer;
+
+/// Kind of the entries.
+const KIND: &str = "account_event";
+/// How long one is kept.
+const KEPT_MS: u64 = 400 * 24 * 60 * 60 * 1000;
+
+/// One thing that happened to an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct AccountEvent {
+    /// Its name among the events.
+    #[serde(default)]
+    pub(crate) id: String,
+    /// When.
+    pub(crate) ts: Timestamp,
+    /// What, for programs: `signed_in`, `sign_in_failed`, `password_changed`, …
+    pub(crate) what: String,
+    /// Whose account, by name.
+    pub(crate) account: String,
+    /// Who did it, by name; empty: nobody is known.
+    pub(crate) by: String,
+    /// From where; empty: from inside.
+    pub(crate) address: String,
+    /// More of it, for people; never a secret.
+    #[serde(default)]
+    pub(crate) detail: String,
+}
+
+/// Who did something, and from where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doer<'a> {
+    /// By name; empty: nobody is known.
+    pub(crate) by: &'a str,
+    /// From where.
+    pub(crate) address: Option<IpAddr>,
+}
+
+/// Keeps that `what` happened to `account`.
+pub(crate) async fn note(
+    shelf: &Shelf,
+    doer: Doer<'_>,
+    (what, account): (&str, &str),
+    detail: &str,
+) -> Answer<()> {
+    let now = shelf.now();
+    let event = AccountEvent {
+        id: format!("{:020}-{}", now.0, secret::name()?),
+        ts: now,
+        what: what.into(),
+        // What was typed as a name may be anything.
+        account: account.chars().take(64).collect(),
+        by: doer.by.into(),
+        address: doer.address.map(|address| address.to_string()).unwrap_or_default(),
+        detail: detail.into(),
+    };
+    tracing::info!(what, account = %event.account, by = doer.by, address = %event.address, "account");
+    let expires = Some(now.plus_ms(KEPT_MS));
+    let slot = Slot { kind: KIND, name: &event.id, owner: "", expires };
+    shelf.put(slot, &event, None).await?;
+    Ok(())
+}
+
+/// All that is kept, oldest first. `account`: of this account only.
+pub(crate) async fn all(shelf: &Shelf, account: Option<&str>) -> Answer<Vec<AccountEvent>> {
+    let all = shelf.list::<AccountEvent>(KIND, None).await?;
+    let wanted = |event: &AccountEvent| account.is_none_or(|account| event.account == account);
+    Ok(all.into_iter().map(|kept| kept.value).filter(wanted).collect())
+}

@@ -1,0 +1,68 @@
+//! Where a server may listen (S1): beyond this machine only with TLS and with an account that has a
+//! password.
+
+use crate::app::App;
+use crate::auth::{accounts, setup, throttle};
+use crate::problem::Problem;
+
+impl App {
+    /// Whether browsers reach it by TLS: it speaks TLS itself, or its public address is `https://`.
+    pub(crate) fn is_secure(&self) -> bool {
+        let public = self.options.public_url.as_deref().unwrap_or_default();
+        self.options.tls.is_some() || public.starts_with("https://")
+    }
+
+    /// Why it must not listen where it was told to; `None`: it may.
+    ///
+    /// # Errors
+    /// The database does not answer: a sentence.
+    pub async fn refuse_to_listen(&self) -> Result<Option<String>, String> {
+        let bind = self.options.bind;
+        if bind.ip().is_loopback() {
+            return Ok(None);
+        }
+        let is_proxied = !self.options.proxies.is_empty() && self.is_secure();
+        if self.options.tls.is_none() && !is_proxied {
+            return Ok(Some(format!(
+                "{bind} is reached from other machines, and this server does not speak TLS: give a \
+                 certificate (server.certificate and server.key), or declare the proxy that does \
+                 (server.proxies, and server.public_url with https://), or listen on 127.0.0.1"
+            )));
+        }
+        let any = accounts::any(&self.doorman.shelf).await.map_err(|problem| problem.detail)?;
+        Ok((!any).then(|| {
+            format!(
+                "{bind} is reached from other machines, and there is no account with a password \
+                 yet: set it up on 127.0.0.1 first, or start it with --first-admin NAME \
+                 --password-file FILE"
+            )
+        }))
+    }
+
+    /// A new setup code, as long as there is no account.
+    ///
+    /// # Errors
+    /// The database does not answer: a sentence.
+    pub async fn setup_code(&self) -> Result<Option<String>, String> {
+        setup::code(&self.doorman.shelf).await.map_err(|problem| problem.detail)
+    }
+
+    /// Makes the first account; nothing happens where there is one. Whether it was made.
+    ///
+    /// # Errors
+    /// The name or password cannot be used: a sentence.
+    pub async fn make_first_admin(&self, name: &str, password: &str) -> Result<bool, String> {
+        let told = |problem: Problem| problem.detail;
+        let shelf = &self.doorman.shelf;
+        if accounts::any(shelf).await.map_err(told)? {
+            return Ok(false);
+        }
+        if let Some(complaint) = super::password::complaint(password, name) {
+            return Err(complaint);
+        }
+        let hash = self.doorman.passwords.hash(password).await.map_err(told)?;
+        setup::first(shelf, name, &hash).await.map_err(told)?;
+        throttle::forget(shelf, &throttle::Bucket::setup()).await.map_err(told)?;
+        Ok(true)
+    }
+}

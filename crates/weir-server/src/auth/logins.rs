@@ -1,0 +1,137 @@
+//! Sign-ins of browsers: a random token in a cookie, of which only the hash is kept. One ends when it
+//! is not used for a while, after a month in any case, and when somebody ends it.
+
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::auth::secret;
+use crate::auth::shelf::{Kept, Shelf, Slot};
+use crate::people::PersonId;
+use crate::problem::Answer;
+
+/// Kind of the entries.
+const KIND: &str = "login";
+/// It ends after so long without a request.
+const IDLE_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// It ends after so long in any case.
+const ABSOLUTE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// One that begins later than this from now does not hold: the clock was wrong when it was made.
+const AHEAD_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+/// How often its use is written down.
+const SEEN_EVERY_MS: u64 = 5 * 60 * 1000;
+/// Most sign-ins of one person; the oldest ends for a new one.
+const LOGINS_MAX: usize = 50;
+
+/// A sign-in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Login {
+    /// When it began.
+    pub(crate) created: Timestamp,
+    /// When it was last used, to five minutes.
+    pub(crate) seen: Timestamp,
+    /// From where it began.
+    pub(crate) address: String,
+    /// What the browser calls itself.
+    pub(crate) agent: String,
+    /// `password`, `password+code`, `passkey`, …
+    pub(crate) how: String,
+    /// A second factor is asked of them and they have none yet: only their account page is open.
+    #[serde(default)]
+    pub(crate) must_enrol: bool,
+}
+
+/// What somebody who signs in is known by.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival<'a> {
+    /// From where.
+    pub(crate) address: String,
+    /// What the browser calls itself.
+    pub(crate) agent: String,
+    /// How they proved who they are.
+    pub(crate) how: &'a str,
+    /// Whether a second factor is asked of them that they do not have.
+    pub(crate) must_enrol: bool,
+}
+
+/// By what a sign-in is listed and ended: not its token, and of no use for signing in.
+pub(crate) fn public_id(name: &str) -> &str {
+    name.get(..16).unwrap_or(name)
+}
+
+/// What pages send back to show that they are ours; follows from the cookie, so that nothing is
+/// kept for it.
+pub(crate) fn csrf_of(token: &str) -> String {
+    secret::digest(&format!("form {token}"))
+}
+
+/// Begins a sign-in: its token, for the cookie.
+pub(crate) async fn begin(
+    shelf: &Shelf,
+    person: &PersonId,
+    arrival: Arrival<'_>,
+) -> Answer<String> {
+    let token = secret::token()?;
+    let now = shelf.now();
+    let login = Login {
+        created: now,
+        seen: now,
+        address: arrival.address,
+        agent: arrival.agent.chars().take(200).collect(),
+        how: arrival.how.into(),
+        must_enrol: arrival.must_enrol,
+    };
+    let mut others = of(shelf, person).await?;
+    others.sort_by_key(|login| login.value.created);
+    let over = (others.len() + 1).saturating_sub(LOGINS_MAX);
+    for old in others.iter().take(over) {
+        shelf.remove(KIND, &old.name).await?;
+    }
+    keep(shelf, &secret::digest(&token), person.as_str(), &login, None).await?;
+    Ok(token)
+}
+
+async fn keep(
+    shelf: &Shelf,
+    name: &str,
+    owner: &str,
+    login: &Login,
+    expected: Option<u64>,
+) -> Answer<bool> {
+    let end = login.created.plus_ms(ABSOLUTE_MS).min(login.seen.plus_ms(IDLE_MS));
+    let slot = Slot { kind: KIND, name, owner, expires: Some(end) };
+    shelf.put(slot, login, expected).await
+}
+
+/// The sign-in of a token, if it is one that holds. Its use is written down now and then.
+pub(crate) async fn find(shelf: &Shelf, token: &str) -> Answer<Option<Kept<Login>>> {
+    let Some(mut found) = named(shelf, &secret::digest(token)).await? else {
+        return Ok(None);
+    };
+    let now = shelf.now();
+    if now.ms_since(found.value.seen) > SEEN_EVERY_MS {
+        found.value.seen = now;
+        // Only as it was read: what ended in between stays ended.
+        let version = Some(found.version);
+        keep(shelf, &found.name, &found.owner, &found.value, version).await?;
+    }
+    Ok(Some(found))
+}
+
+/// The sign-in of this name, if it still holds.
+pub(crate) async fn named(shelf: &Shelf, name: &str) -> Answer<Option<Kept<Login>>> {
+    let found: Option<Kept<Login>> = shelf.get(KIND, name).await?;
+    // One that begins in days to come was made by a clock that ran ahead: it would hold for as long
+    // as that and a month.
+    let latest = shelf.now().plus_ms(AHEAD_MS_MAX);
+    Ok(found.filter(|login| login.value.created <= latest))
+}
+
+/// All of a person.
+pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Login>>> {
+    shelf.list(KIND, Some(person.as_str())).await
+}
+
+/// Ends one; whether it was there.
+pub(crate) async fn end(shelf: &Shelf, name: &str) -> Answer<bool> {
+    shelf.remove(KIND, name).await
+}

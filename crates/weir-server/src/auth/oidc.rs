@@ -1,0 +1,384 @@
+//! Signing in through an identity provider (OpenID Connect, code flow with PKCE). What the provider
+//! says is checked by `ring`; the way there and back is bound to the browser by a cookie, so that
+//! nobody is led into another's account. Not here: the check of the token itself (`oidc/jwt`).
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::HeaderMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::app::App;
+use crate::auth::shelf::{Shelf, Slot};
+use crate::auth::sign_in::{Door, Entered};
+use crate::auth::{accounts, cookies, events, secret};
+use crate::people::{Person, PersonId, Role};
+use crate::problem::{Answer, Problem};
+
+mod jwt;
+
+use jwt::{Claims, Expected};
+
+const PROVIDER: &str = "oidc_provider";
+const ERRAND: &str = "oidc_errand";
+const SUBJECT: &str = "oidc_subject";
+/// How long somebody may take at the provider.
+const ERRAND_LIVES_MS: u64 = 10 * 60 * 1000;
+/// How long the provider may take to answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Most bytes of one of its answers.
+const ANSWER_BYTES_MAX: usize = 512 * 1024;
+
+/// An identity provider, as an admin described it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Provider {
+    /// Its address: `https://accounts.example.org`.
+    pub(crate) issuer: String,
+    /// As what this server is known there.
+    pub(crate) client_id: String,
+    /// Its secret there, sealed; empty: none (PKCE protects the way in any case). It is opened only
+    /// where a token is asked for: one that does not open must lock nobody out who has a password.
+    #[serde(default)]
+    pub(crate) client_secret: String,
+    /// What the button on the sign-in page says.
+    pub(crate) label: String,
+    /// Whoever has no account gets one.
+    #[serde(default)]
+    pub(crate) makes_accounts: bool,
+}
+
+/// What the provider says of itself (OpenID Connect Discovery).
+#[derive(Debug, Deserialize)]
+struct Discovery {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    jwks_uri: String,
+}
+
+/// A provider as it says to be used.
+struct Found {
+    issuer: String,
+    authorization: Url,
+    token: Url,
+    keys: Url,
+}
+
+/// A way to the provider that somebody is on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Errand {
+    verifier: String,
+    nonce: String,
+    next: String,
+    back: String,
+}
+
+/// A way to the provider.
+pub(crate) struct Way {
+    /// Where the browser goes.
+    pub(crate) to: Url,
+    /// What the browser keeps meanwhile.
+    pub(crate) errand: String,
+}
+
+/// With what the browser comes back.
+#[derive(Deserialize)]
+pub(crate) struct Back {
+    state: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    id_token: String,
+}
+
+fn refused(why: impl std::fmt::Display) -> Problem {
+    tracing::warn!(%why, "signing in through the identity provider failed");
+    Problem::new(
+        http::StatusCode::UNAUTHORIZED,
+        "provider_refused",
+        "signing in through the identity provider did not work; the log of the server says why",
+    )
+}
+
+/// The provider, if there is one.
+pub(crate) async fn provider(shelf: &Shelf) -> Answer<Option<Provider>> {
+    Ok(shelf.get::<Provider>(PROVIDER, "house").await?.map(|kept| kept.value))
+}
+
+/// A secret as a provider keeps it; none stays none.
+///
+/// # Errors
+/// It cannot be sealed.
+pub(crate) fn sealed(shelf: &Shelf, secret: &str) -> Answer<String> {
+    if secret.is_empty() {
+        return Ok(String::new());
+    }
+    shelf.sealed(PROVIDER, secret)
+}
+
+/// The secret as the provider knows it; `None`: there is none.
+fn opened(shelf: &Shelf, provider: &Provider) -> Answer<Option<String>> {
+    if provider.client_secret.is_empty() {
+        return Ok(None);
+    }
+    shelf.opened(PROVIDER, &provider.client_secret).map(Some)
+}
+
+/// Keeps a provider, its secret as [`sealed`] made it, or takes it away.
+///
+/// # Errors
+/// Its address cannot be one.
+pub(crate) async fn set_provider(shelf: &Shelf, provider: Option<&Provider>) -> Answer<()> {
+    let Some(provider) = provider else {
+        shelf.remove(PROVIDER, "house").await?;
+        return Ok(());
+    };
+    let url = Url::parse(&provider.issuer).map_err(|_| Problem::bad("the issuer is no address"))?;
+    if !is_safe(&url) {
+        return Err(Problem::bad("the issuer must be an address that begins with https://"));
+    }
+    if provider.client_id.is_empty() || provider.label.is_empty() {
+        return Err(Problem::bad("the client id and the words on the button are needed"));
+    }
+    let slot = Slot { kind: PROVIDER, name: "house", owner: "", expires: None };
+    shelf.put(slot, provider, None).await?;
+    Ok(())
+}
+
+/// Whether something may be asked there: by TLS, or on this machine.
+fn is_safe(url: &Url) -> bool {
+    let is_local = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(four)) => four.is_loopback(),
+        Some(url::Host::Ipv6(six)) => six.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_local)
+}
+
+fn client() -> Answer<reqwest::Client> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(crate::notify::further::tls().map_err(Problem::failed)?)
+        .timeout(PATIENCE)
+        // What a redirect leads to was not configured.
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(Problem::failed)
+}
+
+async fn ask<T: serde::de::DeserializeOwned>(request: reqwest::RequestBuilder) -> Answer<T> {
+    let mut response = request.send().await.map_err(|error| refused(error.without_url()))?;
+    let status = response.status();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| refused(error.without_url()))? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > ANSWER_BYTES_MAX {
+            return Err(refused("the provider's answer is too long"));
+        }
+    }
+    if !status.is_success() {
+        let said: String = String::from_utf8_lossy(&bytes).chars().take(300).collect();
+        return Err(refused(format!("the provider answered {status}: {said}")));
+    }
+    serde_json::from_slice(&bytes).map_err(refused)
+}
+
+async fn discover(client: &reqwest::Client, provider: &Provider) -> Answer<Found> {
+    let issuer = provider.issuer.trim_end_matches('/');
+    let found: Discovery =
+        ask(client.get(format!("{issuer}/.well-known/openid-configuration"))).await?;
+    if found.issuer.trim_end_matches('/') != issuer {
+        return Err(refused(format!("the provider calls itself {:?}", found.issuer)));
+    }
+    let address = |text: &str| match Url::parse(text).ok().filter(is_safe) {
+        Some(url) => Ok(url),
+        None => Err(refused(format!("{text:?} is no address that is protected by TLS"))),
+    };
+    Ok(Found {
+        authorization: address(&found.authorization_endpoint)?,
+        token: address(&found.token_endpoint)?,
+        keys: address(&found.jwks_uri)?,
+        issuer: found.issuer,
+    })
+}
+
+/// Where the provider sends the browser back to.
+fn way_back(app: &App, headers: &HeaderMap) -> Answer<String> {
+    let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+    let origin = match (&app.options.public_url, host) {
+        (Some(url), _) => url.clone(),
+        (None, Some(host)) if app.options.tls.is_some() => format!("https://{host}"),
+        (None, Some(host)) => format!("http://{host}"),
+        (None, None) => return Err(Problem::bad("the request names no host")),
+    };
+    Ok(format!("{origin}/signin/oidc/back"))
+}
+
+/// Begins a way to the provider.
+///
+/// # Errors
+/// There is none, or it does not answer as one.
+pub(crate) async fn begin(app: &App, headers: &HeaderMap, next: &str) -> Answer<Way> {
+    let shelf = &app.doorman.shelf;
+    let provider = provider(shelf).await?.ok_or_else(|| Problem::missing("a provider"))?;
+    let found = discover(&client()?, &provider).await?;
+    let errand = Errand {
+        verifier: secret::token()?,
+        nonce: secret::token()?,
+        next: next.into(),
+        back: way_back(app, headers)?,
+    };
+    let state = secret::token()?;
+    let slot = Slot {
+        kind: ERRAND,
+        name: &secret::digest(&state),
+        owner: "",
+        expires: Some(shelf.now().plus_ms(ERRAND_LIVES_MS)),
+    };
+    shelf.put(slot, &errand, None).await?;
+    let mut to = found.authorization;
+    to.query_pairs_mut()
+        .append_pair("response_type", "code")
+        .append_pair("client_id", &provider.client_id)
+        .append_pair("redirect_uri", &errand.back)
+        .append_pair("scope", "openid email profile")
+        .append_pair("state", &state)
+        .append_pair("nonce", &errand.nonce)
+        .append_pair(
+            "code_challenge",
+            &URL_SAFE_NO_PAD.encode(secret::sha256(errand.verifier.as_bytes())),
+        )
+        .append_pair("code_challenge_method", "S256");
+    Ok(Way { to, errand: state })
+}
+
+/// Somebody comes back from the provider: who is in, and where they wanted to go.
+///
+/// # Errors
+/// It was not this browser's way; the provider or its token is not right; nobody has an account.
+pub(crate) async fn arrive(door: &Door<'_>, back: &Back) -> Answer<(Entered, String)> {
+    let shelf = &door.app.doorman.shelf;
+    let state = back.state.as_deref().unwrap_or_default();
+    let kept = cookies::read(door.headers, cookies::errand_name(door.app));
+    if state.is_empty() || kept != Some(state) {
+        return Err(refused("another browser began this, or too long ago"));
+    }
+    let errand = shelf.take::<Errand>(ERRAND, &secret::digest(state)).await?;
+    let errand = errand.ok_or_else(|| refused("nobody began this, or too long ago"))?.value;
+    if let Some(error) = &back.error {
+        return Err(refused(format!("the provider said {error:?}")));
+    }
+    let provider =
+        provider(shelf).await?.ok_or_else(|| refused("there is no provider any more"))?;
+    let code = back.code.as_deref().ok_or_else(|| refused("the provider gave no code"))?;
+    let secret = opened(shelf, &provider)?;
+    let now_s = shelf.now().0 / 1_000_000;
+    let claims = claims((&provider, secret.as_deref()), &errand, code, now_s).await?;
+    let person = whose(door, &provider, &claims).await?;
+    if person.disabled {
+        return Err(refused(format!("the account {} is disabled", person.name)));
+    }
+    Ok((door.enter(person, "identity provider").await?, errand.next))
+}
+
+async fn claims(
+    (provider, secret): (&Provider, Option<&str>),
+    errand: &Errand,
+    code: &str,
+    now_s: i64,
+) -> Answer<Claims> {
+    let client = client()?;
+    let found = discover(&client, provider).await?;
+    let mut request = client
+        .post(found.token)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("accept", "application/json");
+    if let Some(secret) = secret {
+        let encode =
+            |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let (id, secret) = (encode(&provider.client_id), encode(secret));
+        request = request.basic_auth(id, Some(secret));
+    }
+    let tokens: Tokens = ask(request.body(exchange(provider, errand, code))).await?;
+    let keys: jwt::Keys = ask(client.get(found.keys)).await?;
+    let expected = Expected {
+        issuer: &found.issuer,
+        client_id: &provider.client_id,
+        nonce: &errand.nonce,
+        now_s,
+    };
+    jwt::check(&tokens.id_token, &keys, &expected).map_err(refused)
+}
+
+/// What a code is exchanged with.
+fn exchange(provider: &Provider, errand: &Errand, code: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "authorization_code")
+        .append_pair("code", code)
+        .append_pair("redirect_uri", &errand.back)
+        .append_pair("client_id", &provider.client_id)
+        .append_pair("code_verifier", &errand.verifier)
+        .finish()
+}
+
+/// Whose account it is: known by the provider's name for them; else by an address that both the
+/// provider and an admin vouch for; else a new one, if that is wanted.
+async fn whose(door: &Door<'_>, provider: &Provider, claims: &Claims) -> Answer<Person> {
+    let shelf = &door.app.doorman.shelf;
+    let issuer = provider.issuer.trim_end_matches('/');
+    let subject = secret::digest(&format!("{issuer}\n{}", claims.sub));
+    if let Some(kept) = shelf.get::<PersonId>(SUBJECT, &subject).await? {
+        let person = accounts::get(shelf, kept.value.as_str()).await?;
+        return person.ok_or_else(|| refused("the account is gone"));
+    }
+    let email = claims.email.as_deref().filter(|_| claims.is_email_verified());
+    let known = match email {
+        Some(email) => accounts::by_email(shelf, email).await?,
+        None => None,
+    };
+    let person = match known {
+        Some(person) => person,
+        None if provider.makes_accounts => new_account(door, claims).await?,
+        None => {
+            return Err(Problem::forbidden(
+                "nobody here has your mail address; ask an admin to add it to your account",
+            ));
+        }
+    };
+    let slot = Slot { kind: SUBJECT, name: &subject, owner: person.id.as_str(), expires: None };
+    shelf.put(slot, &person.id, None).await?;
+    Ok(person)
+}
+
+/// A new account, by what the provider calls them. A name that is taken is never given to them.
+async fn new_account(door: &Door<'_>, claims: &Claims) -> Answer<Person> {
+    let shelf = &door.app.doorman.shelf;
+    let wish = claims.preferred_username.as_deref().or(claims.email.as_deref()).unwrap_or("person");
+    let wish = wish.split('@').next().unwrap_or_default().to_ascii_lowercase();
+    let plain: String =
+        wish.chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).take(24).collect();
+    let plain = plain.trim_start_matches(['.', '_', '-']);
+    let plain = if plain.is_empty() { "person" } else { plain };
+    for number in 1..100_u32 {
+        let name = match number {
+            1 => plain.to_owned(),
+            number => format!("{plain}-{number}"),
+        };
+        match accounts::make(shelf, &name, Role::User, false).await {
+            Ok(person) => {
+                let note = ("account_made", person.name.as_str());
+                events::note(shelf, door.doer(""), note, "identity provider").await?;
+                return Ok(person);
+            }
+            Err(problem) if problem.code == "conflict" => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Err(refused("every name like theirs is taken"))
+}

@@ -1,0 +1,251 @@
+//! Passkeys (WebAuthn level 2): adding one and signing in with one. Attestation is "none": which
+//! maker a key has decides nothing here. Signatures are checked by `ring`; the user must have been
+//! verified (finger, face, PIN), so that a passkey is both factors at once. Not here: the formats
+//! (`passkeys/cose`, `passkeys/cbor`).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::auth::secret;
+use crate::auth::shelf::{Kept, Shelf, Slot};
+use crate::people::PersonId;
+use crate::problem::{Answer, Problem};
+
+mod cbor;
+mod cose;
+mod said;
+
+use said::{AuthenticatorData, ClientData};
+
+const KIND: &str = "passkey";
+const CHALLENGE: &str = "passkey_challenge";
+/// How long somebody may take.
+const CHALLENGE_LIVES_MS: u64 = 5 * 60 * 1000;
+/// Most passkeys of one person.
+const PASSKEYS_MAX: usize = 20;
+/// Most bytes of what a browser sends in one field.
+const FIELD_BYTES_MAX: usize = 16 * 1024;
+
+/// A passkey, by the name that its maker gave it (base 64).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Passkey {
+    /// What its owner calls it.
+    pub(crate) called: String,
+    /// COSE key, base 64.
+    key: String,
+    /// How often it signed, as far as it counts.
+    count: u32,
+    /// When it was added.
+    pub(crate) created: Timestamp,
+    /// When it was last used.
+    pub(crate) seen: Option<Timestamp>,
+}
+
+/// What a browser signs, and why.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Challenge {
+    /// For adding a key to this account; `None`: for signing in.
+    adds_for: Option<PersonId>,
+}
+
+/// The site for which keys are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// Its host.
+    pub(crate) host: String,
+    /// `https://HOST`, with a port where there is one.
+    pub(crate) origin: String,
+}
+
+/// What the browser is asked.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Question {
+    /// To be signed, base 64 (URL).
+    pub(crate) challenge: String,
+    /// The site.
+    pub(crate) host: String,
+    /// The account's handle, base 64 (URL); empty when signing in.
+    pub(crate) user: String,
+    /// The account's name; empty when signing in.
+    pub(crate) name: String,
+    /// Keys that the account has already, base 64 (URL): they are not added twice.
+    pub(crate) known: Vec<String>,
+}
+
+/// What the browser answers when a key is added; base 64 (URL).
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct Added {
+    /// What to call it.
+    pub(crate) called: String,
+    /// `clientDataJSON`.
+    pub(crate) client_data: String,
+    /// `attestationObject`.
+    pub(crate) attestation: String,
+}
+
+/// What the browser answers when somebody signs in; base 64 (URL).
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct Asserted {
+    /// Which key.
+    pub(crate) id: String,
+    /// `clientDataJSON`.
+    pub(crate) client_data: String,
+    /// `authenticatorData`.
+    pub(crate) authenticator_data: String,
+    /// `signature`.
+    pub(crate) signature: String,
+    /// `userHandle`; empty: the key did not say.
+    #[serde(default)]
+    pub(crate) user: String,
+}
+
+fn decode(text: &str) -> Answer<Vec<u8>> {
+    let fits = text.len() <= FIELD_BYTES_MAX;
+    let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok().filter(|_| fits);
+    bytes.ok_or_else(|| Problem::bad("the browser's answer cannot be read"))
+}
+
+/// What is said of a key that is not right; the log says what it was.
+fn refused(why: &str) -> Problem {
+    tracing::info!(why, "a passkey was refused");
+    Problem::new(http::StatusCode::UNAUTHORIZED, "wrong_passkey", "this passkey does not fit here")
+}
+
+/// What is said where a key's account is gone.
+pub(crate) fn no_account() -> Problem {
+    refused("its account is gone or disabled")
+}
+
+async fn new_challenge(shelf: &Shelf, adds_for: Option<PersonId>) -> Answer<String> {
+    let challenge = secret::token()?;
+    let expires = Some(shelf.now().plus_ms(CHALLENGE_LIVES_MS));
+    let owner = adds_for.as_ref().map(|person| person.0.clone()).unwrap_or_default();
+    let name = secret::digest(&challenge);
+    let slot = Slot { kind: CHALLENGE, name: &name, owner: &owner, expires };
+    shelf.put(slot, &Challenge { adds_for }, None).await?;
+    Ok(challenge)
+}
+
+/// What to ask a browser that adds a key.
+pub(crate) async fn ask_to_add(
+    shelf: &Shelf,
+    (person, name): (&PersonId, &str),
+    site: &Site,
+) -> Answer<Question> {
+    let known = of(shelf, person).await?;
+    if known.len() >= PASSKEYS_MAX {
+        return Err(Problem::conflict(format!("there are {PASSKEYS_MAX} passkeys; remove one")));
+    }
+    Ok(Question {
+        challenge: new_challenge(shelf, Some(person.clone())).await?,
+        host: site.host.clone(),
+        user: URL_SAFE_NO_PAD.encode(person.as_str()),
+        name: name.into(),
+        known: known.into_iter().map(|kept| kept.name).collect(),
+    })
+}
+
+/// What to ask a browser that signs in.
+pub(crate) async fn ask_to_sign_in(shelf: &Shelf, site: &Site) -> Answer<Question> {
+    Ok(Question {
+        challenge: new_challenge(shelf, None).await?,
+        host: site.host.clone(),
+        user: String::new(),
+        name: String::new(),
+        known: Vec::new(),
+    })
+}
+
+/// Adds a key.
+///
+/// # Errors
+/// The answer does not fit what was asked.
+pub(crate) async fn add(
+    shelf: &Shelf,
+    person: &PersonId,
+    site: &Site,
+    added: &Added,
+) -> Answer<()> {
+    let client = decode(&added.client_data)?;
+    let client = ClientData::read(&client, "webauthn.create", &site.origin).map_err(refused)?;
+    let asked = shelf.take::<Challenge>(CHALLENGE, &secret::digest(&client.challenge)).await?;
+    if asked.is_none_or(|asked| asked.value.adds_for.as_ref() != Some(person)) {
+        return Err(refused("nobody asked for this, or too long ago"));
+    }
+    let attestation = decode(&added.attestation)?;
+    let data = cbor::authenticator_data(&attestation).ok_or_else(|| refused("no data in it"))?;
+    let data = AuthenticatorData::read(data, &site.host).map_err(refused)?;
+    let (id, key) = data.credential.ok_or_else(|| refused("no key in it"))?;
+    cose::Key::read(key).ok_or_else(|| refused("a kind of key that is not known"))?;
+    let called = match added.called.trim() {
+        "" => "Passkey".to_owned(),
+        called => called.chars().take(80).collect(),
+    };
+    let passkey = Passkey {
+        called,
+        key: URL_SAFE_NO_PAD.encode(key),
+        count: data.count,
+        created: shelf.now(),
+        seen: None,
+    };
+    let name = URL_SAFE_NO_PAD.encode(id);
+    let slot = Slot { kind: KIND, name: &name, owner: person.as_str(), expires: None };
+    match shelf.put(slot, &passkey, Some(0)).await? {
+        true => Ok(()),
+        false => Err(Problem::conflict("this passkey is known already")),
+    }
+}
+
+/// Whose key it is that signed; its use is written down.
+///
+/// # Errors
+/// No key of this site, or not what was asked.
+pub(crate) async fn sign_in(shelf: &Shelf, site: &Site, said: &Asserted) -> Answer<PersonId> {
+    let client_bytes = decode(&said.client_data)?;
+    let client = ClientData::read(&client_bytes, "webauthn.get", &site.origin).map_err(refused)?;
+    let asked = shelf.take::<Challenge>(CHALLENGE, &secret::digest(&client.challenge)).await?;
+    if asked.is_none_or(|asked| asked.value.adds_for.is_some()) {
+        return Err(refused("nobody asked for this, or too long ago"));
+    }
+    let id = URL_SAFE_NO_PAD.encode(decode(&said.id)?);
+    let found: Option<Kept<Passkey>> = shelf.get(KIND, &id).await?;
+    let Kept { owner, version, value: mut passkey, .. } =
+        found.ok_or_else(|| refused("unknown"))?;
+    if !said.user.is_empty() && decode(&said.user)? != owner.as_bytes() {
+        return Err(refused("it is another's"));
+    }
+    let key = decode(&passkey.key)?;
+    let key = cose::Key::read(&key).ok_or_else(|| refused("a kept key cannot be read"))?;
+    let data_bytes = decode(&said.authenticator_data)?;
+    let data = AuthenticatorData::read(&data_bytes, &site.host).map_err(refused)?;
+    let mut signed = data_bytes.clone();
+    signed.extend(secret::sha256(&client_bytes));
+    if !key.is_signed(&signed, &decode(&said.signature)?) {
+        return Err(refused("the signature is another's"));
+    }
+    // A key that counts and counts backwards was copied.
+    if (data.count > 0 || passkey.count > 0) && data.count <= passkey.count {
+        return Err(refused("it counts backwards: there may be a copy of it"));
+    }
+    passkey.count = data.count;
+    passkey.seen = Some(shelf.now());
+    let slot = Slot { kind: KIND, name: &id, owner: &owner, expires: None };
+    if !shelf.put(slot, &passkey, Some(version)).await? {
+        return Err(refused("it was used or removed at the same moment"));
+    }
+    Ok(PersonId(owner))
+}
+
+/// Keys of somebody.
+pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Passkey>>> {
+    shelf.list(KIND, Some(person.as_str())).await
+}
+
+/// Removes one of somebody; whether it was theirs.
+pub(crate) async fn remove(shelf: &Shelf, person: &PersonId, name: &str) -> Answer<bool> {
+    let is_theirs = of(shelf, person).await?.iter().any(|kept| kept.name == name);
+    Ok(is_theirs && shelf.remove(KIND, name).await?)
+}

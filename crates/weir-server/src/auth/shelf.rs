@@ -1,0 +1,182 @@
+//! Entries of the door as typed values: read, listed and kept. Not here: what any of them means.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Clock, Entry, Put, Records};
+
+use crate::problem::{Answer, Problem};
+use crate::seal::Seal;
+
+/// Tries at changing an entry that others change at the same time.
+const TRIES_MAX: usize = 16;
+
+/// What is kept at the door.
+#[derive(Clone)]
+pub(crate) struct Shelf {
+    records: Arc<dyn Records>,
+    clock: Arc<dyn Clock>,
+    /// Where secrets are kept that have to be read again; not every shelf has any.
+    seal: Option<Arc<Seal>>,
+}
+
+/// A value with what is known of its entry.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept<T> {
+    /// Its name.
+    pub(crate) name: String,
+    /// Whose it is.
+    pub(crate) owner: String,
+    /// Grows with each change.
+    pub(crate) version: u64,
+    /// When it ends by itself.
+    pub(crate) expires: Option<Timestamp>,
+    /// What it says.
+    pub(crate) value: T,
+}
+
+/// Where a value is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot<'a> {
+    /// What it is.
+    pub(crate) kind: &'a str,
+    /// Its name: one of each kind.
+    pub(crate) name: &'a str,
+    /// Whose; empty: the house's.
+    pub(crate) owner: &'a str,
+    /// When it ends by itself.
+    pub(crate) expires: Option<Timestamp>,
+}
+
+fn read<T: DeserializeOwned>(entry: Entry) -> Answer<Kept<T>> {
+    let value = serde_json::from_str(&entry.text).map_err(|error| {
+        Problem::failed(format!(
+            "the entry {} {:?} cannot be read: {error}",
+            entry.kind, entry.name
+        ))
+    })?;
+    let Entry { name, owner, version, expires, .. } = entry;
+    Ok(Kept { name, owner, version, expires, value })
+}
+
+impl Shelf {
+    /// Over these records.
+    pub(crate) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Shelf {
+        Shelf { records, clock, seal: None }
+    }
+
+    /// The same for secrets as well.
+    pub(crate) fn with_seal(self, seal: Seal) -> Shelf {
+        Shelf { seal: Some(Arc::new(seal)), ..self }
+    }
+
+    fn sealing(&self) -> Answer<&Seal> {
+        let none = || Problem::failed("no secrets are kept on this shelf");
+        self.seal.as_deref().ok_or_else(none)
+    }
+
+    /// Seals a secret for its place (Z7).
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(crate) fn sealed(&self, place: &str, secret: &str) -> Answer<String> {
+        Ok(self.sealing()?.seal(place, secret)?)
+    }
+
+    /// Opens what was sealed for this place.
+    ///
+    /// # Errors
+    /// It was sealed with another key or for another place.
+    pub(crate) fn opened(&self, place: &str, sealed: &str) -> Answer<String> {
+        Ok(self.sealing()?.open(place, sealed)?)
+    }
+
+    /// Now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// One value, unless it has ended.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Answer<Option<Kept<T>>> {
+        let found = self.records.get(kind, name, self.now()).await?;
+        found.map(read).transpose()
+    }
+
+    /// All of a kind that have not ended, by name.
+    pub(crate) async fn list<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        owner: Option<&str>,
+    ) -> Answer<Vec<Kept<T>>> {
+        let found = self.records.list(kind, owner, self.now()).await?;
+        found.into_iter().map(read).collect()
+    }
+
+    /// Keeps a value; `expected` as in [`Records::put`]. Whether it was kept.
+    pub(crate) async fn put<T: Serialize>(
+        &self,
+        slot: Slot<'_>,
+        value: &T,
+        expected: Option<u64>,
+    ) -> Answer<bool> {
+        let entry = Entry {
+            kind: slot.kind.into(),
+            name: slot.name.into(),
+            owner: slot.owner.into(),
+            text: serde_json::to_string(value).map_err(Problem::failed)?,
+            version: 0,
+            expires: slot.expires,
+            ts: self.now(),
+        };
+        Ok(matches!(self.records.put(&entry, expected).await?, Put::Kept(_)))
+    }
+
+    /// Changes a value as `change` says, however many change it at the same time; `None` from it
+    /// leaves everything as it is. `slot.expires` may be set by it.
+    pub(crate) async fn change<T, F>(&self, slot: Slot<'_>, mut change: F) -> Answer<Option<T>>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnMut(Option<T>) -> Option<(T, Option<Timestamp>)>,
+    {
+        for _ in 0..TRIES_MAX {
+            let found: Option<Kept<T>> = self.get(slot.kind, slot.name).await?;
+            let version = found.as_ref().map_or(0, |found| found.version);
+            let Some((value, expires)) = change(found.map(|found| found.value)) else {
+                return Ok(None);
+            };
+            if self.put(Slot { expires, ..slot }, &value, Some(version)).await? {
+                return Ok(Some(value));
+            }
+        }
+        Err(Problem::too_many(1, "too many changes of the same thing at once; try again"))
+    }
+
+    /// Takes a value away; whether it was there. Of several who do it at once, one is told so.
+    pub(crate) async fn remove(&self, kind: &str, name: &str) -> Answer<bool> {
+        Ok(self.records.remove(kind, name).await?)
+    }
+
+    /// Takes a value away and gives it: whoever gets it is the only one.
+    pub(crate) async fn take<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Answer<Option<Kept<T>>> {
+        let Some(found) = self.get(kind, name).await? else {
+            return Ok(None);
+        };
+        Ok(self.remove(kind, name).await?.then_some(found))
+    }
+
+    /// Takes everything of an owner away.
+    pub(crate) async fn remove_owned(&self, owner: &str) -> Answer<()> {
+        self.records.remove_owned(owner).await?;
+        Ok(())
+    }
+}

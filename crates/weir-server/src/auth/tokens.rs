@@ -1,0 +1,129 @@
+//! Tokens of programs: shown once, kept as a hash, with a name, a scope and maybe an end (S2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use crate::auth::secret;
+use crate::auth::shelf::{Kept, Shelf, Slot};
+use crate::people::PersonId;
+use crate::problem::{Answer, Problem};
+
+/// Kind of the entries.
+const KIND: &str = "token";
+/// How every token begins: so people and scanners know one when they see it.
+pub(crate) const PREFIX: &str = "weir_";
+/// Most tokens of one person.
+const TOKENS_MAX: usize = 100;
+/// How often the use of one is written down.
+const SEEN_EVERY_MS: u64 = 60 * 1000;
+/// Most days that one lives.
+const DAYS_MAX: u32 = 3650;
+
+/// What a token may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TokenScope {
+    /// Looking only.
+    Read,
+    /// Whatever its owner may do, but for the account itself.
+    #[default]
+    All,
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Token {
+    /// By which it is listed and revoked.
+    pub(crate) id: String,
+    /// What its owner calls it.
+    pub(crate) name: String,
+    /// What it may be used for.
+    pub(crate) scope: TokenScope,
+    /// When it was made.
+    pub(crate) created: Timestamp,
+    /// When it was last used, to a minute.
+    pub(crate) seen: Option<Timestamp>,
+}
+
+/// What somebody wants of a new token.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct NewToken {
+    /// What to call it.
+    pub(crate) name: String,
+    /// What it may be used for (default `all`).
+    #[serde(default)]
+    pub(crate) scope: TokenScope,
+    /// It ends after so many days; without it, it does not end by itself.
+    #[serde(default)]
+    pub(crate) days: Option<u32>,
+}
+
+/// Makes one: its secret, which is shown once, and what is kept.
+pub(crate) async fn make(
+    shelf: &Shelf,
+    person: &PersonId,
+    wanted: &NewToken,
+) -> Answer<(String, Token)> {
+    let name = wanted.name.trim();
+    if name.is_empty() || name.chars().count() > 80 {
+        return Err(Problem::bad("a token needs a name of at most 80 characters"));
+    }
+    if wanted.days.is_some_and(|days| days == 0 || days > DAYS_MAX) {
+        return Err(Problem::bad(format!("a token lives for 1 to {DAYS_MAX} days")));
+    }
+    if of(shelf, person).await?.len() >= TOKENS_MAX {
+        return Err(Problem::conflict(format!("there are {TOKENS_MAX} tokens; revoke one first")));
+    }
+    let secret = format!("{PREFIX}{}", secret::token()?);
+    let now = shelf.now();
+    let token = Token {
+        id: secret::name()?,
+        name: name.into(),
+        scope: wanted.scope,
+        created: now,
+        seen: None,
+    };
+    let expires = wanted.days.map(|days| now.plus_ms(u64::from(days) * 24 * 60 * 60 * 1000));
+    let slot = Slot { kind: KIND, name: &secret::digest(&secret), owner: person.as_str(), expires };
+    shelf.put(slot, &token, Some(0)).await?;
+    Ok((secret, token))
+}
+
+/// The token of a secret, if it holds. Its use is written down now and then.
+pub(crate) async fn find(shelf: &Shelf, secret: &str) -> Answer<Option<Kept<Token>>> {
+    if !secret.starts_with(PREFIX) {
+        return Ok(None);
+    }
+    let Some(mut found) = named(shelf, &secret::digest(secret)).await? else {
+        return Ok(None);
+    };
+    let now = shelf.now();
+    if found.value.seen.is_none_or(|seen| now.ms_since(seen) > SEEN_EVERY_MS) {
+        found.value.seen = Some(now);
+        let slot =
+            Slot { kind: KIND, name: &found.name, owner: &found.owner, expires: found.expires };
+        // Only as it was read: what was revoked in between stays revoked.
+        shelf.put(slot, &found.value, Some(found.version)).await?;
+    }
+    Ok(Some(found))
+}
+
+/// The token of this entry, if it still holds.
+pub(crate) async fn named(shelf: &Shelf, name: &str) -> Answer<Option<Kept<Token>>> {
+    shelf.get(KIND, name).await
+}
+
+/// All of a person.
+pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Token>>> {
+    shelf.list(KIND, Some(person.as_str())).await
+}
+
+/// Revokes one of a person by its id: the name of its entry, if it was there.
+pub(crate) async fn revoke(shelf: &Shelf, person: &PersonId, id: &str) -> Answer<Option<String>> {
+    let found = of(shelf, person).await?.into_iter().find(|token| token.value.id == id);
+    let Some(found) = found else {
+        return Ok(None);
+    };
+    Ok(shelf.remove(KIND, &found.name).await?.then_some(found.name))
+}

@@ -1,0 +1,225 @@
+//! Who calls: every route but the open ones passes here first. Fails closed. Not here: who somebody
+//! is (`auth`).
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::MethodRouter;
+use http::request::Parts;
+use http::{Method, StatusCode, header};
+
+use crate::app::App;
+use crate::auth::Client;
+use crate::peer::ClientAddress;
+use crate::people::Person;
+use crate::problem::{Answer, Problem};
+use crate::route::Access;
+
+mod arrival;
+mod forgery;
+
+pub(crate) use arrival::arrived;
+pub(crate) use forgery::is_own_origin;
+
+/// How somebody proved who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// A browser, by its cookie.
+    Cookie {
+        /// Name of the sign-in, to end it.
+        login: String,
+        /// What forms and scripts of our own pages send back.
+        csrf: String,
+    },
+    /// A program, by a token.
+    Token {
+        /// Name of the token.
+        token: String,
+    },
+}
+
+/// How far a sign-in or token reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Whatever the person may do.
+    All,
+    /// Looking only.
+    Read,
+    /// Nothing but adding the second factor that is asked of them.
+    Enrol,
+}
+
+/// Whoever calls. An argument of every handler that is not open to anyone.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// Who.
+    pub(crate) person: Person,
+    /// How that is known.
+    pub(crate) via: Via,
+    /// How far it reaches. Unsafe methods are refused before a handler; what changes something by
+    /// another way (a socket) asks [`Caller::may_write`].
+    pub(crate) scope: Scope,
+}
+
+impl Caller {
+    /// What forms of pages send back; empty for programs.
+    pub(crate) fn csrf(&self) -> &str {
+        match &self.via {
+            Via::Cookie { csrf, .. } => csrf,
+            Via::Token { .. } => "",
+        }
+    }
+
+    /// How journals name them.
+    pub(crate) fn by(&self) -> String {
+        self.person.name.clone()
+    }
+
+    /// Whether they may change anything.
+    pub(crate) fn may_write(&self) -> bool {
+        self.scope == Scope::All
+    }
+
+    /// The name of their sign-in, for what only somebody at a browser may do: a token that was lost
+    /// must not change the account.
+    ///
+    /// # Errors
+    /// They came with a token.
+    pub(crate) fn at_browser(&self) -> Answer<&str> {
+        match &self.via {
+            Via::Cookie { login, .. } => Ok(login),
+            Via::Token { .. } => {
+                Err(Problem::forbidden("a token cannot change an account; do it in the browser"))
+            }
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Problem> {
+        parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::unauthorized)
+    }
+}
+
+/// Whoever calls where nobody has to be signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct MaybeCaller(pub(crate) Option<Caller>);
+
+impl<S: Send + Sync> FromRequestParts<S> for MaybeCaller {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<MaybeCaller, Problem> {
+        Ok(MaybeCaller(parts.extensions.get::<Caller>().cloned()))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Client {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Client, Problem> {
+        let unknown = || Problem::failed("a request came without the address of whoever asks");
+        let address = parts.extensions.get::<ClientAddress>().ok_or_else(unknown)?;
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        Ok(Client { address: address.ip, agent: agent.unwrap_or_default().to_owned() })
+    }
+}
+
+/// The same methods, for whom `access` lets in.
+pub(crate) fn guarded(app: &App, access: Access, methods: MethodRouter<App>) -> MethodRouter<App> {
+    methods.layer(from_fn_with_state((app.clone(), access), admit))
+}
+
+async fn admit(
+    State((app, access)): State<(App, Access)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_page = !request.uri().path().starts_with("/api/");
+    let wants_page = is_page && request.method() == Method::GET;
+    let to_sign_in = wants_page.then(|| sign_in(&request));
+    match admitted(&app, access, request).await {
+        Ok(request) => {
+            let mut response = next.run(request).await;
+            // What one person sees is nobody else's: no cache may keep it.
+            let private = http::HeaderValue::from_static("no-store");
+            response.headers_mut().entry(header::CACHE_CONTROL).or_insert(private);
+            response
+        }
+        Err(problem) => match (to_sign_in, problem.code.as_str()) {
+            (Some(to), "unauthorized") => Redirect::to(&to).into_response(),
+            (Some(_), "second_factor_required") => {
+                Redirect::to("/account/security").into_response()
+            }
+            (_, _) => problem.into_response(),
+        },
+    }
+}
+
+/// The request with its caller, if it may go on.
+async fn admitted(app: &App, access: Access, request: Request) -> Answer<Request> {
+    forgery::refuse_secret_in_address(&request)?;
+    let is_unsafe = !request.method().is_safe();
+    let mut request = match is_unsafe && access == Access::Anyone {
+        true => forgery::within_open_limit(request).await?,
+        false => request,
+    };
+    let caller = app.doorman.caller(app, request.headers()).await?;
+    let by_browser = !matches!(&caller, Some(Caller { via: Via::Token { .. }, .. }));
+    let is_socket = request.headers().contains_key(header::UPGRADE);
+    if by_browser && (is_unsafe || is_socket) {
+        forgery::refuse_foreign(app, request.headers(), is_socket && caller.is_some())?;
+    }
+    let Some(caller) = caller else {
+        return match access {
+            Access::Anyone => Ok(request),
+            Access::Person | Access::Admin => Err(Problem::unauthorized()),
+        };
+    };
+    if is_unsafe && by_browser {
+        let (rebuilt, is_ours) = forgery::is_our_form(request, caller.csrf()).await?;
+        request = rebuilt;
+        match (is_ours, access) {
+            (true, _) => {}
+            // Whoever is not sure to have meant it is nobody: signing in anew works from a page
+            // that was opened before.
+            (false, Access::Anyone) => return Ok(request),
+            (false, _) => return Err(forgery::refused()),
+        }
+    }
+    within_scope(&caller, &request, is_unsafe)?;
+    if access == Access::Admin && !caller.person.is_admin() {
+        return Err(Problem::forbidden("only an admin may do this"));
+    }
+    request.extensions_mut().insert(caller);
+    Ok(request)
+}
+
+/// What is open to somebody who still has to add a second factor.
+const ENROLMENT: &[&str] =
+    &["/account", "/signout", "/assets", "/api/v1/account", "/api/v1/logout"];
+
+fn within_scope(caller: &Caller, request: &Request, is_unsafe: bool) -> Answer<()> {
+    let path = request.uri().path();
+    let within = |place: &&str| {
+        path.strip_prefix(*place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match caller.scope {
+        Scope::All => Ok(()),
+        Scope::Read if is_unsafe => {
+            Err(Problem::forbidden("this token may only look; make one with the scope \"all\""))
+        }
+        Scope::Read => Ok(()),
+        Scope::Enrol if ENROLMENT.iter().any(within) => Ok(()),
+        Scope::Enrol => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "second_factor_required",
+            "this server asks for a second factor: add one in your account first",
+        )),
+    }
+}
+
+fn sign_in(request: &Request) -> String {
+    let back = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("next", back);
+    format!("/signin?{}", query.finish())
+}

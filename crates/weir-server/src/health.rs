@@ -1,0 +1,280 @@
+//! Whether the process lives, whether it can work, and its figures (S15). Not here: what an admin
+//! sees of it (`web/pages/admin`).
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use axum::{Json, Router};
+use http::{HeaderMap, StatusCode, header};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
+use weir_core::ids::Timestamp;
+
+use crate::app::App;
+use crate::headers;
+use crate::peer::ClientAddress;
+use crate::ports::{Finding, Health};
+use crate::problem::Problem;
+
+/// How long what was found holds: whoever asks often does not make the database work.
+const HOLDS: Duration = Duration::from_secs(1);
+/// How long the database may take to answer.
+const DATABASE_TIME: Duration = Duration::from_secs(3);
+/// A clock that was set by so much is told of.
+const CLOCK_S_MAX: i64 = 30;
+/// A certificate that ends in less is told of.
+const CERTIFICATE_DAYS_MIN: i64 = 14;
+const DAY_US: i64 = 86_400_000_000;
+
+/// The three addresses. They ask nobody who they are: a database that is away must not keep them
+/// from answering.
+pub(crate) fn routes() -> Router<App> {
+    let named = |route: &'static str, methods: MethodRouter<App>| {
+        methods.layer(from_fn_with_state(route, headers::routed))
+    };
+    Router::new()
+        .route("/healthz", named("/healthz", get(healthz)))
+        .route("/readyz", named("/readyz", get(readyz)))
+        .route("/metrics", named("/metrics", get(metrics)))
+}
+
+/// That the process answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Alive {
+    /// Always `ok`.
+    pub(crate) status: &'static str,
+    /// Version of the program.
+    pub(crate) version: String,
+}
+
+async fn healthz(State(app): State<App>) -> Json<Alive> {
+    Json(Alive { status: "ok", version: app.house.version().to_owned() })
+}
+
+/// Whether requests should be sent here.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Ready {
+    /// Whether they should.
+    pub(crate) ready: bool,
+    /// What keeps it from working: `database`, `disk`, `draining`.
+    pub(crate) wrong: Vec<String>,
+    /// What does not, and somebody should look at: `certificate`, `clock`, `damaged`, `disk`. The
+    /// page *Server* says it in words.
+    pub(crate) warnings: Vec<String>,
+}
+
+async fn readyz(State(app): State<App>) -> Response {
+    let findings = app.health.findings(&app).await;
+    let named = |health: Health| -> Vec<String> {
+        let found = findings.iter().filter(|one| one.health == health);
+        found.map(|one| one.name.clone()).collect()
+    };
+    let (mut wrong, warnings) = (named(Health::Bad), named(Health::Warn));
+    if app.stop.is_cancelled() {
+        wrong.push("draining".into());
+    }
+    let ready = Ready { ready: wrong.is_empty(), wrong, warnings };
+    let status = if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(ready)).into_response()
+}
+
+async fn metrics(State(app): State<App>, asks: ClientAddress, headers: HeaderMap) -> Response {
+    if !may_measure(asks, &headers, app.options.metrics_token.as_deref()) {
+        let sentence = "figures are for this machine; others send the token that \
+                        server.metrics_token_env names";
+        return Problem::forbidden(sentence).into_response();
+    }
+    let mut now: Vec<(&str, &str, f64)> = Vec::new();
+    if let Some(free) = app.house.care().disk_free_bytes() {
+        now.push(("disk_free_bytes", "Bytes free where the data lies", free as f64));
+    }
+    let ready = app.health.findings(&app).await.iter().all(|one| one.health != Health::Bad);
+    now.push(("ready", "Whether it can work", f64::from(u8::from(ready))));
+    now.push(("sessions_open", "Sessions that run in this process", app.rooms.count() as f64));
+    let listening = app.rooms.listeners().count();
+    now.push(("listeners", "Sockets and event streams that listen", listening as f64));
+    if let Some(certificate) = app.certificate.get() {
+        let ends = certificate.ends().micros() as f64 / 1e6;
+        now.push(("certificate_ends_seconds", "When the certificate ends", ends));
+    }
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let text = app.metrics.text(app.connections.open(), &now);
+    ([(header::CONTENT_TYPE, media)], text).into_response()
+}
+
+/// Whoever is on this machine, unless a proxy says that somebody else asks; and the token.
+fn may_measure(asks: ClientAddress, headers: &HeaderMap, token: Option<&str>) -> bool {
+    let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let sent = sent.and_then(|text| text.strip_prefix("Bearer "));
+    if let (Some(token), Some(sent)) = (token, sent) {
+        // Hashes are compared: how long that takes says nothing of the token.
+        return Sha256::digest(token) == Sha256::digest(sent);
+    }
+    let by_proxy = ["x-forwarded-for", "forwarded"].iter().any(|name| headers.contains_key(*name));
+    asks.ip.is_loopback() && !by_proxy
+}
+
+/// What was found last.
+pub(crate) struct Watch {
+    begun: (Instant, Timestamp),
+    /// People whose sessions cannot be read.
+    unreadable: std::sync::Mutex<BTreeSet<String>>,
+    last: Mutex<Option<(Instant, Arc<Vec<Finding>>)>>,
+}
+
+impl Watch {
+    /// Begins to watch, at `now` by the wall clock.
+    pub(crate) fn new(now: Timestamp) -> Watch {
+        let unreadable = std::sync::Mutex::default();
+        Watch { begun: (Instant::now(), now), unreadable, last: Mutex::default() }
+    }
+
+    /// Notes whether what is kept of a person could be read.
+    pub(crate) fn note_readable(&self, person: &str, readable: bool) {
+        let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        if readable {
+            unreadable.remove(person);
+        } else {
+            unreadable.insert(person.to_owned());
+        }
+    }
+
+    /// Whose sessions cannot be read. Others go on, so the server as a whole is ready.
+    fn unreadable(&self) -> Option<Finding> {
+        let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: Vec<&str> = unreadable.iter().map(String::as_str).collect();
+        let says = format!(
+            "what is kept of {} cannot be read: nothing of theirs is done; the log says why, and a \
+             backup brings it back",
+            names.join(", ")
+        );
+        (!names.is_empty()).then(|| Finding::new("damaged", Health::Warn, says))
+    }
+
+    /// Everything that was looked at, at most a second ago.
+    pub(crate) async fn findings(&self, app: &App) -> Arc<Vec<Finding>> {
+        let mut last = self.last.lock().await;
+        if let Some((at, findings)) = last.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {
+            tracing::trace!(age = ?at.elapsed(), "findings are fresh");
+            return findings.clone();
+        }
+        let mut findings = vec![database(app).await, self.clock(app.now())];
+        findings.extend(app.certificate.get().map(|one| certificate(one.ends(), app.now())));
+        findings.extend(self.unreadable());
+        findings.extend(app.house.care().findings().await);
+        let findings = Arc::new(findings);
+        *last = Some((Instant::now(), findings.clone()));
+        findings
+    }
+
+    /// Whether the wall clock went as fast as time.
+    fn clock(&self, now: Timestamp) -> Finding {
+        let passed = i64::try_from(self.begun.0.elapsed().as_micros()).unwrap_or(i64::MAX);
+        clock_finding(now.micros() - self.begun.1.micros() - passed)
+    }
+}
+
+fn clock_finding(jumped_us: i64) -> Finding {
+    let seconds = jumped_us / 1_000_000;
+    if seconds.abs() < CLOCK_S_MAX {
+        return Finding::new("clock", Health::Good, "the clock runs evenly");
+    }
+    let way = if seconds > 0 { "forward" } else { "back" };
+    let says = format!(
+        "the clock was set {way} by {} s since the start: schedules and sign-ins go by it; see to \
+         its synchronisation",
+        seconds.abs()
+    );
+    Finding::new("clock", Health::Warn, says)
+}
+
+async fn database(app: &App) -> Finding {
+    let says = match tokio::time::timeout(DATABASE_TIME, app.records.alive()).await {
+        Ok(Ok(())) => return Finding::new("database", Health::Good, "the database answers"),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("it did not answer within {} s", DATABASE_TIME.as_secs()),
+    };
+    tracing::error!(why = %says, "the database does not answer");
+    let says = format!("the database does not answer: {says}. Nothing is done until it does");
+    Finding::new("database", Health::Bad, says)
+}
+
+/// How long a certificate holds.
+pub(crate) fn certificate(ends: Timestamp, now: Timestamp) -> Finding {
+    let days = (ends.micros() - now.micros()).div_euclid(DAY_US);
+    let of = |health, says: String| Finding::new("certificate", health, says);
+    let left = ends.micros() - now.micros();
+    match days {
+        ..0 => of(
+            Health::Warn,
+            format!("the certificate ended {} ago: browsers refuse it; renew it", time(-left)),
+        ),
+        days if days < CERTIFICATE_DAYS_MIN => {
+            of(Health::Warn, format!("the certificate ends in {}; renew it", time(left)))
+        }
+        days => of(Health::Good, format!("the certificate holds for {days} days")),
+    }
+}
+
+/// A time in the largest unit of which there are at least two.
+fn time(us: i64) -> String {
+    let minutes = us / 60_000_000;
+    match minutes {
+        ..120 => format!("{minutes} minutes"),
+        120..2_880 => format!("{} hours", minutes / 60),
+        _ => format!("{} days", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may(ip: &str, lines: &[(&'static str, &'static str)], token: Option<&str>) -> bool {
+        let ip = ip.parse().expect("an address");
+        let pairs = lines.iter().map(|(name, value)| {
+            (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+        });
+        may_measure(ClientAddress { ip, secure: false }, &pairs.collect(), token)
+    }
+
+    #[test]
+    fn s15_figures_are_for_this_machine_or_the_token() {
+        assert!(may("127.0.0.1", &[], None));
+        assert!(may("::1", &[], Some("secret")));
+        assert!(!may("192.0.2.1", &[], None));
+        assert!(!may("127.0.0.1", &[("x-forwarded-for", "192.0.2.1")], None), "a proxy's client");
+        assert!(may("192.0.2.1", &[("authorization", "Bearer secret")], Some("secret")));
+        assert!(!may("192.0.2.1", &[("authorization", "Bearer secre")], Some("secret")));
+        assert!(!may("192.0.2.1", &[("authorization", "Bearer ")], None));
+    }
+
+    #[test]
+    fn s15_a_clock_that_was_set_is_told_of() {
+        assert_eq!(clock_finding(29_000_000).health, Health::Good);
+        let forward = clock_finding(3_600_000_000);
+        assert_eq!(forward.health, Health::Warn);
+        assert!(forward.says.contains("forward by 3600 s"), "{}", forward.says);
+        assert!(clock_finding(-40_000_000).says.contains("back by 40 s"));
+    }
+
+    #[test]
+    fn s15_a_certificate_is_told_of_before_it_ends() {
+        let day = |days: i64| Timestamp(days * DAY_US);
+        assert_eq!(certificate(day(100), day(1)).health, Health::Good);
+        assert_eq!(certificate(day(14), day(1)).health, Health::Warn);
+        let ended = certificate(day(10), day(13));
+        assert!(ended.health == Health::Warn && ended.says.contains("3 days ago"), "{ended:?}");
+        let hour = |hours: i64| Timestamp(hours * DAY_US / 24);
+        let just = certificate(hour(10), hour(13));
+        assert!(just.health == Health::Warn && just.says.contains("3 hours ago"), "{just:?}");
+        assert!(certificate(hour(30), hour(13)).says.contains("ends in 17 hours"));
+    }
+}

@@ -1,0 +1,42 @@
+//! Serves: HTTP, WebSocket, the browser's pages, people and their schedules (S1 to S17).
+//!
+//! A face like any other: it folds what the engine publishes and sends it commands. What it needs
+//! of the program around it stands in [`ports`]; concrete stores, tools and providers it never
+//! sees. Reading order: [`people`], [`ports`], `app`, `route`, `guard`; then `auth` (who somebody is),
+//! `live` (sessions that run), `api` (JSON), `web` (pages), `render` (text to safe HTML).
+#![warn(missing_docs)]
+
+mod agents;
+mod api;
+mod app;
+mod audit;
+mod auth;
+mod guard;
+mod headers;
+mod health;
+mod limits;
+pub mod lists;
+mod live;
+pub mod mail;
+mod memory;
+mod metrics;
+pub mod notify;
+mod openapi;
+mod peer;
+pub mod people;
+pub mod ports;
+mod problem;
+pub mod render;
+mod route;
+mod schedule;
+mod seal;
+mod serve;
+mod tls;
+mod usage;
+mod web;
+
+pub use app::{App, ServerLimits, ServerOptions};
+pub use openapi::document as openapi;
+pub use route::{Access, Route, routes};
+pub use serve::{ServeError, Server};
+pub use tls::{TlsError, certificate_finding};

@@ -1,0 +1,181 @@
+//! What one listener hears of one session, from a place in its journal on: of a session that runs
+//! here, of one at rest, of one that another process writes; of one at another replica also what
+//! streams in it, which `distant` puts in its place. Nothing is opened for listening, and a feed that
+//! waits holds no fact.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use weir_core::ids::{Seq, SessionId};
+use weir_engine::hub::{Fact, Update, Updates};
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::Store;
+
+use super::Key;
+use super::distant::Distant;
+use crate::app::App;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// Facts read at once from a journal.
+const READ_BATCH: usize = 64;
+
+/// A listener's place in one session.
+pub(crate) struct Feed {
+    app: App,
+    /// Kept open as long as somebody listens.
+    _home: Arc<dyn Home>,
+    store: Arc<dyn Store>,
+    key: Key,
+    id: SessionId,
+    seen: Seq,
+    read: VecDeque<Fact>,
+    live: Option<Box<Updates>>,
+    /// What streams where it runs, if that is at another replica.
+    distant: Option<Box<Distant>>,
+    /// The journal was read to its end; this resolves when it may be longer.
+    longer: Option<BoxFuture<'static, ()>>,
+}
+
+impl Feed {
+    /// Listens from the fact after `after` on.
+    ///
+    /// # Errors
+    /// There is no such session of this person, or it has fewer facts than `after`.
+    pub(super) async fn open(
+        app: &App,
+        home: &Arc<dyn Home>,
+        id: &SessionId,
+        after: Seq,
+    ) -> Answer<Feed> {
+        let store = home.store();
+        let meta = store.meta(id).await?.filter(|meta| meta.facts > 0);
+        let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+        if after > meta.facts {
+            let facts = meta.facts;
+            return Err(Problem::bad(format!(
+                "session {id} has {facts} facts, so there is nothing after {after}; ask from 0"
+            )));
+        }
+        Ok(Feed {
+            app: app.clone(),
+            _home: home.clone(),
+            store,
+            key: Key::of(home.as_ref(), id),
+            id: id.clone(),
+            seen: after,
+            read: VecDeque::new(),
+            live: None,
+            distant: None,
+            longer: None,
+        })
+    }
+
+    /// Which session.
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The last fact that was given.
+    pub(crate) fn seen(&self) -> Seq {
+        self.seen
+    }
+
+    /// The next update: each fact once, in order, without a gap; signals as they come. `None`: the
+    /// server ends, or the session was deleted. Giving up waiting loses nothing.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub(crate) async fn next(&mut self) -> Answer<Option<Update>> {
+        loop {
+            if let Some(live) = &mut self.live {
+                match live.next().await? {
+                    Some(update) => {
+                        if let Update::Fact(fact) = &update {
+                            self.seen = fact.seq;
+                        }
+                        return Ok(Some(update));
+                    }
+                    // It was given back; what follows is told by the journal.
+                    None => self.live = None,
+                }
+            }
+            if let Some(update) = self.streamed_elsewhere() {
+                return Ok(Some(update));
+            }
+            if let Some(fact) = self.read.pop_front() {
+                self.seen = fact.seq;
+                if let Some(distant) = &mut self.distant {
+                    distant.given(&fact);
+                }
+                return Ok(Some(Update::Fact(fact)));
+            }
+            self.read.shrink_to_fit();
+            if !self.find_more().await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// What streams elsewhere and has its place here.
+    fn streamed_elsewhere(&mut self) -> Option<Update> {
+        let distant = self.distant.as_mut()?;
+        if distant.take_in(&self.app.rooms.seals, self.seen) {
+            // The facts before it stand in the journal: whoever sends it had published them.
+            self.longer = None;
+        }
+        distant.give(self.seen)
+    }
+
+    /// Looks where the next facts come from, and waits until there are some. `false`: there will be
+    /// none.
+    async fn find_more(&mut self) -> Answer<bool> {
+        let app = self.app.clone();
+        let opened = app.rooms.slot(&self.key).notified();
+        tokio::pin!(opened);
+        // It listens before it looks, so that no opening is missed.
+        opened.as_mut().enable();
+        if let Some(room) = app.rooms.find(&self.key) {
+            self.live = Some(Box::new(room.updates(self.seen)));
+            (self.distant, self.longer) = (None, None);
+            return Ok(true);
+        }
+        let longer = match &mut self.longer {
+            // What streams elsewhere wakes it often: only the journal's growth makes it read again.
+            Some(longer) => longer,
+            None => {
+                let records = self.store.read(&self.id, self.seen + 1, READ_BATCH).await?;
+                for record in &records {
+                    self.read.push_back(fact_of(record)?);
+                }
+                if !records.is_empty() {
+                    return Ok(true);
+                }
+                if self.store.meta(&self.id).await?.is_none() {
+                    return Ok(false);
+                }
+                if self.distant.is_none() {
+                    let ear = self.store.hear_signals(&self.id);
+                    let distant = |ear| Box::new(Distant::new(ear, self.key.clone(), self.seen));
+                    self.distant = ear.map(distant);
+                }
+                let (store, id, seen) = (self.store.clone(), self.id.clone(), self.seen);
+                self.longer.insert(Box::pin(async move { store.facts_changed(&id, seen).await }))
+            }
+        };
+        let heard = async {
+            match &mut self.distant {
+                Some(distant) => distant.arrived().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = opened => (),
+            () = longer => self.longer = None,
+            () = heard => (),
+            () = app.stop.cancelled() => return Ok(false),
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,127 @@
+//! The kill switch (S4): of one person, which is their store's own, and of the house, which every home
+//! honours, also one that is opened later or at another replica.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use weir_engine::ports::{Entry, Pause};
+
+use crate::app::App;
+use crate::people::Person;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// Kind and name of the entry that stops the house.
+const KIND: &str = "pause";
+const ALL: &str = "all";
+/// Homes that are stopped at once.
+const AT_ONCE: usize = 8;
+
+/// The house's switch, as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    pause: Pause,
+}
+
+/// Whether the whole house is paused.
+///
+/// # Errors
+/// The database refuses, or holds what cannot be read: then nothing runs.
+pub(crate) async fn of_house(app: &App) -> Answer<Option<Pause>> {
+    let Some(entry) = app.records.get(KIND, ALL, app.now()).await? else { return Ok(None) };
+    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
+    Ok(Some(kept.pause))
+}
+
+/// What stops the sessions of a home now.
+///
+/// # Errors
+/// The database refuses: then nothing runs.
+pub(crate) async fn of_home(app: &App, home: &dyn Home) -> Answer<Option<Pause>> {
+    match of_house(app).await? {
+        Some(pause) => Ok(Some(pause)),
+        None => Ok(home.store().paused().await?),
+    }
+}
+
+/// Refuses while the home or the house is paused.
+///
+/// # Errors
+/// It is, with who and since when; or the database refuses.
+pub(crate) async fn may_run(app: &App, home: &dyn Home) -> Answer<()> {
+    let Some(pause) = of_home(app, home).await? else { return Ok(()) };
+    let Pause { since, by, reason } = pause;
+    let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    Err(Problem::new(
+        StatusCode::CONFLICT,
+        "paused",
+        format!("paused since {since} by {by}{because}; release it to go on"),
+    ))
+}
+
+/// Pauses the house: the switch first, then every home, so that whoever opens one in between finds
+/// the switch.
+///
+/// # Errors
+/// The database refuses, or a home could not be reached: the switch is thrown all the same.
+pub(crate) async fn pause_all(app: &App, pause: &Pause) -> Answer<()> {
+    let entry = Entry {
+        kind: KIND.into(),
+        name: ALL.into(),
+        owner: String::new(),
+        text: serde_json::to_string(&Kept { pause: pause.clone() }).map_err(Problem::failed)?,
+        version: 0,
+        expires: None,
+        ts: app.now(),
+    };
+    app.records.put(&entry, None).await?;
+    each_home(app, |home| {
+        let pause = pause.clone();
+        async move {
+            let store = home.store();
+            // Who paused their own home keeps it paused when the house goes on.
+            if store.paused().await?.is_none() {
+                store.set_paused(Some(pause)).await?;
+            }
+            Ok(())
+        }
+    })
+    .await
+}
+
+/// Lets the house go on. Homes that their person paused stay so.
+///
+/// # Errors
+/// The database refuses, or a home could not be reached.
+pub(crate) async fn release_all(app: &App) -> Answer<()> {
+    let Some(house) = of_house(app).await? else { return Ok(()) };
+    app.records.remove(KIND, ALL).await?;
+    each_home(app, |home| {
+        let house = house.clone();
+        async move {
+            let store = home.store();
+            if store.paused().await? == Some(house) {
+                store.set_paused(None).await?;
+            }
+            Ok(())
+        }
+    })
+    .await
+}
+
+async fn each_home<F>(app: &App, act: impl Fn(Arc<dyn Home>) -> F) -> Answer<()>
+where
+    F: Future<Output = Answer<()>>,
+{
+    let people = super::recovery::people(app).await?;
+    let act = &act;
+    let one = |person: Person| async move {
+        let home = app.home(&person).await?;
+        act(home).await
+    };
+    let done: Vec<Answer<()>> =
+        futures::stream::iter(people).map(one).buffer_unordered(AT_ONCE).collect().await;
+    done.into_iter().collect()
+}

@@ -1,0 +1,370 @@
+//! Sessions go on without help (D5): those that were at work when their program went away are taken
+//! up at once, fairly by person; those that wait for a person stay as they are. Which session crashes
+//! the engine is found out, and after three times it is left alone until a person says otherwise.
+//!
+//! The same watch takes over from replicas that died (D8): it looks again and again, and looking costs
+//! at most a hundredth of the time, or once a minute.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::{Seq, SessionId};
+use weir_core::session::{Session, child};
+use weir_engine::ports::{Entry, SessionFilter};
+
+use super::{Hold, Key, pause};
+use crate::app::App;
+use crate::auth::accounts;
+use crate::people::Person;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// Kind of the entries that count crashes.
+pub(super) const CRASH: &str = "crash";
+/// Kind of the entries that say which sessions are being taken up.
+const RESUMING: &str = "resuming";
+/// Crashes after which a session is left alone.
+const CRASHES_MAX: u32 = 3;
+/// Sessions that are taken up at once.
+const AT_ONCE: usize = 64;
+/// Openings under way at once.
+const OPENING_MAX: usize = 16;
+/// How long those that are taken up together are watched for a crash before the next.
+const YOUNG: Duration = Duration::from_millis(250);
+/// The same for one under suspicion, which is taken up alone.
+const SUSPECT: Duration = Duration::from_secs(1);
+/// Shortest time between two looks.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Looking takes at most one part in so many of the time.
+const LOOK_SHARE: u32 = 100;
+/// Longest time between two looks: whoever waits for another to take over waits so long at most.
+const LOOK_EVERY_MAX: Duration = Duration::from_secs(60);
+
+/// Crashes of one session.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Crashes {
+    count: u32,
+}
+
+/// Sessions that were being taken up when the program ended, if it did.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Resuming {
+    sessions: Vec<String>,
+}
+
+/// Everybody whose sessions may run.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn people(app: &App) -> Answer<Vec<Person>> {
+    let mut all = accounts::all(&app.doorman.shelf).await?;
+    all.retain(|person| !person.disabled);
+    Ok(all)
+}
+
+async fn crashes(app: &App, key: &str) -> Answer<u32> {
+    let entry = app.records.get(CRASH, key, app.now()).await?;
+    let count = |entry: Entry| serde_json::from_str::<Crashes>(&entry.text).ok();
+    Ok(entry.and_then(count).unwrap_or_default().count)
+}
+
+/// Whether a session is left alone because the engine crashed in it again and again.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn is_quarantined(app: &App, key: &Key) -> Answer<bool> {
+    Ok(crashes(app, key.as_str()).await? >= CRASHES_MAX)
+}
+
+/// Sessions of a person that are left alone.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn quarantined(app: &App, home: &dyn Home) -> Answer<BTreeSet<String>> {
+    let found = app.records.list(CRASH, Some(home.person().as_str()), app.now()).await?;
+    let is_over = |entry: &&Entry| {
+        serde_json::from_str::<Crashes>(&entry.text).is_ok_and(|c| c.count >= CRASHES_MAX)
+    };
+    let id = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(found.iter().filter(is_over).map(id).collect())
+}
+
+/// # Errors
+/// It is left alone: what to do.
+pub(super) async fn refuse_quarantined(app: &App, key: &Key) -> Answer<()> {
+    if !is_quarantined(app, key).await? {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::CONFLICT,
+        "quarantined",
+        format!(
+            "the engine crashed {CRASHES_MAX} times in this session, so it is left alone; release \
+             it to try once more, or fork it before its last run"
+        ),
+    ))
+}
+
+/// Lets a session that was left alone run again. Whether it was.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn release(app: &App, key: &Key) -> Answer<bool> {
+    Ok(app.records.remove(CRASH, key.as_str()).await?)
+}
+
+async fn count(app: &App, key: &str, owner: &str) -> Answer<()> {
+    let count = crashes(app, key).await?.saturating_add(1);
+    tracing::warn!(session = key, count, "the engine crashed in a session");
+    let entry = Entry {
+        kind: CRASH.into(),
+        name: key.into(),
+        owner: owner.into(),
+        text: serde_json::to_string(&Crashes { count }).map_err(Problem::failed)?,
+        version: 0,
+        expires: None,
+        ts: app.now(),
+    };
+    app.records.put(&entry, None).await?;
+    Ok(())
+}
+
+/// The engine met a bug of its own in a session: the watch takes it up again, unless that was once
+/// too often.
+pub(super) async fn crashed(app: &App, key: &Key, home: &dyn Home) {
+    app.rooms.suspect(key);
+    if let Err(problem) = count(app, key.as_str(), home.person().as_str()).await {
+        tracing::error!(why = %problem.detail, "a crash could not be noted");
+    }
+}
+
+/// A run came to its end: what was held against the session is forgotten.
+pub(super) fn well(app: &App, key: &Key) {
+    if !app.rooms.forgive(key) {
+        return;
+    }
+    let (app, key) = (app.clone(), key.clone());
+    tokio::spawn(async move {
+        if let Err(problem) = release(&app, &key).await {
+            tracing::debug!(why = %problem.detail, "a crash could not be forgotten");
+        }
+    });
+}
+
+/// Takes up what was at work, and goes on looking until the server ends.
+pub(crate) async fn watch(app: App) {
+    let mut watch = Watch { app: app.clone(), others: HashMap::new() };
+    if let Err(problem) = watch.suspects().await {
+        tracing::error!(why = %problem.detail, "what crashed before could not be looked at");
+    }
+    loop {
+        let began = Instant::now();
+        let looked = watch.look().await;
+        let pause = pause_after(looked.is_ok(), began.elapsed());
+        match looked {
+            Ok(0) => (),
+            Ok(taken) => {
+                let ms = began.elapsed().as_millis();
+                tracing::info!(taken, ms, "sessions that were at work go on");
+            }
+            Err(problem) => tracing::warn!(why = %problem.detail, "sessions could not be taken up"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => (),
+            () = app.stop.cancelled() => return,
+        }
+    }
+}
+
+/// How long until the next look, after one that took so long. A database that does not answer takes
+/// its time without any work: that is no reason to come late when it is back.
+fn pause_after(looked: bool, took: Duration) -> Duration {
+    if !looked {
+        return LOOK_EVERY;
+    }
+    took.saturating_mul(LOOK_SHARE).clamp(LOOK_EVERY, LOOK_EVERY_MAX)
+}
+
+/// A session that was at work.
+struct Found {
+    home: Arc<dyn Home>,
+    id: SessionId,
+    key: Key,
+}
+
+struct Watch {
+    app: App,
+    /// Sessions at work that are none of the server's (a terminal began their run), and how many
+    /// facts they had when that was found.
+    others: HashMap<Key, Seq>,
+}
+
+impl Watch {
+    /// The entry of this server: another one on the same database has its own.
+    fn own_entry(&self, sessions: Vec<String>) -> Answer<Entry> {
+        Ok(Entry {
+            kind: RESUMING.into(),
+            name: format!("{}", self.app.options.bind),
+            owner: String::new(),
+            text: serde_json::to_string(&Resuming { sessions }).map_err(Problem::failed)?,
+            version: 0,
+            expires: None,
+            ts: self.app.now(),
+        })
+    }
+
+    /// Counts a crash for whatever was being taken up when the program ended.
+    async fn suspects(&self) -> Answer<()> {
+        let name = self.own_entry(Vec::new())?.name;
+        let Some(entry) = self.app.records.get(RESUMING, &name, self.app.now()).await? else {
+            return Ok(());
+        };
+        let resuming: Resuming = serde_json::from_str(&entry.text).unwrap_or_default();
+        for key in resuming.sessions {
+            let owner = key.split('/').next().unwrap_or_default().to_owned();
+            count(&self.app, &key, &owner).await?;
+        }
+        self.app.records.remove(RESUMING, &name).await?;
+        Ok(())
+    }
+
+    /// Takes up whatever is to go on and nobody has. How many that were.
+    async fn look(&mut self) -> Answer<usize> {
+        if pause::of_house(&self.app).await?.is_some() {
+            return Ok(0);
+        }
+        let mut by_person = Vec::new();
+        for person in people(&self.app).await? {
+            match self.of_person(&person).await {
+                Ok(found) => {
+                    self.app.health.note_readable(&person.name, true);
+                    by_person.push(found);
+                }
+                Err(problem) => {
+                    // One person's broken folder keeps nobody else's sessions.
+                    self.app.health.note_readable(&person.name, false);
+                    tracing::warn!(person = %person.name, why = %problem.detail, "not looked at");
+                }
+            }
+        }
+        let (mut clean, mut suspects) = (Vec::new(), Vec::new());
+        for found in in_turns(by_person) {
+            match crashes(&self.app, found.key.as_str()).await? {
+                0 => clean.push(found),
+                1..CRASHES_MAX => suspects.push(found),
+                _ => (),
+            }
+        }
+        let mut taken = 0;
+        for together in clean.chunks(AT_ONCE) {
+            taken += self.take_up(together, YOUNG).await?;
+        }
+        for alone in suspects.chunks(1) {
+            self.app.rooms.suspect(&alone[0].key);
+            taken += self.take_up(alone, SUSPECT).await?;
+        }
+        Ok(taken)
+    }
+
+    async fn of_person(&mut self, person: &Person) -> Answer<VecDeque<Found>> {
+        let home = self.app.home(person).await?;
+        let store = home.store();
+        let mut found = VecDeque::new();
+        if store.paused().await?.is_some() {
+            return Ok(found);
+        }
+        for meta in store.list(&SessionFilter::default()).await? {
+            let key = Key::of(home.as_ref(), &meta.id);
+            let is_done = meta.status != "running" || child::parent_of(&meta.id).is_some();
+            if is_done || self.others.get(&key) == Some(&meta.facts) {
+                continue;
+            }
+            if self.app.rooms.find(&key).is_some() {
+                continue;
+            }
+            let loaded = weir_engine::engine::load(store.as_ref(), &meta.id).await;
+            match loaded.map(|loaded| goes_on(&loaded.session)) {
+                Ok(true) => found.push_back(Found { home: home.clone(), id: meta.id, key }),
+                Ok(false) => drop(self.others.insert(key, meta.facts)),
+                Err(error) => tracing::warn!(session = %meta.id, %error, "cannot be read"),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes sessions up together, and watches them for a moment: when the program ends in it, they
+    /// are remembered.
+    async fn take_up(&self, together: &[Found], watched: Duration) -> Answer<usize> {
+        let names = together.iter().map(|found| found.key.as_str().to_owned()).collect();
+        let entry = self.own_entry(names)?;
+        self.app.records.put(&entry, None).await?;
+        let app = &self.app;
+        let one = |found: &Found| {
+            let (home, id) = (found.home.clone(), found.id.clone());
+            async move {
+                match app.rooms.take(app, &home, &id, None).await {
+                    Ok(Hold::Here(room)) => Some(room),
+                    Ok(Hold::Elsewhere(_)) => None,
+                    Err(problem) => {
+                        tracing::warn!(session = %id, why = %problem.detail, "not taken up");
+                        None
+                    }
+                }
+            }
+        };
+        let rooms: Vec<_> = futures::stream::iter(together.iter().map(one))
+            .buffer_unordered(OPENING_MAX)
+            .collect()
+            .await;
+        let rooms: Vec<_> = rooms.into_iter().flatten().collect();
+        let until = tokio::time::Instant::now() + watched;
+        for room in &rooms {
+            let mut course = room.course();
+            let _ = tokio::time::timeout_at(until, course.wait_for(|course| course.gets_on)).await;
+        }
+        self.app.records.remove(RESUMING, &entry.name).await?;
+        Ok(rooms.len())
+    }
+}
+
+/// Whether a run is on that was begun through a server. One that a terminal began waits until its
+/// person says that it goes on (D5).
+fn goes_on(session: &Session) -> bool {
+    let run = session.run();
+    let mut sent = session.all_sent().values();
+    run.is_some() && sent.any(|sent| sent.run == run)
+}
+
+/// One of each person, again and again: nobody waits for all of another's.
+fn in_turns<T>(mut queues: Vec<VecDeque<T>>) -> Vec<T> {
+    let mut all = Vec::new();
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        all.extend(queues.iter_mut().filter_map(VecDeque::pop_front));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d8_looking_is_rare_where_it_is_dear_and_never_stops() {
+        let ms = Duration::from_millis;
+        assert_eq!(pause_after(true, ms(3)), LOOK_EVERY);
+        assert_eq!(pause_after(true, ms(200)), ms(20_000));
+        assert_eq!(pause_after(true, ms(30_000)), LOOK_EVERY_MAX);
+        assert_eq!(pause_after(false, ms(30_000)), LOOK_EVERY, "nothing was looked at");
+    }
+
+    #[test]
+    fn d8_people_take_turns() {
+        let queues =
+            vec![VecDeque::from([1, 2, 3]), VecDeque::from([10]), VecDeque::from([20, 21])];
+        assert_eq!(in_turns(queues), [1, 10, 20, 2, 21, 3]);
+    }
+}

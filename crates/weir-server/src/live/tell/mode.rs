@@ -1,0 +1,83 @@
+//! Another permission mode for a run that is on: a person who sees what it does lets more or less of
+//! it pass from now on (F1). Not here: settings that change between runs.
+
+use std::sync::Arc;
+
+use weir_core::ids::SessionId;
+use weir_core::input::Command;
+use weir_core::profile::PermissionMode;
+use weir_engine::engine::EngineError;
+
+use super::super::{Key, Rooms, wishes};
+use crate::app::App;
+use crate::live::fold;
+use crate::ports::{Home, SessionWish};
+use crate::problem::{Answer, Problem};
+
+/// The mode, where nothing else is wished for.
+fn alone(wish: &SessionWish) -> Option<PermissionMode> {
+    let SessionWish { workspace, model, profile, thinking, permission, .. } = wish;
+    let others = workspace.is_some() || model.is_some() || profile.is_some() || thinking.is_some();
+    permission.filter(|_| !others)
+}
+
+impl Rooms {
+    /// Changes the mode of the run that is on here; `false`: there is none here, or more than the
+    /// mode is to change.
+    ///
+    /// # Errors
+    /// The mode changes only between runs, or cannot be had.
+    pub(super) async fn mode_changed(
+        &self,
+        app: &App,
+        home: &Arc<dyn Home>,
+        (id, wish): (&SessionId, &SessionWish),
+    ) -> Answer<bool> {
+        let (Some(_), Some(room)) = (alone(wish), self.here(home.as_ref(), id)) else {
+            return Ok(false);
+        };
+        let folded = fold::load(home.store().as_ref(), id).await?;
+        let (Some(_), Some(kept)) = (folded.session.run(), folded.session.config()) else {
+            return Ok(false);
+        };
+        // What somebody may have is decided where all settings are, as between runs.
+        let own = wishes::kept(app, &Key::of(home.as_ref(), id)).await?;
+        let wish = wishes::joined(wish.clone(), &own);
+        let mode = home.session_options(&wish, Some(kept.as_ref())).await?.config.permission;
+        if kept.permission == mode {
+            return Ok(true);
+        }
+        let mut config = Box::new(kept.as_ref().clone());
+        config.permission = mode;
+        let reason = format!("permission mode {mode}");
+        match room.handle.command(Command::Configure { reason, config }).await {
+            Ok(()) => Ok(true),
+            Err(EngineError::Stopped) => Ok(false),
+            Err(EngineError::Refused(_)) => Err(Problem::conflict(
+                "a run is on: to and from the mode `plan` leads only the time between runs",
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_only_the_mode_alone_changes_while_a_run_is_on() {
+        let mode = |permission| SessionWish { permission, ..SessionWish::default() };
+        let ask = Some(PermissionMode::Ask);
+        let model = Some("a/b".to_owned());
+        for (wish, expected) in [
+            (mode(None), None),
+            (mode(ask), ask),
+            (SessionWish { model: model.clone(), ..mode(ask) }, None),
+            (SessionWish { profile: model.clone(), ..mode(ask) }, None),
+            (SessionWish { workspace: model, ..mode(ask) }, None),
+        ] {
+            assert_eq!(alone(&wish), expected, "{wish:?}");
+        }
+    }
+}

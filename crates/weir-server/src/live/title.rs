@@ -1,0 +1,181 @@
+//! What a chat is called, and whether it is pinned or put away (S7). A person's own name wins; else
+//! the one that a helper model found after the first answer; else its first words.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use weir_core::ids::SessionId;
+use weir_engine::ports::{Entry, Put};
+
+use super::Key;
+use super::fold;
+use crate::app::App;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// Kind of these entries.
+pub(crate) const KIND: &str = "chat";
+/// Longest title, in characters.
+pub(crate) const TITLE_CHARS_MAX: usize = 120;
+/// How long a helper model may take.
+const HELPER_WAIT: Duration = Duration::from_secs(60);
+/// How often a change is tried against others of the same moment.
+const ATTEMPTS_MAX: u32 = 8;
+
+/// What is kept of a chat beside its journal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chat {
+    /// Its name, where it has one.
+    #[serde(default)]
+    pub(crate) title: Option<String>,
+    /// A person gave it.
+    #[serde(default)]
+    pub(crate) named: bool,
+    /// Kept at the top.
+    #[serde(default)]
+    pub(crate) pinned: bool,
+    /// Put away.
+    #[serde(default)]
+    pub(crate) archived: bool,
+}
+
+/// What is kept of one chat.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn of(app: &App, key: &Key) -> Answer<Chat> {
+    let entry = app.records.get(KIND, key.as_str(), app.now()).await?;
+    Ok(entry.map(|entry| read(&entry)).unwrap_or_default())
+}
+
+fn read(entry: &Entry) -> Chat {
+    serde_json::from_str(&entry.text).unwrap_or_default()
+}
+
+/// All of a person's, by the names of their sessions.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn all(app: &App, home: &dyn Home) -> Answer<HashMap<String, Chat>> {
+    let found = app.records.list(KIND, Some(home.person().as_str()), app.now()).await?;
+    let id = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(found.iter().map(|entry| (id(entry), read(entry))).collect())
+}
+
+/// Changes what is kept of a chat; others' changes of the same moment stay.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn change(
+    app: &App,
+    home: &dyn Home,
+    id: &SessionId,
+    change: impl Fn(&mut Chat),
+) -> Answer<Chat> {
+    let key = Key::of(home, id);
+    for _ in 0..ATTEMPTS_MAX {
+        let entry = app.records.get(KIND, key.as_str(), app.now()).await?;
+        let before = entry.as_ref().map(read).unwrap_or_default();
+        let mut chat = before.clone();
+        change(&mut chat);
+        if chat == before {
+            return Ok(chat);
+        }
+        let new = Entry {
+            kind: KIND.into(),
+            name: key.as_str().into(),
+            owner: home.person().0.clone(),
+            text: serde_json::to_string(&chat).map_err(Problem::failed)?,
+            version: 0,
+            expires: None,
+            ts: app.now(),
+        };
+        let expected = entry.map_or(0, |entry| entry.version);
+        if let Put::Kept(_) = app.records.put(&new, Some(expected)).await? {
+            return Ok(chat);
+        }
+    }
+    Err(Problem::conflict("others change this chat all the time; try again"))
+}
+
+/// Forgets what is kept beside a session that is removed.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn forget(app: &App, home: &dyn Home, id: &SessionId) -> Answer<()> {
+    let key = Key::of(home, id);
+    for kind in [KIND, super::wishes::KIND, super::recovery::CRASH] {
+        app.records.remove(kind, key.as_str()).await?;
+    }
+    Ok(())
+}
+
+/// A title in one line, without what steers terminals; empty: none.
+pub(crate) fn cleaned(title: &str) -> String {
+    let line: Vec<&str> = title.split_whitespace().collect();
+    let plain = line.join(" ");
+    let plain = plain.trim_matches(|c: char| c == '"' || c == '*' || c == '#' || c == ' ');
+    plain.chars().filter(|c| !c.is_control()).take(TITLE_CHARS_MAX).collect()
+}
+
+/// Names a chat after its first answer, where a helper model is set for it. Nothing waits for it.
+pub(super) fn after_run(app: &App, home: &Arc<dyn Home>, id: &SessionId) {
+    if !home.sessions().names_chats() {
+        return;
+    }
+    let (app, home, id) = (app.clone(), home.clone(), id.clone());
+    tokio::spawn(async move {
+        match tokio::time::timeout(HELPER_WAIT, name(&app, &home, &id)).await {
+            Ok(Ok(())) => (),
+            Ok(Err(problem)) => {
+                tracing::debug!(session = %id, why = %problem.detail, "a chat was not named");
+            }
+            Err(_) => tracing::debug!(session = %id, "a helper took too long over a name"),
+        }
+    });
+}
+
+async fn name(app: &App, home: &Arc<dyn Home>, id: &SessionId) -> Answer<()> {
+    if of(app, &Key::of(home.as_ref(), id)).await?.title.is_some() {
+        return Ok(());
+    }
+    let folded = fold::load(home.store().as_ref(), id).await?;
+    let said = folded.session.said().first().cloned().unwrap_or_default();
+    let answer = folded.session.finished().map(|f| f.text.clone()).unwrap_or_default();
+    if said.is_empty() || answer.is_empty() {
+        return Ok(());
+    }
+    let Some(title) = home.sessions().title(&said, &answer).await? else { return Ok(()) };
+    let title = cleaned(&title);
+    if title.is_empty() {
+        return Ok(());
+    }
+    // A person may have named it meanwhile: theirs stays.
+    change(app, home.as_ref(), id, |chat| {
+        if chat.title.is_none() {
+            chat.title = Some(title.clone());
+        }
+    })
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s7_a_title_is_one_plain_line() {
+        for (said, title) in [
+            ("\"Fix the\n build\"", "Fix the build"),
+            ("# Weekly review", "Weekly review"),
+            ("a\u{1b}[31mb", "a[31mb"),
+            ("  \n ", ""),
+        ] {
+            assert_eq!(cleaned(said), title);
+        }
+        assert_eq!(cleaned(&"x".repeat(500)).len(), TITLE_CHARS_MAX);
+    }
+}

@@ -1,0 +1,127 @@
+//! Files that wait to be said with something: kept in the database, so that any replica can take the
+//! words that name them. They end by themselves after a day.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
+use weir_engine::ports::Entry;
+
+use crate::app::App;
+use crate::auth::secret;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// Kind of these entries.
+const KIND: &str = "upload";
+/// How long one waits, in milliseconds.
+const WAIT_MS: u64 = 24 * 3_600_000;
+/// Most files of one person that wait.
+const WAITING_MAX: usize = 100;
+/// Most bytes of one person that wait.
+const WAITING_BYTES_MAX: u64 = 256 << 20;
+/// Longest name, in characters.
+const NAME_CHARS_MAX: usize = 200;
+
+/// A file that waits.
+pub(crate) struct Upload {
+    /// Its name, for people.
+    pub(crate) name: String,
+    /// Its content.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+/// What whoever uploaded a file is told.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Uploaded {
+    /// By which it is said: `attachment`.
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its size, in bytes.
+    pub(crate) bytes: u64,
+    /// What it is, by its content.
+    pub(crate) kind: String,
+    /// What the model is told about it, where there is something to tell.
+    pub(crate) note: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    name: String,
+    bytes: u64,
+    data: String,
+}
+
+fn entry_name(home: &dyn Home, id: &str) -> String {
+    format!("{}/{id}", home.person())
+}
+
+/// Keeps a file, after it was looked at: what cannot be attached is refused here.
+///
+/// # Errors
+/// What is wrong with it and what to do; too many wait.
+pub(crate) async fn put(
+    app: &App,
+    home: &dyn Home,
+    name: &str,
+    bytes: Arc<[u8]>,
+) -> Answer<Uploaded> {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let most = FILE_BYTES_MAX >> 20;
+        let why = format!("a file may have at most {most} MB");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why));
+    }
+    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+    let engine = home.engine().await?;
+    let documents = engine.parts().documents.as_ref();
+    let looked = Attachment::of_bytes(documents, &name, bytes.clone()).await;
+    let looked = looked.map_err(|error| Problem::bad(error.to_string()))?;
+    let waiting = app.records.list(KIND, Some(home.person().as_str()), app.now()).await?;
+    let kept = |entry: &Entry| serde_json::from_str::<Kept>(&entry.text).map_or(0, |k| k.bytes);
+    let total: u64 = waiting.iter().map(kept).sum();
+    if waiting.len() >= WAITING_MAX || total + bytes.len() as u64 > WAITING_BYTES_MAX {
+        let why = "too many uploaded files wait to be said; say or forget some first";
+        return Err(Problem::too_many(60, why));
+    }
+    let id = secret::name()?;
+    let size = bytes.len() as u64;
+    let kept = Kept { name: name.clone(), bytes: size, data: STANDARD.encode(&bytes) };
+    let entry = Entry {
+        kind: KIND.into(),
+        name: entry_name(home, &id),
+        owner: home.person().0.clone(),
+        text: serde_json::to_string(&kept).map_err(Problem::failed)?,
+        version: 0,
+        expires: Some(app.now().plus_ms(WAIT_MS)),
+        ts: app.now(),
+    };
+    app.records.put(&entry, Some(0)).await?;
+    let (kind, note) = (looked.kind(), looked.note().map(str::to_owned));
+    Ok(Uploaded { id, name, bytes: size, kind, note })
+}
+
+/// A file of this person that waits.
+///
+/// # Errors
+/// There is none, or it has ended.
+pub(crate) async fn get(app: &App, home: &dyn Home, id: &str) -> Answer<Upload> {
+    let missing = || Problem::missing(format!("attachment {id}"));
+    let entry = app.records.get(KIND, &entry_name(home, id), app.now()).await?;
+    let entry = entry.filter(|entry| entry.owner == home.person().as_str()).ok_or_else(missing)?;
+    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
+    let bytes = STANDARD.decode(kept.data).map_err(Problem::failed)?;
+    Ok(Upload { name: kept.name, bytes: bytes.into() })
+}
+
+/// Forgets a file. Whether there was one.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn forget(app: &App, home: &dyn Home, id: &str) -> Answer<bool> {
+    Ok(app.records.remove(KIND, &entry_name(home, id)).await?)
+}

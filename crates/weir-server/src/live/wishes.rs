@@ -1,0 +1,93 @@
+//! In which surroundings a session was begun, where those are not a person's own: they bind it each
+//! time that it is taken up again (T3). Kept beside the session, before it exists.
+
+use serde::{Deserialize, Serialize};
+use weir_core::schedule::ScheduledAgent;
+use weir_engine::ports::Entry;
+
+use super::Key;
+use crate::app::App;
+use crate::ports::{Home, SessionContext, SessionWish};
+use crate::problem::{Answer, Problem};
+
+/// Kind of these entries.
+pub(super) const KIND: &str = "session_wish";
+
+/// What of a wish binds a session for ever.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    context: String,
+    #[serde(default)]
+    only_tools: Option<Vec<String>>,
+    #[serde(default)]
+    budget_usd: Option<f64>,
+    #[serde(default)]
+    max_tool_calls: Option<u32>,
+    #[serde(default)]
+    agent: Option<Box<ScheduledAgent>>,
+}
+
+fn word(context: SessionContext) -> &'static str {
+    match context {
+        SessionContext::Interactive => "interactive",
+        SessionContext::Scheduled => "scheduled",
+        SessionContext::Injected => "injected",
+    }
+}
+
+/// Keeps what of `wish` binds the session. Durable when it returns.
+///
+/// # Errors
+/// The database refuses.
+pub(super) async fn keep(app: &App, home: &dyn Home, key: &Key, wish: &SessionWish) -> Answer<()> {
+    let SessionWish { context, only_tools, budget_usd, max_tool_calls, agent, .. } = wish.clone();
+    let bound = only_tools.is_some() || budget_usd.is_some() || max_tool_calls.is_some();
+    if super::is_interactive(wish) && !bound {
+        return Ok(());
+    }
+    let context = word(context).into();
+    let kept = Kept { context, only_tools, budget_usd, max_tool_calls, agent };
+    let entry = Entry {
+        kind: KIND.into(),
+        name: key.as_str().into(),
+        owner: home.person().0.clone(),
+        text: serde_json::to_string(&kept).map_err(Problem::failed)?,
+        version: 0,
+        expires: None,
+        ts: app.now(),
+    };
+    app.records.put(&entry, None).await?;
+    Ok(())
+}
+
+/// What binds the session.
+///
+/// # Errors
+/// The database refuses, or it holds what cannot be read: then nothing is opened.
+pub(super) async fn kept(app: &App, key: &Key) -> Answer<SessionWish> {
+    let Some(entry) = app.records.get(KIND, key.as_str(), app.now()).await? else {
+        return Ok(SessionWish::default());
+    };
+    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
+    let context = match kept.context.as_str() {
+        "interactive" => SessionContext::Interactive,
+        "scheduled" => SessionContext::Scheduled,
+        "injected" => SessionContext::Injected,
+        other => return Err(Problem::failed(format!("unknown surroundings {other:?}"))),
+    };
+    let Kept { only_tools, budget_usd, max_tool_calls, agent, .. } = kept;
+    let wish = SessionWish { context, only_tools, budget_usd, ..SessionWish::default() };
+    Ok(SessionWish { max_tool_calls, agent, ..wish })
+}
+
+/// A new wish about a session that is bound: it loosens nothing.
+pub(super) fn joined(wish: SessionWish, own: &SessionWish) -> SessionWish {
+    SessionWish {
+        context: own.context,
+        only_tools: own.only_tools.clone(),
+        budget_usd: own.budget_usd,
+        max_tool_calls: own.max_tool_calls,
+        agent: own.agent.clone(),
+        ..wish
+    }
+}

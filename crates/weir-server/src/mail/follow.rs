@@ -1,0 +1,171 @@
+//! One account, followed: each mail that fits a rule becomes one run of an agent, once.
+//!
+//! Exactly once over crashes and replicas: the mail's text is kept first, then the tick with the
+//! mail's own number is claimed (a tick is claimed once, for ever), then the place moves on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use weir_core::governance::label::{Integrity, Label};
+use weir_core::ids::Timestamp;
+use weir_core::schedule::{AgentCause, AgentRun};
+use weir_engine::ports::{Claim, Entry, KEPT_GIVEN, Kept, ReceivedMail, Store};
+use weir_engine::schedule::{given_name, known};
+
+use super::accounts::{Found, PLACE, entry_name};
+use super::rules::{self, MailRule};
+use crate::app::App;
+use crate::notify::{Notice, NoticeKind, Notify as _};
+use crate::people::Person;
+use crate::ports::{Home, HouseError};
+use crate::seal::Seal;
+
+/// Longest that a folder is waited on before it is looked at anyway. Servers end idle lines after
+/// half an hour.
+const LOOK_AFTER: Duration = Duration::from_secs(20 * 60);
+/// How long a mail waits whose agent is busy.
+const BUSY: Duration = Duration::from_secs(15);
+
+/// Up to where an account was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    validity: u32,
+    number: u32,
+}
+
+/// Follows an account until something fails.
+///
+/// # Errors
+/// In words, for the page of the account.
+pub(super) async fn follow(app: &App, person: &Person, found: &Found) -> Result<(), HouseError> {
+    let seal = Seal::new(&app.house.seal_key()?)?;
+    let account = found.account(&seal)?;
+    let home = app.home(person).await?;
+    let mut inbox = app.house.mail().inbox(&account, &found.line.folder).await?;
+    let (validity, next) = inbox.place();
+    let mut place = match read_place(app, found).await? {
+        Some(place) if place.validity == validity => place,
+        // Mails that were there before are nobody's business.
+        _ => {
+            let place = Place { validity, number: next.saturating_sub(1) };
+            write_place(app, found, place).await?;
+            place
+        }
+    };
+    let standing = Standing { why: None, since: app.now() };
+    app.mail.set(&entry_name(&found.owner, &found.line.name), Some(standing));
+    let failed = HouseError::Failed;
+    loop {
+        for number in inbox.newer(place.number).await.map_err(failed)? {
+            let received = inbox.fetch(number, &found.line.receiver).await.map_err(failed)?;
+            let mail = received.as_ref();
+            let rule = mail.and_then(|mail| rules::matching(&found.line.rules, mail));
+            if let (Some(mail), Some(rule)) = (mail, rule) {
+                let came = Came { found, validity, number, mail };
+                while !start(app, home.as_ref(), person, rule, &came).await? {
+                    tokio::time::sleep(BUSY).await;
+                }
+            }
+            place.number = number;
+            write_place(app, found, place).await?;
+        }
+        inbox.wait(LOOK_AFTER).await.map_err(failed)?;
+    }
+}
+
+/// A mail with its place.
+struct Came<'a> {
+    found: &'a Found,
+    validity: u32,
+    number: u32,
+    mail: &'a ReceivedMail,
+}
+
+/// Starts the agent of a rule; false: it is busy, and the mail waits.
+async fn start(
+    app: &App,
+    home: &dyn Home,
+    person: &Person,
+    rule: &MailRule,
+    came: &Came<'_>,
+) -> Result<bool, HouseError> {
+    let store: Arc<dyn Store> = home.store();
+    let now = app.now();
+    let (agents, _) = known(store.as_ref()).await?;
+    let Some(agent) = agents.get(&rule.agent).filter(|known| known.active) else {
+        let text = format!(
+            "A mail fits a rule of {}, and there is no such agent that runs.",
+            came.found.line.name
+        );
+        let title = format!("The agent {} was not started", rule.agent);
+        let notice = Notice { kind: NoticeKind::Agent, title, text, link: "/mail".into() };
+        app.bell.notify(&person.id, notice).await;
+        return Ok(true);
+    };
+    let line = &came.found.line;
+    let tick = format!("mail {}/{}#{}#{}", line.name, line.folder, came.validity, came.number);
+    let origin = format!("mail from {}", came.mail.sender);
+    let label = Label::private(Integrity::External, origin.clone());
+    let kept = Kept {
+        what: KEPT_GIVEN.into(),
+        name: given_name(&rule.agent, &tick),
+        text: rules::given(came.mail),
+        state: "waits".into(),
+        hash: String::new(),
+        version: 1,
+        label: label.joined(&Label::external(origin.clone())),
+        by: origin,
+        ts: now,
+    };
+    store.keep(&kept).await?;
+    let run = AgentRun { claimed: now, ..AgentRun::new(&agent.agent, AgentCause::Mail, tick, now) };
+    let claims = store.claim_ticks(std::slice::from_ref(&run), None).await?;
+    match claims.first() {
+        Some(Claim::Claimed) => Ok(true),
+        Some(Claim::Overlaps) => Ok(false),
+        // It was started before a crash, or at another replica; what was kept is not needed twice.
+        Some(Claim::Taken) | None => {
+            let open = weir_engine::ports::AgentRunFilter {
+                agent: Some(rule.agent.clone()),
+                open: true,
+                limit: None,
+            };
+            let runs = store.agent_runs(&open).await?;
+            if !runs.iter().any(|open| open.tick == run.tick) {
+                store.unkeep(KEPT_GIVEN, &kept.name).await?;
+            }
+            Ok(true)
+        }
+    }
+}
+
+async fn read_place(app: &App, found: &Found) -> Result<Option<Place>, HouseError> {
+    let name = entry_name(&found.owner, &found.line.name);
+    let entry = app.records.get(PLACE, &name, app.now()).await?;
+    Ok(entry.and_then(|entry| serde_json::from_str(&entry.text).ok()))
+}
+
+async fn write_place(app: &App, found: &Found, place: Place) -> Result<(), HouseError> {
+    let text = serde_json::to_string(&place).map_err(|e| HouseError::Failed(e.to_string()))?;
+    let entry = Entry {
+        kind: PLACE.into(),
+        name: entry_name(&found.owner, &found.line.name),
+        owner: found.owner.0.clone(),
+        text,
+        version: 0,
+        expires: None,
+        ts: app.now(),
+    };
+    app.records.put(&entry, None).await?;
+    Ok(())
+}
+
+/// So that a page can say since when something holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Why it does not work; `None`: it is followed.
+    pub(crate) why: Option<String>,
+    /// Since when.
+    pub(crate) since: Timestamp,
+}

@@ -1,0 +1,122 @@
+//! All accounts of the house: a task for each that is followed, begun and ended as people change
+//! them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::accounts::{self, Found, entry_name};
+use super::follow::{Standing, follow};
+use crate::app::App;
+use crate::auth;
+use crate::people::PersonId;
+
+/// First wait after a failure, and the longest.
+const RETRY_FIRST: Duration = Duration::from_secs(5);
+const RETRY_LAST: Duration = Duration::from_secs(15 * 60);
+/// How often accounts are looked at although nobody said that they changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// How the accounts that are followed here stand, by the name of their entry.
+#[derive(Default)]
+pub(crate) struct Standings(Mutex<HashMap<String, Standing>>);
+
+impl Standings {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Standing>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How an account stands; `None`: it is not followed here.
+    pub(crate) fn of(&self, owner: &PersonId, name: &str) -> Option<Standing> {
+        self.all().get(&entry_name(owner, name)).cloned()
+    }
+
+    pub(super) fn set(&self, name: &str, standing: Option<Standing>) {
+        let mut all = self.all();
+        match standing {
+            Some(standing) => drop(all.insert(name.to_owned(), standing)),
+            None => drop(all.remove(name)),
+        }
+    }
+}
+
+struct Task {
+    version: u64,
+    stop: CancellationToken,
+}
+
+/// Follows every account that is switched on, until the server ends.
+pub(crate) async fn watch(app: App) {
+    let mut tasks: HashMap<String, Task> = HashMap::new();
+    loop {
+        match accounts::all(app.records.as_ref(), None, app.now()).await {
+            Ok(found) => settle(&app, &mut tasks, found).await,
+            Err(error) => tracing::warn!(%error, "mail accounts could not be read"),
+        }
+        tokio::select! {
+            () = app.stop.cancelled() => break,
+            () = app.records.changed() => (),
+            () = tokio::time::sleep(LOOK_AGAIN) => (),
+        }
+    }
+    for task in tasks.into_values() {
+        task.stop.cancel();
+    }
+}
+
+/// Begins what is new, ends what is gone or changed.
+async fn settle(app: &App, tasks: &mut HashMap<String, Task>, found: Vec<Found>) {
+    let mut wanted = HashMap::new();
+    for found in found.into_iter().filter(|found| found.line.enabled) {
+        wanted.insert(entry_name(&found.owner, &found.line.name), found);
+    }
+    tasks.retain(|name, task| {
+        let stays = wanted.get(name).is_some_and(|found| found.version == task.version);
+        if !stays {
+            task.stop.cancel();
+            app.mail.set(name, None);
+        }
+        stays
+    });
+    for (name, found) in wanted {
+        if !tasks.contains_key(&name) {
+            let stop = app.stop.child_token();
+            tasks.insert(name.clone(), Task { version: found.version, stop: stop.clone() });
+            tokio::spawn(one(app.clone(), name, found, stop));
+        }
+    }
+}
+
+/// One account: tried again and again, less and less often while it fails.
+async fn one(app: App, name: String, found: Found, stop: CancellationToken) {
+    let mut wait = RETRY_FIRST;
+    while !stop.is_cancelled() {
+        let began = tokio::time::Instant::now();
+        let person = auth::accounts::get(&app.doorman.shelf, found.owner.as_str()).await;
+        let why = match person {
+            // Nothing of somebody who may not come in runs.
+            Ok(None) => "there is no such person any more".to_owned(),
+            Ok(Some(person)) if person.disabled => "the account is switched off".to_owned(),
+            Err(problem) => problem.detail,
+            Ok(Some(person)) => tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                done = follow(&app, &person, &found) => match done {
+                    Ok(()) => continue,
+                    Err(error) => error.to_string(),
+                },
+            },
+        };
+        tracing::warn!(account = name, why, "a mail account is not followed");
+        app.mail.set(&name, Some(Standing { why: Some(why), since: app.now() }));
+        // A line that held for long is no failure to be punished for.
+        wait = if began.elapsed() > RETRY_LAST { RETRY_FIRST } else { wait };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => (),
+        }
+        wait = (wait * 2).min(RETRY_LAST);
+    }
+}

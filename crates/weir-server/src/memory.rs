@@ -1,0 +1,179 @@
+//! What is remembered of a person beyond one chat (M4), as API and pages show and change it. What a
+//! fact must look like, and when two are one, is the core's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::governance::filter::redact_text;
+use weir_core::governance::label::Label;
+use weir_core::ids::{MemoryId, Timestamp};
+use weir_core::memory::{
+    IMPORTANCE_DEFAULT, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
+    fact_topics,
+};
+use weir_engine::ports::MemoryFilter;
+
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+
+/// The word in facts for what a person wrote.
+const BY: &str = "person";
+
+/// A fact.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct MemoryLine {
+    /// Its name.
+    pub(crate) id: String,
+    /// The fact.
+    pub(crate) text: String,
+    /// What it is about.
+    pub(crate) kind: MemoryKind,
+    /// Words to find it by.
+    pub(crate) topics: Vec<String>,
+    /// From 1 to 5.
+    pub(crate) importance: u8,
+    /// The folder that it is about; `null`: every one.
+    pub(crate) workspace: Option<String>,
+    /// How far it has come.
+    pub(crate) status: MemoryStatus,
+    /// Who wrote it: `person`, `mark_for_memory`, `condensing`, `run`.
+    pub(crate) by: String,
+    /// The chat that it comes from.
+    pub(crate) session: Option<String>,
+    /// Words from outside went into it: models are told of it as data only.
+    pub(crate) untrusted: bool,
+    /// Private data stands in it.
+    pub(crate) private: bool,
+    /// Whose words it was made from.
+    pub(crate) label: String,
+    /// How often it was said again.
+    pub(crate) confirmed: u32,
+    /// When it was made.
+    pub(crate) created: Timestamp,
+}
+
+impl From<&MemoryFact> for MemoryLine {
+    fn from(memory: &MemoryFact) -> MemoryLine {
+        let fact = &memory.fact;
+        MemoryLine {
+            id: memory.id.to_string(),
+            text: fact.text.clone(),
+            kind: fact.kind,
+            topics: fact.topics.clone(),
+            importance: fact.importance,
+            workspace: fact.workspace.clone(),
+            status: fact.status,
+            by: fact.source.by.clone(),
+            session: fact.source.session.as_ref().map(ToString::to_string),
+            untrusted: fact.label.is_external(),
+            private: fact.label.is_private(),
+            label: fact.label.to_string(),
+            confirmed: memory.confirmed,
+            created: memory.created,
+        }
+    }
+}
+
+/// Which facts.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct MemoryQuery {
+    /// Words of which at least one must stand in it.
+    pub(crate) q: String,
+    /// Only of this state; without it: what is kept.
+    pub(crate) status: Option<MemoryStatus>,
+    /// Only of this kind.
+    pub(crate) kind: Option<MemoryKind>,
+}
+
+/// A fact in a person's own words.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemoryWish {
+    /// The fact: one sentence or two.
+    pub(crate) text: String,
+    /// What it is about.
+    pub(crate) kind: MemoryKind,
+    /// A few words to find it by.
+    #[serde(default)]
+    pub(crate) topics: Vec<String>,
+    /// From 1 (may be lost) to 5 (always told).
+    #[serde(default)]
+    pub(crate) importance: Option<u8>,
+    /// It holds everywhere, and not in your own folder alone. Who you are and how you want things
+    /// done holds everywhere in any case.
+    #[serde(default)]
+    pub(crate) everywhere: bool,
+}
+
+/// The facts that are asked for: what fits best first, then the newest.
+///
+/// # Errors
+/// The store refuses.
+pub(crate) async fn facts(home: &dyn Home, query: &MemoryQuery) -> Answer<Vec<MemoryFact>> {
+    let filter = MemoryFilter {
+        words: query.q.trim().to_owned(),
+        statuses: vec![query.status.unwrap_or(MemoryStatus::Kept)],
+        workspace: None,
+        limit: None,
+    };
+    let mut facts = home.store().memories(&filter).await?;
+    facts.retain(|memory| query.kind.is_none_or(|kind| memory.fact.kind == kind));
+    Ok(facts)
+}
+
+/// Remembers what a person says.
+///
+/// # Errors
+/// It is no fact, it looks like a key, or the store refuses.
+pub(crate) async fn add(home: &dyn Home, wish: &MemoryWish, now: Timestamp) -> Answer<MemoryLine> {
+    let text = fact_text(&wish.text).map_err(Problem::bad)?;
+    if redact_text(&text, &[]) != text {
+        return Err(Problem::bad(
+            "this looks like a key or password: a fact is told to models, so it is not remembered",
+        ));
+    }
+    let importance = wish.importance.unwrap_or(IMPORTANCE_DEFAULT);
+    if !(1..=5).contains(&importance) {
+        return Err(Problem::bad("importance goes from 1 to 5"));
+    }
+    let everywhere =
+        wish.everywhere || matches!(wish.kind, MemoryKind::Identity | MemoryKind::Preference);
+    let new = NewMemory {
+        text,
+        kind: wish.kind,
+        topics: fact_topics(&wish.topics).map_err(Problem::bad)?,
+        importance,
+        workspace: (!everywhere).then(|| home.folder().display().to_string()),
+        source: MemorySource { by: BY.into(), ..MemorySource::default() },
+        label: Label::default(),
+        status: MemoryStatus::Kept,
+        supersedes: None,
+    };
+    let store = home.store();
+    let mut fact = store.remember(&new, now).await?;
+    // They say so themselves: an earlier no, or a newer fact, does not stand against it.
+    if fact.fact.status != MemoryStatus::Kept {
+        fact = store.settle_memory(&fact.id, MemoryStatus::Kept, now).await?.unwrap_or(fact);
+    }
+    Ok(MemoryLine::from(&fact))
+}
+
+/// Accepts, rejects or forgets.
+///
+/// # Errors
+/// There is no such fact, or the store refuses.
+pub(crate) async fn settle(
+    home: &dyn Home,
+    (id, status): (&str, MemoryStatus),
+    now: Timestamp,
+) -> Answer<MemoryLine> {
+    let missing = || Problem::missing(format!("the fact {id:?}"));
+    let all = home.store().memories(&MemoryFilter::default()).await?;
+    let known: MemoryId = all
+        .into_iter()
+        .map(|fact| fact.id)
+        .find(|known| known.as_str() == id)
+        .ok_or_else(missing)?;
+    let settled = home.store().settle_memory(&known, status, now).await?;
+    settled.as_ref().map(MemoryLine::from).ok_or_else(missing)
+}

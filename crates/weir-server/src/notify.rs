@@ -1,0 +1,210 @@
+//! What a person is told outside a chat: kept in a list of theirs, shown by the bell of every page,
+//! and handed to whatever sends it further. Not here: web push, webhooks, mail.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Entry, Put, Records};
+
+use crate::people::PersonId;
+use crate::ports::HouseError;
+
+pub(crate) mod channels;
+pub(crate) mod further;
+mod push;
+
+/// The kind of a notice in the records.
+const RECORD: &str = "notice";
+/// Notices kept of one person; the oldest go.
+const KEPT_MAX: usize = 200;
+/// How long one is kept, in microseconds: 30 days.
+const KEPT_US: i64 = 30 * 24 * 3_600_000_000;
+/// Characters of a title, and of a text.
+const TITLE_CHARS_MAX: usize = 200;
+const TEXT_CHARS_MAX: usize = 2_000;
+
+/// What a notice is about: a person chooses by it what is sent further.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeKind {
+    /// Something must be decided.
+    Approval,
+    /// The agent asks something.
+    Question,
+    /// A protection saw something: a canary, a judge, a screen.
+    Alert,
+    /// A run ended.
+    RunEnded,
+    /// A scheduled agent did something or could not.
+    Agent,
+    /// The account was changed or somebody signed in.
+    Account,
+    /// The installation needs care.
+    System,
+}
+
+/// Something to tell a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// What it is about.
+    pub kind: NoticeKind,
+    /// One line.
+    pub title: String,
+    /// More; may be empty. Never content of a conversation beyond what was decided on.
+    #[serde(default)]
+    pub text: String,
+    /// A page of this server: `/chats/…`; may be empty.
+    #[serde(default)]
+    pub link: String,
+}
+
+/// Tells people things. Called after what it tells of is durable. A failure of it never fails what
+/// it tells of; it must not block for long.
+#[async_trait]
+pub trait Notify: Send + Sync {
+    /// Tells one person.
+    async fn notify(&self, person: &PersonId, notice: Notice);
+}
+
+/// A notice as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Noticed {
+    /// Its name: grows with time.
+    #[serde(default)]
+    pub(crate) id: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub(crate) notice: Notice,
+    /// They saw it.
+    pub(crate) seen: bool,
+    /// When it came, in microseconds since 1970.
+    #[schemars(with = "i64")]
+    pub(crate) ts: Timestamp,
+}
+
+/// The list behind the bell, and whatever sends notices further.
+pub(crate) struct Bell {
+    records: Arc<dyn Records>,
+    clock: Arc<dyn weir_engine::ports::Clock>,
+    further: std::sync::OnceLock<Arc<dyn Notify>>,
+}
+
+impl Bell {
+    /// A bell over these records.
+    pub(crate) fn new(
+        records: Arc<dyn Records>,
+        clock: Arc<dyn weir_engine::ports::Clock>,
+    ) -> Bell {
+        Bell { records, clock, further: std::sync::OnceLock::new() }
+    }
+
+    /// From now on each notice goes here too. Once, at start.
+    pub(crate) fn send_further(&self, further: Arc<dyn Notify>) {
+        if self.further.set(further).is_err() {
+            tracing::warn!("notices are sent further already; the second way is left out");
+        }
+    }
+
+    /// The newest first.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub(crate) async fn list(&self, person: &PersonId) -> Result<Vec<Noticed>, HouseError> {
+        let entries = self.records.list(RECORD, Some(person.as_str()), self.clock.now()).await?;
+        let mut found: Vec<Noticed> = entries.iter().filter_map(read).collect();
+        found.reverse();
+        Ok(found)
+    }
+
+    /// How many were not seen yet.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub(crate) async fn unseen(&self, person: &PersonId) -> Result<usize, HouseError> {
+        Ok(self.list(person).await?.iter().filter(|noticed| !noticed.seen).count())
+    }
+
+    /// They saw these; `None`: all.
+    ///
+    /// # Errors
+    /// The database does not answer, or there is no such notice.
+    pub(crate) async fn saw(&self, person: &PersonId, id: Option<&str>) -> Result<(), HouseError> {
+        let now = self.clock.now();
+        let entries = self.records.list(RECORD, Some(person.as_str()), now).await?;
+        let is_meant = |entry: &&Entry| id.is_none_or(|id| id_of(entry) == id);
+        let mut any = id.is_none();
+        for entry in entries.iter().filter(is_meant) {
+            any = true;
+            let Some(noticed) = read(entry).filter(|noticed| !noticed.seen) else { continue };
+            let text = serde_json::to_string(&Noticed { seen: true, ..noticed });
+            let text = text.map_err(|error| HouseError::Failed(error.to_string()))?;
+            self.records.put(&Entry { text, ..entry.clone() }, Some(entry.version)).await?;
+        }
+        any.then_some(()).ok_or_else(|| HouseError::Missing("this notice".into()))
+    }
+
+    async fn keep(&self, person: &PersonId, notice: &Notice) -> Result<(), HouseError> {
+        let now = self.clock.now();
+        let noticed = Noticed { id: String::new(), notice: notice.clone(), seen: false, ts: now };
+        let text = serde_json::to_string(&noticed);
+        let mut entry = Entry {
+            kind: RECORD.into(),
+            name: String::new(),
+            owner: person.0.clone(),
+            text: text.map_err(|error| HouseError::Failed(error.to_string()))?,
+            version: 0,
+            expires: Some(Timestamp(now.0 + KEPT_US)),
+            ts: now,
+        };
+        // Two in the same microsecond must not take each other's place.
+        for moment in 0..100 {
+            entry.name = format!("{person}/{:020}", now.0 + moment);
+            if let Put::Kept(_) = self.records.put(&entry, Some(0)).await? {
+                break;
+            }
+        }
+        let kept = self.records.list(RECORD, Some(person.as_str()), now).await?;
+        for old in kept.iter().take(kept.len().saturating_sub(KEPT_MAX)) {
+            self.records.remove(RECORD, &old.name).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Notify for Bell {
+    async fn notify(&self, person: &PersonId, notice: Notice) {
+        let notice = Notice {
+            title: notice.title.chars().take(TITLE_CHARS_MAX).collect(),
+            text: notice.text.chars().take(TEXT_CHARS_MAX).collect(),
+            // Elsewhere would be a way to lead people off this server.
+            link: Some(notice.link).filter(|link| is_own(link)).unwrap_or_default(),
+            kind: notice.kind,
+        };
+        if let Err(error) = self.keep(person, &notice).await {
+            tracing::error!(%error, "a notice could not be kept");
+        }
+        if let Some(further) = self.further.get() {
+            further.notify(person, notice).await;
+        }
+    }
+}
+
+/// Whether a link leads to a page of this server.
+fn is_own(link: &str) -> bool {
+    link.starts_with('/') && !link.starts_with("//") && !link.contains(['\\', '\n', '\r'])
+}
+
+fn id_of(entry: &Entry) -> String {
+    entry.name.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn read(entry: &Entry) -> Option<Noticed> {
+    let noticed: Option<Noticed> = serde_json::from_str(&entry.text).ok();
+    noticed.map(|noticed| Noticed { id: id_of(entry), ..noticed })
+}

@@ -1,0 +1,294 @@
+//! Where a person wants to be told beside the bell: a browser (web push), an address that is called
+//! (webhook), an ntfy topic. Kept here; sent by `further`.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Entry, Put, Records};
+
+use super::NoticeKind;
+use crate::auth::secret;
+use crate::people::{Person, PersonId};
+use crate::ports::HouseError;
+use crate::seal::Seal;
+
+/// The kind of a channel in the records.
+const CHANNEL: &str = "channel";
+/// Channels of one person, at most.
+const CHANNELS_MAX: usize = 20;
+/// Characters of an address, a key, a secret.
+const TEXT_CHARS_MAX: usize = 2_000;
+
+/// A way to reach a person, as they enter it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "way", rename_all = "snake_case")]
+pub(crate) enum Way {
+    /// A browser that agreed to be told (RFC 8030).
+    Push {
+        /// The address of its push service.
+        endpoint: String,
+        /// Its public key, base64url.
+        p256dh: String,
+        /// Its secret, base64url.
+        auth: String,
+    },
+    /// An address that is called with the notice as JSON.
+    Webhook {
+        /// The address.
+        url: String,
+        /// By which calls are signed: `x-weir-signature: sha256=…` over time and body; may be empty.
+        #[serde(default)]
+        secret: String,
+    },
+    /// A topic of an ntfy server.
+    Ntfy {
+        /// The server: `https://ntfy.sh`.
+        server: String,
+        /// The topic.
+        topic: String,
+        /// Its access token; may be empty.
+        #[serde(default)]
+        token: String,
+    },
+}
+
+/// A channel as people see it: without secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct ChannelLine {
+    /// Its id.
+    pub(crate) id: String,
+    /// `push`, `webhook`, `ntfy`.
+    pub(crate) way: String,
+    /// Where it leads, without what is secret in it.
+    pub(crate) to: String,
+    /// What it is told; empty: everything.
+    pub(crate) kinds: BTreeSet<NoticeKind>,
+    /// Why the last notice did not arrive; empty: it did.
+    pub(crate) failed: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The way, sealed: an address of a push service is itself a secret.
+    sealed: String,
+    way: String,
+    to: String,
+    kinds: BTreeSet<NoticeKind>,
+    /// It may lead to private addresses: an admin's.
+    everywhere: bool,
+    #[serde(default)]
+    failed: String,
+}
+
+/// A channel, ready to be used.
+pub(crate) struct Channel {
+    /// Its id.
+    pub(crate) id: String,
+    /// The way.
+    pub(crate) way: Way,
+    /// It may lead to private addresses.
+    pub(crate) everywhere: bool,
+    entry: Entry,
+}
+
+fn entry_name(owner: &PersonId, id: &str) -> String {
+    format!("{owner}/{id}")
+}
+
+fn id_of(entry: &Entry) -> String {
+    entry.name.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn read(entry: &Entry) -> Option<Kept> {
+    serde_json::from_str(&entry.text)
+        .inspect_err(|error| tracing::error!(%error, "a channel cannot be read"))
+        .ok()
+}
+
+/// What is wrong with a way, in words; and what is shown of it.
+fn looked_at(way: &Way) -> Result<(&'static str, String), String> {
+    let host = |address: &str| -> Result<String, String> {
+        if address.chars().count() > TEXT_CHARS_MAX {
+            return Err(format!("an address has {TEXT_CHARS_MAX} characters at most"));
+        }
+        let url = url::Url::parse(address).map_err(|why| format!("{address:?}: {why}"))?;
+        let here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        match (url.scheme(), url.host_str()) {
+            ("https", Some(host)) => Ok(host.to_owned()),
+            ("http", Some(host)) if here => Ok(host.to_owned()),
+            _ => Err(format!("{address:?} is not encrypted; an address begins with https://")),
+        }
+    };
+    match way {
+        Way::Push { endpoint, p256dh, auth } => {
+            super::push::keys(p256dh, auth)?;
+            Ok(("push", format!("this browser, by {}", host(endpoint)?)))
+        }
+        Way::Webhook { url, secret } => {
+            if secret.chars().count() > TEXT_CHARS_MAX {
+                return Err(format!("a secret has {TEXT_CHARS_MAX} characters at most"));
+            }
+            Ok(("webhook", host(url)?))
+        }
+        Way::Ntfy { server, topic, token } => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if topic.is_empty() || topic.len() > 64 || !topic.chars().all(plain) {
+                return Err("a topic has letters, digits, - and _, 64 at most".into());
+            }
+            if token.len() > TEXT_CHARS_MAX || token.contains(char::is_whitespace) {
+                return Err("the token cannot be used".into());
+            }
+            Ok(("ntfy", host(server)?))
+        }
+    }
+}
+
+/// The channels of a person.
+pub(crate) async fn list(
+    records: &dyn Records,
+    owner: &PersonId,
+    now: Timestamp,
+) -> Result<Vec<ChannelLine>, HouseError> {
+    let entries = records.list(CHANNEL, Some(owner.as_str()), now).await?;
+    let line = |entry: &Entry| {
+        let Kept { way, to, kinds, failed, .. } = read(entry)?;
+        Some(ChannelLine { id: id_of(entry), way, to, kinds, failed })
+    };
+    Ok(entries.iter().filter_map(line).collect())
+}
+
+/// Adds a channel; gives its id.
+///
+/// # Errors
+/// It cannot be used, or there are too many: a sentence.
+pub(crate) async fn add(
+    records: &dyn Records,
+    seal: &Seal,
+    (person, way, kinds): (&Person, &Way, BTreeSet<NoticeKind>),
+    now: Timestamp,
+) -> Result<String, HouseError> {
+    let (word, to) = looked_at(way).map_err(HouseError::Refused)?;
+    if records.list(CHANNEL, Some(person.id.as_str()), now).await?.len() >= CHANNELS_MAX {
+        return Err(HouseError::Refused(format!("{CHANNELS_MAX} channels at most")));
+    }
+    // A browser that asks twice is told once.
+    let id = match way {
+        Way::Push { endpoint, .. } => secret::digest(endpoint).chars().take(24).collect(),
+        Way::Webhook { .. } | Way::Ntfy { .. } => secret::random_id(),
+    };
+    let name = entry_name(&person.id, &id);
+    let json = |error: serde_json::Error| HouseError::Failed(error.to_string());
+    let sealed = seal.seal(&name, &serde_json::to_string(way).map_err(json)?)?;
+    let kept = Kept {
+        sealed,
+        way: word.into(),
+        to,
+        kinds,
+        everywhere: person.is_admin(),
+        failed: String::new(),
+    };
+    let entry = Entry {
+        kind: CHANNEL.into(),
+        name,
+        owner: person.id.0.clone(),
+        text: serde_json::to_string(&kept).map_err(json)?,
+        version: 0,
+        expires: None,
+        ts: now,
+    };
+    records.put(&entry, None).await?;
+    Ok(id)
+}
+
+/// Takes a channel away.
+///
+/// # Errors
+/// There is none, or it is another's.
+pub(crate) async fn remove(
+    records: &dyn Records,
+    owner: &PersonId,
+    id: &str,
+) -> Result<(), HouseError> {
+    match records.remove(CHANNEL, &entry_name(owner, id)).await? {
+        true => Ok(()),
+        false => Err(HouseError::Missing("this channel".into())),
+    }
+}
+
+/// The channels that are told of this, or one of them by its id.
+pub(crate) async fn of(
+    records: &dyn Records,
+    seal: &Seal,
+    owner: &PersonId,
+    wanted: Wanted<'_>,
+    now: Timestamp,
+) -> Result<Vec<Channel>, HouseError> {
+    let mut found = Vec::new();
+    for entry in records.list(CHANNEL, Some(owner.as_str()), now).await? {
+        let Some(kept) = read(&entry) else { continue };
+        let id = id_of(&entry);
+        let is_meant = match wanted {
+            Wanted::Kind(kind) => kept.kinds.is_empty() || kept.kinds.contains(&kind),
+            Wanted::One(one) => id == one,
+        };
+        if !is_meant {
+            continue;
+        }
+        let way = seal.open(&entry.name, &kept.sealed)?;
+        let way = serde_json::from_str(&way).map_err(|e| HouseError::Failed(e.to_string()))?;
+        found.push(Channel { id, way, everywhere: kept.everywhere, entry });
+    }
+    Ok(found)
+}
+
+/// Which channels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// Those that are told of this kind.
+    Kind(NoticeKind),
+    /// This one.
+    One(&'a str),
+}
+
+/// Notes whether the last notice arrived; `failed` empty: it did.
+pub(crate) async fn note(records: &dyn Records, channel: &Channel, failed: &str) {
+    let Some(mut kept) = read(&channel.entry).filter(|kept| kept.failed != failed) else { return };
+    kept.failed = failed.to_owned();
+    let Ok(text) = serde_json::to_string(&kept) else { return };
+    let entry = Entry { text, ..channel.entry.clone() };
+    match records.put(&entry, Some(channel.entry.version)).await {
+        // Somebody changed it meanwhile: the next notice says how it stands.
+        Ok(Put::Kept(_) | Put::Changed(_)) => (),
+        Err(error) => tracing::warn!(%error, "how a channel stands could not be noted"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s16_ways_are_looked_at() {
+        let hook = |url: &str| Way::Webhook { url: url.into(), secret: String::new() };
+        for good in ["https://a.example/x", "http://127.0.0.1:9/x", "http://localhost/x"] {
+            assert!(looked_at(&hook(good)).is_ok(), "{good}");
+        }
+        for bad in ["http://a.example", "ftp://a.example", "x", "file:///etc/passwd", "https://"] {
+            assert!(looked_at(&hook(bad)).is_err(), "{bad}");
+        }
+        let ntfy = |topic: &str| Way::Ntfy {
+            server: "https://ntfy.example".into(),
+            topic: topic.into(),
+            token: String::new(),
+        };
+        assert!(looked_at(&ntfy("my-topic_1")).is_ok());
+        for bad in ["", "a/b", "a?b", &"x".repeat(65)] {
+            assert!(looked_at(&ntfy(bad)).is_err(), "{bad}");
+        }
+        // What is shown holds no secret part of the address.
+        let (_, to) = looked_at(&hook("https://a.example/secret?k=1")).expect("good");
+        assert_eq!(to, "a.example");
+    }
+}

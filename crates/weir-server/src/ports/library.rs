@@ -1,0 +1,210 @@
+//! What a person's agents can use beyond the built-in tools: skills, recipes, tools, profiles,
+//! plugins, foreign servers. One shape for all of them, so that a page shows each alike.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::HouseError;
+
+/// A shelf of the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shelf {
+    /// Instructions that an agent reads when they fit.
+    Skills,
+    /// Known ways to do a kind of task.
+    Recipes,
+    /// Tools that somebody made at run time.
+    Made,
+    /// Which tools, instructions and limits an agent has.
+    Profiles,
+    /// Commands and methods of other programs.
+    Plugins,
+    /// Foreign servers (MCP).
+    Servers,
+    /// Every built-in tool with its schema.
+    Tools,
+}
+
+impl Shelf {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Shelf; 7] = [
+        Shelf::Skills,
+        Shelf::Recipes,
+        Shelf::Made,
+        Shelf::Servers,
+        Shelf::Plugins,
+        Shelf::Profiles,
+        Shelf::Tools,
+    ];
+
+    /// The word in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Shelf::Skills => "skills",
+            Shelf::Recipes => "recipes",
+            Shelf::Made => "made",
+            Shelf::Profiles => "profiles",
+            Shelf::Plugins => "plugins",
+            Shelf::Servers => "servers",
+            Shelf::Tools => "tools",
+        }
+    }
+
+    /// The shelf of a word.
+    pub fn of(word: &str) -> Option<Shelf> {
+        Shelf::ALL.into_iter().find(|shelf| shelf.word() == word)
+    }
+}
+
+/// What a person can do about a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Deed {
+    /// What waits is accepted as it was shown, or what was rejected counts again.
+    Accept,
+    /// It is neither used nor proposed again.
+    Reject,
+    /// It is switched on, as it was shown.
+    Enable,
+    /// It is switched off.
+    Disable,
+    /// It is taken away.
+    Remove,
+    /// What a foreign server is and offers is approved, as it was shown.
+    Approve,
+}
+
+impl Deed {
+    const ALL: [Deed; 6] =
+        [Deed::Accept, Deed::Reject, Deed::Enable, Deed::Disable, Deed::Remove, Deed::Approve];
+
+    /// The word in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Deed::Accept => "accept",
+            Deed::Reject => "reject",
+            Deed::Enable => "enable",
+            Deed::Disable => "disable",
+            Deed::Remove => "remove",
+            Deed::Approve => "approve",
+        }
+    }
+
+    /// The deed of a word.
+    pub fn of(word: &str) -> Option<Deed> {
+        Deed::ALL.into_iter().find(|deed| deed.word() == word)
+    }
+}
+
+/// One thing on a shelf, in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LibraryLine {
+    /// Its name, unique on its shelf.
+    pub name: String,
+    /// One sentence.
+    pub about: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// How it stands: `used`, `off`, `waits`, …
+    pub state: String,
+    /// It waits for the person.
+    pub waits: bool,
+    /// Words from outside went into it.
+    pub untrusted: bool,
+}
+
+/// What stands on a shelf, and what is to be known of the rest.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct Shelved {
+    /// The things.
+    pub lines: Vec<LibraryLine>,
+    /// What was left out and why.
+    pub notes: Vec<String>,
+}
+
+/// How a text is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextKind {
+    /// As it is.
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// JSON.
+    Json,
+}
+
+/// Something that waits for the person's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Waiting {
+    /// What would become of it, in words.
+    pub what: String,
+    /// All of it.
+    pub text: String,
+    /// What differs from what is there, as a unified diff; empty: nothing is there.
+    pub diff: String,
+    /// Whose words went into it.
+    pub whose: String,
+    /// Words from outside went into it: it is accepted only by who says that they read it.
+    pub untrusted: bool,
+    /// Names exactly this: a word about another one is refused.
+    pub hash: String,
+}
+
+/// One thing with everything that there is to know of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LibraryItem {
+    /// Its line.
+    pub line: LibraryLine,
+    /// More of it: what and value.
+    pub facts: Vec<(String, String)>,
+    /// What it says.
+    pub text: String,
+    /// How that is to be shown.
+    pub text_kind: TextKind,
+    /// Names exactly this, for deeds that need it; empty: none does.
+    pub hash: String,
+    /// What waits.
+    pub waiting: Option<Waiting>,
+    /// What can be done.
+    pub deeds: Vec<Deed>,
+}
+
+/// A person's word about a thing.
+#[derive(Debug, Clone)]
+pub struct Word<'a> {
+    /// What.
+    pub deed: Deed,
+    /// The hash of what they saw; empty: the deed needs none.
+    pub hash: &'a str,
+    /// They read what has words from outside.
+    pub untrusted: bool,
+}
+
+/// What a person's agents can use.
+#[async_trait]
+pub trait Library: Send + Sync {
+    /// What stands on a shelf.
+    ///
+    /// # Errors
+    /// Settings, files or the store cannot be read.
+    async fn shelved(&self, shelf: Shelf) -> Result<Shelved, HouseError>;
+    /// One thing.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    async fn item(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError>;
+    /// The same with what is there now: a foreign server is started and asked, and what differs from
+    /// what was approved waits for the person's word. Of other things: as they are.
+    ///
+    /// # Errors
+    /// There is none of this name, or it does not answer.
+    async fn look(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError>;
+    /// Does what a person says, and tells what was done. Sessions have it from their next run on.
+    ///
+    /// # Errors
+    /// It cannot be done, or what they saw is another one meanwhile; nothing was changed then.
+    async fn act(&self, shelf: Shelf, name: &str, word: Word<'_>) -> Result<String, HouseError>;
+}

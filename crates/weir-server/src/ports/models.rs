@@ -1,0 +1,86 @@
+//! Models, the endpoints that offer them, and their keys. A key goes in and never comes out.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use weir_core::secret::Secret;
+
+use super::HouseError;
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ModelLine {
+    /// `provider/name`.
+    pub model: String,
+    /// Who offers it.
+    pub provider: String,
+    /// Its window in tokens.
+    pub window: u64,
+    /// Most tokens of a reply.
+    pub max_output: u64,
+    /// US dollars for a million tokens that it reads; `null`: not known.
+    pub price_input: Option<f64>,
+    /// The same of what it writes.
+    pub price_output: Option<f64>,
+    /// What it can: `tools`, `images`, …
+    pub abilities: Vec<String>,
+    /// Its provider has a key, or needs none.
+    pub usable: bool,
+    /// Its endpoint named it when it was asked; `null`: it was not asked.
+    pub offered: Option<bool>,
+}
+
+/// What endpoints said.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct ModelsTold {
+    /// Models, by provider.
+    pub models: Vec<ModelLine>,
+    /// Endpoints that did not answer, and why.
+    pub notes: Vec<String>,
+}
+
+/// Somebody who offers models.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProviderLine {
+    /// Its name.
+    pub name: String,
+    /// Where it is reached.
+    pub base_url: String,
+    /// The configuration names it, or changes where it is reached.
+    pub custom: bool,
+    /// It runs on this machine.
+    pub local: bool,
+    /// It does not answer without a key.
+    pub needs_key: bool,
+    /// Variables that are looked at for its key.
+    pub variables: Vec<String>,
+    /// Where its key comes from: `variable NAME`, `kept`; `null`: it has none.
+    pub key: Option<String>,
+    /// A key is kept under its name, and can be removed.
+    pub kept: bool,
+}
+
+/// Models and keys.
+#[async_trait]
+pub trait ModelDesk: Send + Sync {
+    /// Models that are known; `probe`: endpoints with a key, and local servers, are asked.
+    ///
+    /// # Errors
+    /// The settings cannot be read.
+    async fn models(&self, probe: bool) -> Result<ModelsTold, HouseError>;
+    /// Everybody who offers models.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be read.
+    async fn providers(&self) -> Result<Vec<ProviderLine>, HouseError>;
+    /// Keeps a key of the installation. Only for admins: the caller sees to it, and so does this.
+    ///
+    /// # Errors
+    /// No such provider, it is no key, or it cannot be written.
+    async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError>;
+    /// Forgets a key of the installation; whether there was one. Only for admins.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    async fn remove_key(&self, provider: &str) -> Result<bool, HouseError>;
+}

@@ -1,0 +1,150 @@
+//! Errors as the API tells them: `application/problem+json` with a stable code (C7).
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_engine::engine::EngineError;
+use weir_engine::ports::StoreError;
+
+use crate::ports::HouseError;
+
+/// What went wrong (RFC 9457).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Problem {
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// Stable, for programs: `not_found`.
+    pub(crate) code: String,
+    /// For people: what failed.
+    pub(crate) title: String,
+    /// Why, and what to do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) detail: String,
+    /// Seconds after which to try again.
+    #[serde(skip)]
+    pub(crate) retry_after: Option<u64>,
+}
+
+/// What handlers give back.
+pub(crate) type Answer<T> = Result<T, Problem>;
+
+impl Problem {
+    /// A problem of this status and code.
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Problem {
+        Problem {
+            status: status.as_u16(),
+            code: code.into(),
+            title: status.canonical_reason().unwrap_or("Error").into(),
+            detail: detail.into(),
+            retry_after: None,
+        }
+    }
+
+    /// What was sent cannot be used.
+    pub(crate) fn bad(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    /// There is no such thing; the same for what is another's (S2).
+    pub(crate) fn missing(what: impl std::fmt::Display) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not_found", format!("{what} does not exist"))
+    }
+
+    /// Nobody is signed in.
+    pub(crate) fn unauthorized() -> Problem {
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "sign in, or send a valid token")
+    }
+
+    /// Who is signed in may not.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    /// It does not fit what is there now.
+    pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::CONFLICT, "conflict", detail)
+    }
+
+    /// Too much at once.
+    pub(crate) fn too_many(seconds: u64, detail: impl Into<String>) -> Problem {
+        let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many", detail);
+        problem.retry_after = Some(seconds);
+        problem
+    }
+
+    /// The disk stands in the way. The cause goes to the log.
+    fn refused_by_disk(cause: &StoreError, code: &str, detail: &str) -> Problem {
+        tracing::error!(%cause, "a request failed");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    }
+
+    /// It failed here. The cause goes to the log; the answer names none of the machine's insides.
+    pub(crate) fn failed(cause: impl std::fmt::Display) -> Problem {
+        tracing::error!(%cause, "a request failed");
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "the server could not do this now; its log says why",
+        )
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let retry = self.retry_after;
+        let mut response = (status, Json(self)).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if let Some(seconds) = retry {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<HouseError> for Problem {
+    fn from(error: HouseError) -> Problem {
+        match error {
+            HouseError::Refused(why) => Problem::bad(why),
+            HouseError::Missing(what) => Problem::missing(what),
+            HouseError::Failed(why) => Problem::failed(why),
+            HouseError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::Missing { what } => Problem::missing(what),
+            error @ StoreError::Held { .. } => Problem::conflict(error.to_string()),
+            error if error.is_full() => Problem::refused_by_disk(
+                &error,
+                "disk_full",
+                "the server's disk is full, so this was not done: when there is room again, try \
+                 again; what was confirmed before is kept",
+            ),
+            error @ StoreError::Damaged { .. } => Problem::refused_by_disk(
+                &error,
+                "damaged",
+                "what the server keeps is damaged here, so this was not done: whoever runs the \
+                 server finds in its log what to restore from a backup",
+            ),
+            error => Problem::failed(error),
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Problem {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::Session(why) => Problem::missing(why),
+            EngineError::Refused(why) => Problem::conflict(why),
+            error @ (EngineError::Stopped | EngineError::Crashed) => Problem::failed(error),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Text to safe HTML (S12). Nothing a model, tool or person wrote reaches a page but through here
+//! or through maud's own escaping.
+//!
+//! Two locks. The first makes only what it means to make: raw HTML is text, addresses are `http`,
+//! `https` or `mailto`, images are our own. The second, `clean`, is another program's reading of
+//! what came out, with a list of what may be in it. Nothing here fetches anything, and nothing takes
+//! more than linear time: every piece has a bound, and past it the source is shown. Not here: what a
+//! page looks like around it.
+
+use maud::PreEscaped;
+
+mod blocks;
+mod clean;
+mod code;
+mod diagram;
+mod diff;
+mod links;
+mod markdown;
+mod maths;
+mod plain;
+
+pub use blocks::{Growing, blocks};
+pub use code::{code, language_of};
+pub use diff::diff;
+pub use links::{Addresses, NoAddresses};
+pub use markdown::{Style, TEXT_MAX};
+pub use plain::{json, plain, prose};
+
+/// Markdown as safe HTML: block elements, to be put into a `<div>`.
+pub fn markdown(text: &str) -> PreEscaped<String> {
+    markdown_as(text, &Style::default())
+}
+
+/// The same, with addresses of one's own.
+pub fn markdown_as(text: &str, style: &Style<'_>) -> PreEscaped<String> {
+    PreEscaped(clean::clean(&markdown::html(text, style)))
+}
+
+/// A name or another short text on one line: what cannot be seen in it is written out.
+pub fn visible(text: &str) -> String {
+    weir_core::view::plain::visible(text)
+}

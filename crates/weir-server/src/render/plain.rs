@@ -1,0 +1,158 @@
+//! Text that is shown as it is: nothing in it moves, hides or turns round what stands beside it.
+
+use std::borrow::Cow;
+
+use maud::PreEscaped;
+use weir_core::view::plain::is_deceptive;
+
+use super::markdown::escape;
+
+/// Most of a text that is shown, in bytes.
+const SHOWN_MAX: usize = 4 << 20;
+/// Largest JSON that is set out in lines.
+const JSON_MAX: usize = 1 << 20;
+
+/// Text in lines, without colours or movements of a terminal.
+pub fn plain(text: &str) -> PreEscaped<String> {
+    PreEscaped(block(text))
+}
+
+/// JSON in lines; what is no JSON is shown as text.
+pub fn json(text: &str) -> PreEscaped<String> {
+    let value = match text.len() <= JSON_MAX {
+        true => serde_json::from_str::<serde_json::Value>(text).ok(),
+        false => None,
+    };
+    let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
+    plain(pretty.as_deref().unwrap_or(text))
+}
+
+/// The block itself.
+pub(super) fn block(text: &str) -> String {
+    let text = without_ansi(text);
+    let end = text.floor_char_boundary(SHOWN_MAX);
+    let mut out = String::with_capacity(end + 64);
+    out.push_str("<pre class=\"plain\" tabindex=\"0\">");
+    // The first line break after the tag would be the tag's.
+    if text.starts_with('\n') {
+        out.push('\n');
+    }
+    escape(&mut out, &shown(&text[..end]));
+    if end < text.len() {
+        let left = text.len() - end;
+        out.push_str(&format!("\n… {left} more bytes are not shown here"));
+    }
+    out.push_str("</pre>\n");
+    out
+}
+
+/// Text as it may stand in a block of code: what cannot be seen is written out.
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    written_out(text, |c| (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || is_deceptive(c))
+}
+
+/// Text as it may stand in a sentence: what would turn the line round or carry unseen words is
+/// written out; joiners of emoji and scripts stay.
+pub fn prose(text: &str) -> Cow<'_, str> {
+    written_out(text, |c| {
+        (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+            || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+    })
+}
+
+fn written_out(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 32);
+    for c in text.chars() {
+        match hidden(c) {
+            true => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Text without the escape sequences of terminals (ECMA-48: CSI, OSC, DCS and the short ones).
+fn without_ansi(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\u{1b}', '\u{9b}']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let control = match c {
+            '\u{9b}' => Some('['),
+            '\u{1b}' => chars.next_if(|next| matches!(next, ' '..='~')),
+            _ => {
+                out.push(c);
+                continue;
+            }
+        };
+        match control {
+            Some('[') => {
+                while chars.next_if(|next| matches!(next, ' '..='?')).is_some() {}
+                let _ = chars.next_if(|next| matches!(next, '@'..='~'));
+            }
+            // A string up to its end; one that never ends is not one.
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                let rest = chars.clone();
+                if !skip_string(&mut chars) {
+                    chars = rest;
+                }
+            }
+            Some(' '..='/') => {
+                let _ = chars.next_if(|next| matches!(next, '0'..='~'));
+            }
+            _ => (),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Longest string of a terminal that is skipped, in characters.
+const STRING_MAX: usize = 4096;
+
+fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    for _ in 0..STRING_MAX {
+        match chars.next() {
+            Some('\u{7}' | '\u{9c}') => return true,
+            Some('\u{1b}') => return chars.next_if_eq(&'\\').is_some(),
+            Some(_) => (),
+            None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json, plain, prose};
+
+    #[test]
+    fn s12_plain_text_shows_what_hides_and_drops_what_moves() {
+        let shown =
+            plain("a\u{1b}[31;1mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202E}c\u{0}<b>\u{9b}2Jd");
+        assert_eq!(
+            shown.0,
+            "<pre class=\"plain\" tabindex=\"0\">ared b&lt;U+202E&gt;c&lt;U+0000&gt;&lt;b&gt;d</pre>\n"
+        );
+        // A string that never ends does not swallow what follows.
+        assert!(plain("\u{1b}]0;rm -rf /").0.contains("0;rm -rf /"));
+        assert!(plain("\nx").0.contains(">\n\nx"));
+    }
+
+    #[test]
+    fn s12_emoji_stay_whole_in_sentences() {
+        assert_eq!(prose("👩‍👧 ❤️"), "👩‍👧 ❤️");
+        assert_eq!(prose("a\u{2067}b"), "a<U+2067>b");
+    }
+
+    #[test]
+    fn json_is_set_out_and_anything_else_is_text() {
+        assert!(json("{\"a\":[1]}").0.contains("{\n  &quot;a&quot;: [\n    1\n  ]\n}"));
+        assert!(json("{\"a\":").0.contains("{&quot;a&quot;:"));
+    }
+}

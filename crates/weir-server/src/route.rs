@@ -1,0 +1,217 @@
+//! Every address that the server answers, as a table: from it the router, the OpenAPI document and
+//! the sweep of other people's ids are made (S2, S14).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use tower_http::limit::RequestBodyLimitLayer;
+
+use crate::app::App;
+use crate::{headers, limits};
+
+/// Who may call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody: it gives nothing of anybody away.
+    Anyone,
+    /// Whoever is signed in, for their own things.
+    Person,
+    /// Admins.
+    Admin,
+}
+
+/// How a type describes itself.
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// One answer that a route gives.
+#[derive(Clone)]
+pub(crate) struct Given {
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// Its body; `None`: there is none.
+    pub(crate) body: Option<SchemaOf>,
+    /// Media type of the body.
+    pub(crate) media: &'static str,
+}
+
+/// One method of one address.
+#[derive(Clone)]
+pub struct Route {
+    /// Method.
+    pub method: Method,
+    /// Address, with `{id}` for what changes.
+    pub path: &'static str,
+    /// Who may.
+    pub access: Access,
+    /// One line for people; pages have none and stand in no API document.
+    pub summary: &'static str,
+    pub(crate) query: Option<SchemaOf>,
+    pub(crate) body: Option<SchemaOf>,
+    pub(crate) body_media: &'static str,
+    pub(crate) body_required: bool,
+    pub(crate) body_bytes_max: usize,
+    pub(crate) answers: Vec<Given>,
+    pub(crate) handler: Arc<dyn Fn() -> MethodRouter<App> + Send + Sync>,
+}
+
+fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+impl Route {
+    fn new<H, T>(method: Method, filter: MethodFilter, path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route {
+            method,
+            path,
+            access: Access::Person,
+            summary: "",
+            query: None,
+            body: None,
+            body_media: "application/json",
+            body_required: true,
+            body_bytes_max: limits::BODY_BYTES_MAX,
+            answers: Vec::new(),
+            handler: Arc::new(move || on(filter, handler.clone())),
+        }
+    }
+
+    /// `GET`.
+    pub(crate) fn get<H, T>(path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route::new(Method::GET, MethodFilter::GET, path, handler)
+    }
+
+    /// `POST`.
+    pub(crate) fn post<H, T>(path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route::new(Method::POST, MethodFilter::POST, path, handler)
+    }
+
+    /// `PUT`.
+    pub(crate) fn put<H, T>(path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route::new(Method::PUT, MethodFilter::PUT, path, handler)
+    }
+
+    /// `PATCH`.
+    pub(crate) fn patch<H, T>(path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route::new(Method::PATCH, MethodFilter::PATCH, path, handler)
+    }
+
+    /// `DELETE`.
+    pub(crate) fn delete<H, T>(path: &'static str, handler: H) -> Route
+    where
+        H: Handler<T, App> + Clone + Sync,
+        T: 'static,
+    {
+        Route::new(Method::DELETE, MethodFilter::DELETE, path, handler)
+    }
+
+    /// Who may. Without it: whoever is signed in.
+    pub(crate) fn access(mut self, access: Access) -> Route {
+        self.access = access;
+        self
+    }
+
+    /// One line for the API document. Without it the route is a page and stands in none.
+    pub(crate) fn summary(mut self, summary: &'static str) -> Route {
+        self.summary = summary;
+        self
+    }
+
+    /// Its query parameters: the fields of `T`.
+    pub(crate) fn query<T: JsonSchema>(mut self) -> Route {
+        self.query = Some(schema_of::<T>);
+        self
+    }
+
+    /// Its body, as JSON.
+    pub(crate) fn body<T: JsonSchema>(mut self) -> Route {
+        self.body = Some(schema_of::<T>);
+        self
+    }
+
+    /// Its body in another form than JSON.
+    pub(crate) fn body_as<T: JsonSchema>(mut self, media: &'static str) -> Route {
+        self.body_media = media;
+        self.body::<T>()
+    }
+
+    /// Its body may be left out.
+    pub(crate) fn body_optional(mut self) -> Route {
+        self.body_required = false;
+        self
+    }
+
+    /// Bytes that its body may have. Without it: [`limits::BODY_BYTES_MAX`].
+    pub(crate) fn body_max(mut self, bytes: usize) -> Route {
+        self.body_bytes_max = bytes;
+        self
+    }
+
+    /// An answer with a JSON body.
+    pub(crate) fn gives<T: JsonSchema>(self, status: u16) -> Route {
+        self.gives_as::<T>(status, "application/json")
+    }
+
+    /// An answer with a body in another form.
+    pub(crate) fn gives_as<T: JsonSchema>(mut self, status: u16, media: &'static str) -> Route {
+        self.answers.push(Given { status, body: Some(schema_of::<T>), media });
+        self
+    }
+
+    /// An answer without a body.
+    pub(crate) fn gives_nothing(mut self, status: u16) -> Route {
+        self.answers.push(Given { status, body: None, media: "" });
+        self
+    }
+}
+
+/// All routes: API first, then pages.
+pub fn routes() -> Vec<Route> {
+    let mut all = crate::api::routes();
+    all.extend(crate::web::routes());
+    all
+}
+
+/// The router of a table. Each route is guarded as its `access` says, whatever its handler does.
+pub(crate) fn router(app: &App, table: &[Route]) -> Router<App> {
+    let mut router = Router::new();
+    for route in table {
+        let limit = route.body_bytes_max;
+        let methods = (route.handler)()
+            .layer::<_, Infallible>(DefaultBodyLimit::disable())
+            .layer(RequestBodyLimitLayer::new(limit))
+            .layer(from_fn_with_state(app.clone(), limits::per_person));
+        let guarded = crate::guard::guarded(app, route.access, methods);
+        let named = guarded.layer(from_fn_with_state(route.path, headers::routed));
+        router = router.route(route.path, named);
+    }
+    let host = axum::middleware::from_fn_with_state(app.clone(), crate::guard::arrived);
+    router.layer(host)
+}

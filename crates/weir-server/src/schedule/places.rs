@@ -1,0 +1,303 @@
+//! Places of scheduled runs in the whole house: one entry that all replicas change in turn, so that
+//! the bounds hold for everybody together and places go round among people.
+//!
+//! What a replica holds ends by itself when the replica is gone.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use weir_core::ids::Timestamp;
+use weir_core::schedule::AgentRun;
+use weir_engine::ports::{Begin, Clock, Entry, HOUR_MS, HousePlaces, Put, Records, StoreError};
+
+use super::bounds;
+use crate::ports::Home;
+
+/// Kind and name of the entry.
+const KIND: &str = "agent_places";
+const ALL: &str = "all";
+/// So long a place is held after the last sign of life of whoever holds it.
+const HELD_MS: u64 = 60_000;
+/// So long somebody who waits keeps their turn after they last asked.
+const TURN_MS: u64 = 30_000;
+/// Clocks of replicas may differ by so much.
+const CLOCKS_DIFFER_MS: u64 = 5 * 60 * 1000;
+/// Whoever waits asks again so often: other replicas tell nobody.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+/// Tries at changing the entry while others change it.
+const TRIES_MAX: usize = 32;
+
+/// Who has places and who waits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Board {
+    running: Vec<Held>,
+    /// One turn of each person, the oldest first.
+    waiting: Vec<Held>,
+    /// When runs of the last hour began.
+    begun: Vec<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Held {
+    /// A run, or a person who waits.
+    name: String,
+    until: Timestamp,
+}
+
+impl Board {
+    /// Without what is over, and without what a clock noted that ran ahead and was set back:
+    /// nobody would give that back for as long as it ran ahead.
+    fn tidied(mut self, now: Timestamp) -> Board {
+        let holds = |held: &Held, longest_ms: u64| {
+            held.until > now && held.until <= now.plus_ms(longest_ms + CLOCKS_DIFFER_MS)
+        };
+        self.running.retain(|held| holds(held, HELD_MS));
+        self.waiting.retain(|held| holds(held, TURN_MS));
+        let until = now.plus_ms(HOUR_MS);
+        self.begun.retain(|begun| begun.plus_ms(HOUR_MS) > now && *begun <= until);
+        self
+    }
+
+    /// A place for `run` of `person`, or why there is none.
+    fn take(
+        &mut self,
+        run: &Taker<'_>,
+        (at_once, per_hour): (usize, usize),
+        now: Timestamp,
+    ) -> Begin {
+        if self.running.iter().any(|held| held.name == run.name) {
+            return Begin::Begun;
+        }
+        if run.begins && per_hour > 0 && self.begun.len() >= per_hour {
+            self.begun.sort();
+            let until = self.begun[self.begun.len() - per_hour].plus_ms(HOUR_MS);
+            return Begin::HourFull { until };
+        }
+        let free = at_once.saturating_sub(self.running.len());
+        let turn = self.waiting.iter().position(|held| held.name == run.person);
+        if turn.unwrap_or(self.waiting.len()) >= free {
+            let until = now.plus_ms(TURN_MS);
+            match turn {
+                Some(at) => self.waiting[at].until = until,
+                None => self.waiting.push(Held { name: run.person.into(), until }),
+            }
+            return Begin::Full;
+        }
+        if let Some(at) = turn {
+            self.waiting.remove(at);
+        }
+        self.running.push(Held { name: run.name.into(), until: now.plus_ms(HELD_MS) });
+        if run.begins {
+            self.begun.push(now);
+        }
+        Begin::Begun
+    }
+}
+
+struct Taker<'a> {
+    name: &'a str,
+    person: &'a str,
+    /// It was not under way before.
+    begins: bool,
+}
+
+fn failed(why: String) -> StoreError {
+    StoreError::Io { doing: "looking for a place of a scheduled run".into(), why }
+}
+
+/// The board of the house, as this process sees it.
+pub(super) struct Places {
+    records: Arc<dyn Records>,
+    clock: Arc<dyn Clock>,
+    /// Runs of this process that have a place.
+    held: Mutex<BTreeSet<String>>,
+    freed: Notify,
+}
+
+impl Places {
+    pub(super) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Places {
+        Places { records, clock, held: Mutex::default(), freed: Notify::new() }
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the board; of two who do at once, both changes hold.
+    async fn change<T>(
+        &self,
+        mut change: impl FnMut(&mut Board, Timestamp) -> T,
+    ) -> Result<T, StoreError> {
+        for _ in 0..TRIES_MAX {
+            let now = self.clock.now();
+            let entry = self.records.get(KIND, ALL, now).await?;
+            let before: Board = match &entry {
+                // One that cannot be read holds no places: they would stay for ever.
+                Some(entry) => serde_json::from_str(&entry.text).unwrap_or_default(),
+                None => Board::default(),
+            };
+            let version = entry.map_or(0, |entry| entry.version);
+            let mut board = before.clone().tidied(now);
+            let changed = change(&mut board, now);
+            if board == before {
+                return Ok(changed);
+            }
+            let entry = Entry {
+                kind: KIND.into(),
+                name: ALL.into(),
+                owner: String::new(),
+                text: serde_json::to_string(&board).unwrap_or_default(),
+                version: 0,
+                expires: None,
+                ts: now,
+            };
+            if let Put::Kept(_) = self.records.put(&entry, Some(version)).await? {
+                return Ok(changed);
+            }
+        }
+        Err(failed("too many change them at once".into()))
+    }
+
+    /// Says that this process still has what it has.
+    pub(super) async fn keep(&self) {
+        let held = self.held().clone();
+        if held.is_empty() {
+            return;
+        }
+        let kept = self.change(|board, now| {
+            for name in &held {
+                let until = now.plus_ms(HELD_MS);
+                match board.running.iter_mut().find(|place| place.name == *name) {
+                    Some(place) => place.until = until,
+                    None => board.running.push(Held { name: name.clone(), until }),
+                }
+            }
+        });
+        if let Err(error) = kept.await {
+            tracing::warn!(%error, "places of scheduled runs could not be kept");
+        }
+    }
+}
+
+/// The house as the scheduler of one person sees it.
+pub(super) struct HouseOfPeople {
+    places: Arc<Places>,
+    home: Arc<dyn Home>,
+}
+
+impl HouseOfPeople {
+    pub(super) fn new(places: Arc<Places>, home: Arc<dyn Home>) -> HouseOfPeople {
+        HouseOfPeople { places, home }
+    }
+
+    fn name(&self, run: &AgentRun) -> String {
+        format!("{}/{}/{}", self.home.person(), run.agent, run.tick)
+    }
+}
+
+#[async_trait]
+impl HousePlaces for HouseOfPeople {
+    async fn take(&self, run: &AgentRun) -> Result<Begin, StoreError> {
+        let bounds = bounds(self.home.as_ref()).map_err(|error| failed(error.to_string()))?;
+        let name = self.name(run);
+        let person = self.home.person().as_str();
+        let taker = Taker { name: &name, person, begins: run.started.is_none() };
+        let begin = self.places.change(|board, now| board.take(&taker, bounds, now)).await?;
+        if begin == Begin::Begun {
+            self.places.held().insert(name);
+        }
+        Ok(begin)
+    }
+
+    async fn give_back(&self, run: &AgentRun) {
+        let name = self.name(run);
+        if !self.places.held().remove(&name) {
+            return;
+        }
+        let gone = self.places.change(|board, _| board.running.retain(|held| held.name != name));
+        if let Err(error) = gone.await {
+            // It ends by itself.
+            tracing::warn!(%error, "a place of a scheduled run could not be given back");
+        }
+        self.places.freed.notify_waiters();
+    }
+
+    async fn freed(&self) {
+        tokio::select! {
+            () = self.places.freed.notified() => (),
+            () = tokio::time::sleep(ASK_EVERY) => (),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(board: &mut Board, name: &str, bounds: (usize, usize), now: u64) -> Begin {
+        let person = name.split('/').next().unwrap_or_default();
+        board.take(&Taker { name, person, begins: true }, bounds, at(now))
+    }
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp(0).plus_ms(seconds * 1_000)
+    }
+
+    #[test]
+    fn s8_places_go_round_among_people() {
+        let mut board = Board::default();
+        assert_eq!(take(&mut board, "ann/a", (2, 0), 0), Begin::Begun);
+        assert_eq!(take(&mut board, "ann/b", (2, 0), 0), Begin::Begun);
+        // Ann waits with her third before Bob comes, and has one turn, whatever she has waiting.
+        for run in ["ann/c", "ann/d", "bob/a"] {
+            assert_eq!(take(&mut board, run, (2, 0), 1), Begin::Full);
+        }
+        board.running.remove(0);
+        assert_eq!(take(&mut board, "bob/a", (2, 0), 2), Begin::Full, "it is Ann's turn");
+        assert_eq!(take(&mut board, "ann/c", (2, 0), 2), Begin::Begun);
+        assert_eq!(take(&mut board, "ann/d", (2, 0), 2), Begin::Full);
+        board.running.remove(0);
+        assert_eq!(take(&mut board, "ann/d", (2, 0), 3), Begin::Full, "it is Bob's turn");
+        assert_eq!(take(&mut board, "bob/a", (2, 0), 3), Begin::Begun);
+    }
+
+    #[test]
+    fn s8_whoever_is_gone_keeps_neither_place_nor_turn() {
+        let mut board = Board::default();
+        assert_eq!(take(&mut board, "ann/a", (1, 0), 0), Begin::Begun);
+        assert_eq!(take(&mut board, "bob/a", (1, 0), 0), Begin::Full);
+        let mut board = board.tidied(at(61));
+        assert_eq!(take(&mut board, "cyd/a", (1, 0), 61), Begin::Begun);
+    }
+
+    #[test]
+    fn d9_what_a_clock_noted_that_ran_ahead_fills_nothing_once_it_is_set_back() {
+        let years = 3 * 365 * 86_400;
+        let mut board = Board::default();
+        assert_eq!(take(&mut board, "ann/a", (1, 1), years), Begin::Begun);
+        assert_eq!(
+            take(&mut board, "bob/a", (1, 1), years),
+            Begin::HourFull { until: at(years + 3_600) }
+        );
+        let mut board = board.tidied(at(100));
+        assert_eq!(board, Board::default());
+        assert_eq!(take(&mut board, "bob/a", (1, 1), 100), Begin::Begun);
+        // A replica whose clock is a minute behind takes nothing from the others.
+        assert_eq!(board.clone().tidied(at(40)), board);
+    }
+
+    #[test]
+    fn s8_runs_of_an_hour_are_bounded_for_all_together() {
+        let mut board = Board::default();
+        assert_eq!(take(&mut board, "ann/a", (9, 2), 0), Begin::Begun);
+        assert_eq!(take(&mut board, "bob/a", (9, 2), 600), Begin::Begun);
+        let full = Begin::HourFull { until: at(3_600) };
+        assert_eq!(take(&mut board, "cyd/a", (9, 2), 700), full);
+        let mut board = board.tidied(at(3_601));
+        assert_eq!(take(&mut board, "cyd/a", (9, 2), 3_601), Begin::Begun);
+    }
+}

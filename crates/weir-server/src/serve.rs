@@ -1,0 +1,342 @@
+//! Listens, answers, and ends in good order: accepts no more, lets what is under way finish for a
+//! bounded time, then closes it where it is.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::middleware::{from_fn, from_fn_with_state};
+use futures::{Stream, StreamExt};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
+use tower_http::timeout::RequestBodyTimeoutLayer;
+
+use crate::app::App;
+use crate::limits::Place;
+use crate::peer::ClientAddress;
+use crate::ports::Health;
+use crate::tls::{Certificate, TlsError};
+use crate::{headers, health, limits, route};
+
+/// How long a client may take to say what it wants, and may keep a connection without asking.
+const HEADER_TIME: Duration = Duration::from_secs(30);
+/// How long a client may take to agree on a key.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// How long the next bytes of a body may take.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// How often HTTP/2 connections are asked whether they are there.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// Bytes of all headers of a request.
+const HEADER_BYTES_MAX: usize = 32 * 1024;
+/// Headers of a request.
+const HEADERS_MAX: usize = 100;
+/// Requests at once on one HTTP/2 connection.
+const STREAMS_MAX: u32 = 100;
+/// Answers below this size stay as they are.
+const COMPRESS_ABOVE: u64 = 1024;
+/// Wait after the system gave no connection: too many files are open.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(50);
+
+/// Why a server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address.
+    #[error("cannot listen on {address}: {source}; choose another with --bind")]
+    Bind {
+        /// Which.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// A server that listens.
+pub struct Server {
+    app: App,
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Server {
+    /// Takes the address and reads the certificate. Nothing is answered yet.
+    ///
+    /// # Errors
+    /// The address is taken, or the certificate cannot be used.
+    pub async fn bind(app: App) -> Result<Server, ServeError> {
+        let tls = match &app.options.tls {
+            Some((chain, key)) => {
+                let certificate = Certificate::read(chain, key)?;
+                let acceptor = certificate.acceptor()?;
+                app.certificate.get_or_init(|| certificate);
+                Some(acceptor)
+            }
+            None => None,
+        };
+        let address = app.options.bind;
+        let wrong = |source| ServeError::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(wrong)?;
+        let address = listener.local_addr().map_err(wrong)?;
+        Ok(Server { app, listener, address, tls })
+    }
+
+    /// Where it listens: the real port, also where any was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What whoever starts it should know: a certificate that has ended or soon will.
+    pub fn warning(&self) -> Option<String> {
+        let certificate = self.app.certificate.get()?;
+        let found = health::certificate(certificate.ends(), self.app.now());
+        (found.health != Health::Good).then_some(found.says)
+    }
+
+    /// Answers until the first signal; then no more is accepted, and what is under way may finish
+    /// for a bounded time. The second signal ends it at once.
+    pub async fn run(self, signals: impl Stream<Item = ()> + Send) {
+        let mut signals = pin!(signals);
+        let certificate = self.app.certificate.get().cloned();
+        let follow = async move {
+            match certificate {
+                Some(certificate) => certificate.follow().await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut follow = pin!(follow);
+        let line = Line { router: router(&self.app), app: self.app.clone(), tls: self.tls };
+        let line = Arc::new(line);
+        let mut connections = JoinSet::new();
+        self.app.rooms.begin(&self.app);
+        tokio::spawn(crate::mail::watch::watch(self.app.clone()));
+        loop {
+            tokio::select! {
+                biased;
+                Some(()) = signals.next() => break,
+                () = self.app.stop.cancelled() => break,
+                () = &mut follow => (),
+                Some(ended) = connections.join_next(), if !connections.is_empty() => told(ended),
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => line.take(&mut connections, stream, peer),
+                    Err(error) => {
+                        tracing::warn!(%error, "no connection could be accepted");
+                        tokio::time::sleep(PAUSE_AFTER_REFUSAL).await;
+                    }
+                }
+            }
+        }
+        drop(self.listener);
+        self.app.stop.cancel();
+        tracing::info!(connections = connections.len(), "ending: nothing more is accepted");
+        let all = async {
+            while connections.join_next().await.is_some() {}
+            // Sockets say why they end: their tasks are not those that were joined.
+            self.app.connections.emptied().await;
+            // Runs are closed where they are, and their sessions given back.
+            self.app.rooms.drained().await;
+        };
+        let time = Duration::from_millis(self.app.options.limits.drain_ms_max);
+        tokio::select! {
+            () = all => tracing::info!("everything under way has finished"),
+            () = tokio::time::sleep(time) => tracing::warn!("what is still under way is cut off"),
+            Some(()) = signals.next() => tracing::warn!("asked again: what is under way is cut off"),
+        }
+        connections.shutdown().await;
+    }
+}
+
+fn told(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "a connection ended badly");
+    }
+}
+
+/// The routes with what is around all of them. The first layer written is the innermost.
+fn router(app: &App) -> Router {
+    let table = route::routes();
+    let not_pictures = NotForContentType::const_new("image/p")
+        .and(NotForContentType::const_new("image/j"))
+        .and(NotForContentType::const_new("image/g"))
+        .and(NotForContentType::const_new("image/w"))
+        .and(NotForContentType::const_new("text/event-stream"))
+        .and(NotForContentType::const_new("application/gzip"))
+        .and(NotForContentType::const_new("application/pdf"));
+    let big = SizeAbove::new(COMPRESS_ABOVE).and(not_pictures);
+    let panics = {
+        let app = app.clone();
+        CatchPanicLayer::custom(move |cause: Box<dyn std::any::Any + Send>| {
+            headers::after_panic(&app, cause.as_ref())
+        })
+    };
+    route::router(app, &table)
+        .merge(health::routes())
+        .fallback(headers::nothing_here)
+        .method_not_allowed_fallback(headers::wrong_method)
+        .with_state(app.clone())
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
+        .layer(panics)
+        .layer(from_fn(headers::problems))
+        .layer(CompressionLayer::new().compress_when(big))
+        .layer(from_fn_with_state(app.clone(), limits::per_address))
+        .layer(from_fn_with_state(app.clone(), headers::around))
+}
+
+/// What every connection needs.
+struct Line {
+    app: App,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Line {
+    /// Begins to serve a connection, if there is a place for it.
+    fn take(self: &Arc<Line>, all: &mut JoinSet<()>, stream: TcpStream, peer: SocketAddr) {
+        let limits = &self.app.options.limits;
+        let counted = self.counted(peer.ip().to_canonical());
+        let (max, per_address) = (limits.connections_max, limits.connections_per_address_max);
+        match self.app.connections.place(counted, max, per_address) {
+            Some(place) => drop(all.spawn(self.clone().serve(stream, peer, place))),
+            None => tracing::warn!(%peer, "too many connections: this one is closed"),
+        }
+    }
+
+    /// Whose connections are counted by address.
+    fn counted(&self, ip: IpAddr) -> Option<IpAddr> {
+        let is_proxy = self.app.options.proxies.iter().any(|proxy| proxy.to_canonical() == ip);
+        (!ip.is_loopback() && !is_proxy).then_some(ip)
+    }
+
+    async fn serve(self: Arc<Line>, stream: TcpStream, peer: SocketAddr, place: Place) {
+        // Streamed text comes in small pieces: none waits for the next.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "no-delay");
+        }
+        // A place is kept as long as the socket: also one that was turned into a WebSocket, whose
+        // task goes on when this one has ended.
+        let stream = Held { stream, _place: place };
+        let Some(tls) = self.tls.clone() else {
+            return self.speak(stream, peer).await;
+        };
+        match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
+            Ok(Ok(stream)) => self.speak(stream, peer).await,
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS came about"),
+            Err(_) => tracing::debug!(%peer, "no TLS in time"),
+        }
+    }
+
+    async fn speak<S>(&self, stream: S, peer: SocketAddr)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let tls = self.tls.is_some();
+        let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            let proxies = &self.app.options.proxies;
+            let address = ClientAddress::of(peer, tls, proxies, request.headers());
+            request.extensions_mut().insert(address);
+            self.router.clone().oneshot(request)
+        });
+        let builder = protocol();
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let stop: &CancellationToken = &self.app.stop;
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "a connection broke");
+        }
+    }
+}
+
+/// HTTP/1.1 and HTTP/2 with bounds on everything that a client could let us wait for or keep.
+fn protocol() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADER_BYTES_MAX as u32)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(HEADER_TIME);
+    builder
+}
+
+/// A socket with its place among the connections.
+struct Held {
+    stream: TcpStream,
+    _place: Place,
+}
+
+impl AsyncRead for Held {
+    fn poll_read(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        std::pin::Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Held {
+    fn poll_write(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+        buf: &[u8],
+    ) -> std::task::Poll<io::Result<usize>> {
+        std::pin::Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        std::pin::Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        std::pin::Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> std::task::Poll<io::Result<usize>> {
+        std::pin::Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

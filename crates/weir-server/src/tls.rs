@@ -1,0 +1,145 @@
+//! The server's own certificate: read at the start, read again when its files change, and looked at
+//! for the day on which it ends. Not here: certificates of others.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use rustls::ServerConfig;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+use weir_core::ids::Timestamp;
+
+use crate::health;
+use crate::ports::Finding;
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// A certificate that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificate {}: {why}", .path.display())]
+pub struct TlsError {
+    /// Which file.
+    path: PathBuf,
+    /// What is wrong with it, and what to do.
+    why: String,
+}
+
+/// A certificate with its key, and when it ends.
+#[derive(Debug)]
+struct Loaded {
+    key: Arc<CertifiedKey>,
+    ends: Timestamp,
+}
+
+/// The certificate that is shown to whoever connects.
+#[derive(Debug)]
+pub(crate) struct Certificate {
+    chain: PathBuf,
+    key: PathBuf,
+    loaded: RwLock<Loaded>,
+}
+
+impl Certificate {
+    /// Reads both files.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or the key is not that of the certificate.
+    pub(crate) fn read(chain: &Path, key: &Path) -> Result<Arc<Certificate>, TlsError> {
+        let loaded = RwLock::new(load(chain, key)?);
+        Ok(Arc::new(Certificate { chain: chain.into(), key: key.into(), loaded }))
+    }
+
+    /// When it ends.
+    pub(crate) fn ends(&self) -> Timestamp {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).ends
+    }
+
+    /// What accepts connections with it: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
+    ///
+    /// # Errors
+    /// The library refuses its own defaults.
+    pub(crate) fn acceptor(self: &Arc<Certificate>) -> Result<TlsAcceptor, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| wrong(&self.chain, error))?;
+        let mut config = config.with_no_client_auth().with_cert_resolver(self.clone());
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+
+    /// Reads the files again whenever they change, for as long as it is polled. Files that cannot be
+    /// used leave the certificate that was there.
+    pub(crate) async fn follow(&self) {
+        let mut seen = self.changed_at();
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let now = self.changed_at();
+            if now == seen {
+                continue;
+            }
+            // Both files are written one after the other: what does not fit yet is looked at again.
+            match load(&self.chain, &self.key) {
+                Ok(loaded) => {
+                    seen = now;
+                    *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+                    tracing::info!(file = %self.chain.display(), "the new certificate is in use");
+                }
+                Err(error) => tracing::error!(%error, "the old certificate stays in use"),
+            }
+        }
+    }
+
+    fn changed_at(&self) -> [Option<SystemTime>; 2] {
+        [&self.chain, &self.key].map(|path| std::fs::metadata(path).ok()?.modified().ok())
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.loaded.read().unwrap_or_else(PoisonError::into_inner).key.clone())
+    }
+}
+
+/// How long the certificate in these files holds at `now`.
+///
+/// # Errors
+/// One of them cannot be read, or the key is not that of the certificate.
+pub fn certificate_finding(chain: &Path, key: &Path, now: Timestamp) -> Result<Finding, TlsError> {
+    Ok(health::certificate(load(chain, key)?.ends, now))
+}
+
+fn wrong(path: &Path, why: impl std::fmt::Display) -> TlsError {
+    TlsError { path: path.into(), why: why.to_string() }
+}
+
+fn load(chain_path: &Path, key_path: &Path) -> Result<Loaded, TlsError> {
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(chain_path)
+        .and_then(Iterator::collect)
+        .map_err(|error| wrong(chain_path, error))?;
+    let first = chain.first().ok_or_else(|| {
+        wrong(chain_path, "there is none in the file; it is a PEM file with the server's first")
+    })?;
+    let ends =
+        ends(first).ok_or_else(|| wrong(chain_path, "the first one cannot be understood"))?;
+    let key = PrivateKeyDer::from_pem_file(key_path).map_err(|error| wrong(key_path, error))?;
+    let key = rustls::crypto::ring::sign::any_supported_type(&key)
+        .map_err(|error| wrong(key_path, error))?;
+    let key = CertifiedKey::new(chain, key);
+    match key.keys_match() {
+        Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => (),
+        Err(_) => return Err(wrong(key_path, "this key is not that of the certificate")),
+    }
+    Ok(Loaded { key: Arc::new(key), ends })
+}
+
+/// When a certificate ends.
+fn ends(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Some(Timestamp(parsed.validity().not_after.timestamp().checked_mul(1_000_000)?))
+}

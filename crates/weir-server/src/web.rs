@@ -1,0 +1,15 @@
+//! The browser's side: pages made here, and a few small scripts (S10 to S13).
+
+use crate::route::Route;
+
+pub(crate) mod assets;
+pub(crate) mod chat;
+mod pages;
+pub(crate) mod parts;
+
+/// Every page, and what pages load.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut all = pages::routes();
+    all.extend(assets::routes());
+    all
+}

@@ -1,0 +1,124 @@
+//! Style and scripts, inside the program. Their address has the hash of all of them: a browser
+//! keeps them for good, and modules can name each other by relative paths. Not here: what they do.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use sha2::{Digest, Sha256};
+
+use crate::problem::Problem;
+use crate::route::{Access, Route};
+
+/// The files below `web/assets`. A debug build reads them from the checkout, so that a change
+/// shows without building again.
+#[derive(RustEmbed)]
+#[folder = "src/web/assets"]
+struct Files;
+
+/// Characters of the hash that stand in an address.
+const HASH_CHARACTERS: usize = 12;
+
+/// Names the state of all files together.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut names: Vec<_> = Files::iter().collect();
+    names.sort();
+    let mut all = Sha256::new();
+    for name in names {
+        if let Some(file) = Files::get(&name) {
+            all.update(name.as_bytes());
+            all.update(file.metadata.sha256_hash());
+        }
+    }
+    hex(&all.finalize())[..HASH_CHARACTERS].to_string()
+});
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// One route for all of them.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![Route::get("/assets/{version}/{*file}", asset).access(Access::Anyone)]
+}
+
+/// Where a page finds the file `name`: `pages/chat.js`.
+pub(crate) fn address(name: &str) -> String {
+    format!("/assets/{}/{name}", VERSION.as_str())
+}
+
+async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    match Files::get(&name) {
+        Some(file) => answer(&file, &name, version == VERSION.as_str(), &headers),
+        None => Problem::missing(format!("the file {name:?}")).into_response(),
+    }
+}
+
+/// `is_current`: the address names the state that this program has; another one (a page that was
+/// loaded before an update) gets the file as it is now and asks again next time.
+fn answer(file: &EmbeddedFile, name: &str, is_current: bool, asked: &HeaderMap) -> Response {
+    let tag = format!("\"{}\"", &hex(&file.metadata.sha256_hash())[..HASH_CHARACTERS * 2]);
+    let keep = match is_current {
+        true => "public, max-age=31536000, immutable",
+        false => "no-cache",
+    };
+    let same = asked.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let known = same.is_some_and(|tags| tags.split(',').any(|one| one.trim() == tag));
+    let mut response = match known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => file.data.to_vec().into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(name)));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("webmanifest") => "application/manifest+json",
+        Some("png") => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s13_what_the_frame_loads_is_there_and_nothing_comes_from_elsewhere() {
+        for name in ["app.css", "theme.js", "frame.js", "icon.svg"] {
+            assert!(Files::get(name).is_some(), "{name}");
+        }
+        for name in Files::iter() {
+            let file = Files::get(&name).expect("it was listed");
+            let text = String::from_utf8_lossy(&file.data);
+            assert_ne!(media_type(&name), "application/octet-stream", "{name}");
+            for loads in
+                ["@import url(http", "url(http", "from \"http", "import(\"http", "src=\"http"]
+            {
+                assert!(!text.contains(loads), "{name} loads from elsewhere: {loads}");
+            }
+            if name.ends_with(".js") {
+                for unsafe_sink in ["eval(", "new Function", "document.write", ".outerHTML ="] {
+                    assert!(!text.contains(unsafe_sink), "{name} has {unsafe_sink}");
+                }
+                let makes_html = text.contains("innerHTML") || text.contains("createPolicy");
+                assert!(!makes_html || name == "html.js", "{name} makes HTML beside html.js");
+            }
+        }
+    }
+}

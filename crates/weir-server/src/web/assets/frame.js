@@ -1,0 +1,89 @@
+// The frame of every page: theme switch, counts in the navigation, messages that go away, forms
+// that ask first, moments in the reader's own time. Everything here also works without it, slower.
+
+const root = document.documentElement;
+const NOT_NOW =
+  "The server can do nothing at the moment. It goes on by itself when what it stands on is back.";
+
+function theme() {
+  const button = document.getElementById("theme");
+  if (!button) return;
+  const dark = () =>
+    root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => {
+    const word = dark() ? "Use the light theme" : "Use the dark theme";
+    button.setAttribute("aria-label", word);
+    button.title = word;
+  };
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try {
+      localStorage.setItem("weir-theme", root.dataset.theme);
+    } catch {
+      // It then holds for this page.
+    }
+    label();
+  });
+}
+
+function show(counts) {
+  for (const badge of document.querySelectorAll("[data-count]")) {
+    const count = counts[badge.dataset.count] ?? 0;
+    badge.textContent = count > 99 ? "99+" : String(count);
+    badge.hidden = count === 0;
+    const more = badge.nextElementSibling;
+    if (more?.classList.contains("unseen")) more.textContent = count ? ` (${count})` : "";
+  }
+  bar("paused", counts.paused);
+  bar("amiss", counts.amiss);
+}
+
+// Said once: a screen reader would read the same words again.
+function bar(id, words) {
+  const box = document.getElementById(id);
+  const text = box?.querySelector("p");
+  if (!box || (!box.hidden && text.textContent === words)) return;
+  box.hidden = !words;
+  text.textContent = words ?? "";
+}
+
+// How many approvals wait, how many notices are unread, whether work is paused or cannot be done.
+async function counts() {
+  if (document.hidden || !document.querySelector("[data-count]")) return;
+  try {
+    const answer = await fetch("/frame", { headers: { accept: "application/json" } });
+    if (answer.ok && !answer.redirected) show(await answer.json());
+    else if (answer.status === 503) bar("amiss", NOT_NOW);
+  } catch {
+    // The next look finds it out.
+  }
+}
+
+// A form with data-confirm is sent after its question was answered.
+function questions() {
+  document.addEventListener("submit", (event) => {
+    const question = event.submitter?.dataset.confirm ?? event.target.dataset?.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+}
+
+// Absolute times are the server's, in UTC; here they become the reader's own.
+export function moments(within = document) {
+  const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  for (const time of within.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.valueOf())) time.title = day.format(at);
+  }
+}
+
+theme();
+questions();
+moments();
+counts();
+setInterval(counts, 30_000);
+document.addEventListener("visibilitychange", counts);
+document.addEventListener("weir:counts", counts);

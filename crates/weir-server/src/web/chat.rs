@@ -1,0 +1,22 @@
+//! A chat as HTML: a fold of its facts and signals (S11). Pure: no clock, no store, no network. The
+//! page that is loaded and the changes that arrive later come from the same fold, so a page that
+//! was open all the time and one that is loaded now show the same.
+//!
+//! Not here: addresses and forms that are answered (`pages::chat`), the socket (`live`).
+
+mod ask;
+mod content;
+mod fold;
+mod notes;
+mod row;
+mod said;
+mod status;
+#[cfg(test)]
+mod tests;
+mod transcript;
+
+pub(crate) use ask::{approval_card, question_card};
+pub(crate) use content::{Op, View};
+pub(crate) use fold::Fold;
+pub(crate) use status::Status;
+pub(crate) use transcript::Transcript;

@@ -1,0 +1,147 @@
+//! What waits for a person: calls to be allowed, questions to be answered. A form that works by
+//! itself; `dialog.js` shows it as a dialog.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use weir_core::event::{ApprovalRequested, QuestionAsked};
+use weir_core::governance::label::{Label, Taint};
+use weir_core::view::plain::visible;
+use weir_core::view::visible::remarks;
+
+use super::content::{View, ask_id};
+use crate::render;
+
+/// The dialog about a call. `path`: the sub-agents on the way to the one that asks.
+pub(super) fn approval(view: &View, asked: &ApprovalRequested, path: &[String]) -> Markup {
+    let id = ask_id(asked.approval.as_str());
+    html! {
+        dialog.ask id=(id) open aria-labelledby={ (id) "-title" } data-ask {
+            (approval_card(view, asked, path))
+        }
+    }
+}
+
+/// What is asked, and the ways to answer.
+pub(crate) fn approval_card(view: &View, asked: &ApprovalRequested, path: &[String]) -> Markup {
+    let id = ask_id(asked.approval.as_str());
+    html! {
+        h2 id={ (id) "-title" } { "Allow this?" }
+        @if !path.is_empty() {
+            p.muted { "Asked by the sub-agent " strong { (visible(&path.join(" › "))) } }
+        }
+        p.summary { (visible(&asked.summary)) }
+        p { span.muted { "Why you are asked: " } (visible(&asked.reason)) }
+        (read_before(&asked.label))
+        @for remark in remarks(asked) { div.notice.warn { p { "Look closely: " (remark) } } }
+        @if let Some(diff) = &asked.diff { (render::diff(diff)) }
+        details open[asked.diff.is_none()] {
+            summary { span.mono { (visible(&asked.tool)) } " and its arguments" }
+            (arguments(&asked.input))
+        }
+        @if view.acts { (decide(view, asked, &id)) }
+    }
+}
+
+/// What the model had read when it asked: loud where words from outside were among it.
+fn read_before(label: &Label) -> Markup {
+    let words = || format!("What the model had read before: {}", visible(&label.to_string()));
+    html! {
+        @match label.taint() {
+            Taint::Clean => {},
+            Taint::Private => p.muted { (words()) },
+            Taint::External | Taint::Both => div.notice.warn { p { (words()) } },
+        }
+    }
+}
+
+fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
+    let rules: Vec<String> = asked.rules.iter().map(|rule| visible(rule.text())).collect();
+    html! {
+        form method="post" action=(view.at("decide")) data-live {
+            (view.csrf())
+            input type="hidden" name="approval" value=(asked.approval);
+            (view.back())
+            @if !rules.is_empty() {
+                p.hint {
+                    "For the session or always, this rule is added: "
+                    @for rule in &rules { code { (rule) } " " }
+                }
+            }
+            div.row.answers {
+                button.btn.primary type="submit" name="decision" value="once" autofocus { "Allow once" }
+                @if !rules.is_empty() {
+                    button.btn type="submit" name="decision" value="session" { "For this session" }
+                    button.btn type="submit" name="decision" value="always" { "Always" }
+                }
+                button.btn.danger type="submit" name="decision" value="deny" { "Deny" }
+            }
+            div.field {
+                label for={ (id) "-reason" } { "Reason, if you deny it" }
+                input id={ (id) "-reason" } name="reason" maxlength="2000" autocomplete="off";
+                p.hint { "The model reads it." }
+            }
+        }
+    }
+}
+
+fn arguments(input: &Value) -> Markup {
+    let Value::Object(fields) = input else { return html! { (render::json(&input.to_string())) } };
+    html! {
+        dl.kv.arguments {
+            @for (name, value) in fields {
+                dt.mono { (visible(name)) }
+                dd {
+                    @match value.as_str() {
+                        Some(text) => (render::plain(text)),
+                        None => (render::json(&value.to_string())),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The dialog about a question.
+pub(super) fn question(view: &View, asked: &QuestionAsked) -> Markup {
+    let id = ask_id(asked.question.as_str());
+    html! {
+        dialog.ask id=(id) open aria-labelledby={ (id) "-title" } data-ask {
+            (question_card(view, asked))
+        }
+    }
+}
+
+/// The question, and the ways to answer.
+pub(crate) fn question_card(view: &View, asked: &QuestionAsked) -> Markup {
+    let id = ask_id(asked.question.as_str());
+    let kind = if asked.multiple { "checkbox" } else { "radio" };
+    html! {
+        h2 id={ (id) "-title" } { "A question for you" }
+        div.text.prose { (render::markdown(&asked.text)) }
+        @if view.acts {
+            form method="post" action=(view.at("answer")) data-live {
+                (view.csrf())
+                input type="hidden" name="question" value=(asked.question);
+                (view.back())
+                @if !asked.options.is_empty() {
+                    fieldset {
+                        legend { @if asked.multiple { "Choose any" } @else { "Choose one" } }
+                        @for option in &asked.options {
+                            label.choice {
+                                input type=(kind) name="choice" value=(option);
+                                (visible(option))
+                            }
+                        }
+                    }
+                }
+                div.field {
+                    label for={ (id) "-answer" } {
+                        @if asked.options.is_empty() { "Your answer" } @else { "Or in your own words" }
+                    }
+                    textarea id={ (id) "-answer" } name="answer" rows="2" {}
+                }
+                button.btn.primary type="submit" { "Answer" }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A call of a tool as a row that unfolds: arguments, what it would change, who let it run and why,
+//! what came of it; and the sub-agents that it started.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event, RunStatus};
+use weir_core::governance::Verdict;
+use weir_core::ids::{BlobId, CallId, SessionId};
+use weir_core::message::Block;
+use weir_core::tool::News;
+use weir_core::view::plain::visible;
+
+use super::content::{Placed, View, entry_id};
+use super::said::{picture, status_words};
+use crate::render;
+use crate::web::parts::icon;
+
+/// Characters of arguments that stand in the row itself.
+const BRIEF_MAX: usize = 120;
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Asked for.
+    Proposed,
+    /// A person must say.
+    Waiting,
+    /// Under way.
+    Running,
+    /// Over, and it succeeded.
+    Done,
+    /// Over, and it did not.
+    Failed,
+    /// Not allowed.
+    Refused,
+    /// Nobody can tell whether it happened.
+    Unknown,
+}
+
+/// A sub-agent of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Agent {
+    /// Its session.
+    pub(super) id: SessionId,
+    /// How it began.
+    pub(super) spawned: Arc<Event>,
+    /// It waits for a person.
+    pub(super) asks: bool,
+    /// How it ended, and what it said.
+    pub(super) ended: Option<(RunStatus, String)>,
+}
+
+/// A call, as far as it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Which.
+    pub(super) call: CallId,
+    /// The fact that asked for it.
+    pub(super) at: Placed,
+    pub(super) stage: Stage,
+    pub(super) judged: Option<Arc<Event>>,
+    pub(super) finished: Option<Arc<Event>>,
+    /// What else happened to it, a sentence each.
+    pub(super) notes: Vec<String>,
+    pub(super) agents: Vec<Agent>,
+}
+
+impl Row {
+    pub(super) fn new(call: CallId, at: Placed) -> Row {
+        Row {
+            call,
+            at,
+            stage: Stage::Proposed,
+            judged: None,
+            finished: None,
+            notes: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+
+    fn judged(&self) -> Option<&CallJudged> {
+        match self.judged.as_deref() {
+            Some(Event::CallJudged(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+
+    fn finished(&self) -> Option<&CallFinished> {
+        match self.finished.as_deref() {
+            Some(Event::CallFinished(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+}
+
+/// The id of what a call shows while it runs.
+pub(super) fn output_id(row: &Row) -> String {
+    format!("{}-out", entry_id(row.at.seq))
+}
+
+/// What it shows while it runs.
+pub(super) fn output(id: &str, text: &str) -> Markup {
+    html! { div.output id=(id) { (render::plain(text)) } }
+}
+
+pub(super) fn row(view: &View, row: &Row) -> Markup {
+    let Event::CallProposed(fact) = row.at.event.as_ref() else { return html! {} };
+    let (kind, word) = match row.stage {
+        Stage::Proposed => ("", "asked for"),
+        Stage::Waiting => ("warn", "waits for you"),
+        Stage::Running => ("info", "running"),
+        Stage::Done => ("good", "done"),
+        Stage::Failed => ("bad", "failed"),
+        Stage::Refused => ("bad", "not allowed"),
+        Stage::Unknown => ("warn", "outcome unknown"),
+    };
+    html! {
+        li.entry.call id=(entry_id(row.at.seq)) data-call=(row.call) {
+            details.tool {
+                summary {
+                    (icon("tool"))
+                    span.tool-name.mono { (visible(&fact.tool)) }
+                    span.tool-about { (about(row)) }
+                    @if let Some(ms) = row.finished().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
+                        span.muted.tool-time { (lasted(ms)) }
+                    }
+                    span class={ "badge " (kind) } { (word) }
+                }
+                div.tool-body {
+                    h4 { "Arguments" }
+                    (render::json(&fact.input.to_string()))
+                    @if let Some(judged) = row.judged() { (judgement(judged)) }
+                    @for note in &row.notes { p.muted { (note) } }
+                    @if let Some(finished) = row.finished() { (result(view, finished)) }
+                }
+            }
+            div.output id=(output_id(row)) {}
+            (agents(view, row))
+        }
+    }
+}
+
+/// One line about what it does or came to.
+fn about(row: &Row) -> String {
+    if let Some(finished) = row.finished().filter(|f| !f.summary.is_empty()) {
+        return visible(&finished.summary);
+    }
+    if let Some(judged) = row.judged().filter(|f| !f.inspection.summary.is_empty()) {
+        return visible(&judged.inspection.summary);
+    }
+    match row.at.event.as_ref() {
+        Event::CallProposed(fact) => {
+            let all = visible(&fact.input.to_string());
+            let cut: String = all.chars().take(BRIEF_MAX).collect();
+            if cut.len() < all.len() { format!("{cut}…") } else { cut }
+        }
+        _ => String::new(),
+    }
+}
+
+/// A length of time, short.
+pub(super) fn lasted(ms: u64) -> String {
+    match ms {
+        0..=999 => format!("{ms} ms"),
+        1_000..=59_999 => format!("{:.1} s", ms as f64 / 1e3),
+        _ => format!("{} min {} s", ms / 60_000, ms / 1_000 % 60),
+    }
+}
+
+fn judgement(fact: &CallJudged) -> Markup {
+    let verdict = match fact.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "a person is asked",
+        Verdict::Deny => "not allowed",
+    };
+    html! {
+        h4 { "Decision" }
+        dl.kv {
+            dt { "Verdict" } dd { (verdict) }
+            @if let Some(rule) = &fact.rule { dt { "Rule" } dd.mono { (visible(rule)) } }
+            @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible(gate)) } }
+            @if let Some(reason) = &fact.reason { dt { "Why" } dd { (visible(reason)) } }
+            @for one in &fact.gates {
+                @if fact.gate.as_deref() != Some(one.gate.as_str()) {
+                    dt { "Gate " (visible(&one.gate)) } dd { (visible(&one.reason)) }
+                }
+            }
+        }
+        @if let Some(diff) = &fact.inspection.diff {
+            h4 { "Change" }
+            (render::diff(diff))
+        }
+    }
+}
+
+fn result(view: &View, fact: &CallFinished) -> Markup {
+    html! {
+        h4 { "Result" }
+        @if let Some(why) = &fact.withheld {
+            div.notice.bad { p { "Kept from the model: " (visible(why)) } }
+        }
+        @for block in &fact.result {
+            @match block {
+                Block::Text { text, .. } => (render::plain(text)),
+                Block::Image { media } | Block::Document { media } => (picture(view, media)),
+                Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => {},
+            }
+        }
+        @if let Some(blob) = &fact.full { (full(view, blob, fact.bytes)) }
+        @if !fact.changed.is_empty() {
+            p { "Changed: " @for path in &fact.changed { code { (visible(path)) } " " } }
+        }
+        @if let Some(from) = &fact.marks {
+            p.muted { "What it wrote counts as foreign from now on: " (visible(from)) }
+        }
+        @if !fact.label.is_clean() { p.muted { "Where it is from: " (visible(&fact.label.to_string())) } }
+        (steps(&fact.news))
+    }
+}
+
+fn full(view: &View, blob: &BlobId, bytes: u64) -> Markup {
+    html! {
+        p { a href=(view.blob(blob.as_str())) { "The whole result" } span.muted { " (" (bytes.div_ceil(1_000)) " kB)" } }
+    }
+}
+
+/// Tools that the call used on its way.
+fn steps(news: &[News]) -> Markup {
+    let steps: Vec<_> = news
+        .iter()
+        .filter_map(|one| match one {
+            News::Step { tool, ok, summary } => Some((tool, *ok, summary)),
+            _ => None,
+        })
+        .collect();
+    html! {
+        @if !steps.is_empty() {
+            h4 { "Steps" }
+            ol {
+                @for (tool, ok, summary) in steps {
+                    li { span.mono { (visible(tool)) } " " (visible(summary)) @if !ok { " (failed)" } }
+                }
+            }
+        }
+    }
+}
+
+fn agents(view: &View, row: &Row) -> Markup {
+    html! {
+        @if !row.agents.is_empty() {
+            ul.agents { @for one in &row.agents { li { (agent(view, one)) } } }
+        }
+    }
+}
+
+fn agent(view: &View, one: &Agent) -> Markup {
+    let Event::AgentSpawned(fact) = one.spawned.as_ref() else { return html! {} };
+    let (kind, word) = match &one.ended {
+        Some((status, _)) => status_words(*status),
+        None if one.asks => ("warn", "waits for you"),
+        None => ("info", "working"),
+    };
+    html! {
+        details.agent {
+            summary {
+                (icon("agents"))
+                strong { (visible(&fact.profile)) }
+                span.tool-about { (visible(first_line(&fact.task))) }
+                span class={ "badge " (kind) } { (word) }
+            }
+            (about_agent(view, one, fact))
+        }
+    }
+}
+
+fn about_agent(view: &View, one: &Agent, fact: &AgentSpawned) -> Markup {
+    html! {
+        div.tool-body {
+            dl.kv {
+                dt { "Task" } dd { (render::prose(&fact.task)) }
+                dt { "Model" } dd { (visible(&fact.model)) }
+                dt { "Permission" } dd { (fact.permission.as_str()) }
+                @if let Some(folder) = &fact.worktree { dt { "Folder" } dd.mono { (visible(folder)) } }
+            }
+            @if let Some((_, text)) = &one.ended { div.text.prose { (render::markdown(text)) } }
+            @if view.acts { p { a href={ "/chats/" (one.id) } { "Look at its own conversation" } } }
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("")
+}

@@ -1,0 +1,452 @@
+//! The person's own account: what they are called, password, sign-ins, tokens (S2). Not here: second
+//! factors (`account/security`) and invitations (`account/invitation`).
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderMap, StatusCode};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::api::{
+    change_password, end_login, logins_of, make_token, revoke_token, tokens_of, with_cookies,
+};
+use crate::app::App;
+use crate::auth::sign_in::Door;
+use crate::auth::tokens::{NewToken, TokenScope};
+use crate::auth::{Client, accounts, events, factors, password};
+use crate::guard::Caller;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+use crate::web::parts::{badge, csrf, field, moment, page_with};
+
+mod invitation;
+mod security;
+
+/// Events that are shown.
+const EVENTS_MAX: usize = 15;
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut all = vec![
+        Route::get("/account", show),
+        Route::post("/account/profile", set_profile),
+        Route::post("/account/password", set_password),
+        Route::post("/account/logins/{id}/end", end),
+        Route::post("/account/logins/end-others", end_others),
+        Route::post("/account/tokens", token_make),
+        Route::post("/account/tokens/{id}/revoke", token_revoke),
+    ];
+    all.extend(security::routes());
+    all.extend(invitation::routes());
+    all
+}
+
+/// A page of the account with what went wrong or was done above it.
+pub(super) fn framed(caller: &Caller, title: &str, body: &Markup) -> Markup {
+    page_with(caller, title, "/account", &["pages/account.css", "pages/account.js"], body)
+}
+
+/// What went wrong, where something did.
+pub(super) fn told(complaint: Option<&str>) -> Markup {
+    html! {
+        @if let Some(complaint) = complaint {
+            p.notice.bad role="alert" id="complaint" { (complaint) }
+        }
+    }
+}
+
+/// A page with the status of what went wrong; what is not the person's doing stays a problem.
+pub(super) fn again(problem: Problem, page: impl FnOnce(&str) -> Markup) -> Answer<Response> {
+    match StatusCode::from_u16(problem.status) {
+        Ok(status) if status.is_client_error() => {
+            Ok((status, page(&problem.detail)).into_response())
+        }
+        _ => Err(problem),
+    }
+}
+
+async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Markup> {
+    let shelf = &app.doorman.shelf;
+    let factors = factors::of(shelf, &caller.person.id).await?;
+    let has_password = accounts::password(shelf, &caller.person.id).await?.is_some();
+    Ok(html! {
+        h1 { "Account" }
+        (told(complaint))
+        div.stack {
+            section.card.stack aria-labelledby="profile" {
+                h2 id="profile" { "You" }
+                dl.kv {
+                    dt { "Name" } dd.mono { (caller.person.name) }
+                    dt { "Role" } dd { @if caller.person.is_admin() { "admin" } @else { "user" } }
+                }
+                form.stack method="post" action="/account/profile" {
+                    (csrf(caller))
+                    (field("display", "What you are called", "Shown on pages; may be empty.", &html! {
+                        input type="text" name="display" id="display" value=(caller.person.display)
+                            maxlength="80" autocomplete="nickname" aria-describedby="display-hint";
+                    }))
+                    div.row { button.btn type="submit" { "Save" } }
+                }
+            }
+            section.card.stack aria-labelledby="factors" {
+                h2 id="factors" { "Second factor" }
+                p {
+                    @if factors.any() { (badge("good", "on")) } @else { (badge("warn", "none")) }
+                    " A passkey or an authenticator app, asked for beside the password."
+                }
+                div.row { a.btn href="/account/security" { "Passkeys and apps" } }
+            }
+            (password_form(caller, has_password))
+            (logins_table(app, caller).await?)
+            (tokens_table(app, caller).await?)
+            (lately(app, caller).await?)
+        }
+    })
+}
+
+fn password_form(caller: &Caller, has_password: bool) -> Markup {
+    html! {
+        section.card.stack aria-labelledby="password-title" {
+            h2 id="password-title" { "Password" }
+            form.stack method="post" action="/account/password" {
+                (csrf(caller))
+                input type="text" name="username" value=(caller.person.name) hidden
+                    autocomplete="username" aria-label="Name" readonly;
+                @if has_password {
+                    (field("old", "The password now", "", &html! {
+                        input type="password" name="old" id="old" required
+                            autocomplete="current-password" maxlength="1024";
+                    }))
+                } @else {
+                    p.muted { "You have none: you sign in another way." }
+                }
+                (new_password_fields())
+                p.muted { "Everywhere else you are signed out by it." }
+                div.row { button.btn type="submit" { "Set the password" } }
+            }
+        }
+    }
+}
+
+/// The two fields of a new password, `password` and `again`.
+pub(in crate::web::pages) fn new_password_fields() -> Markup {
+    let length = password::LENGTH_MIN.to_string();
+    html! {
+        (field("password", "New password", "At least 12 characters; four random words do well.", &html! {
+            input type="password" name="password" id="password" required
+                autocomplete="new-password" minlength=(length) maxlength="1024"
+                aria-describedby="password-hint";
+        }))
+        (field("again", "The new password again", "", &html! {
+            input type="password" name="again" id="again" required
+                autocomplete="new-password" minlength=(length) maxlength="1024";
+        }))
+    }
+}
+
+async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
+    let all = logins_of(app, caller).await?;
+    let now = app.now();
+    Ok(html! {
+        section.card.stack aria-labelledby="logins" {
+            h2 id="logins" { "Where you are signed in" }
+            div.table-wrap tabindex="0" {
+                table {
+                    caption.unseen { "Sign-ins, the latest first" }
+                    thead { tr {
+                        th scope="col" { "Browser" } th scope="col" { "Address" }
+                        th scope="col" { "How" } th scope="col" { "Last used" }
+                        th scope="col" { "End" }
+                    } }
+                    tbody {
+                        @for line in &all {
+                            tr {
+                                th scope="row" { (browser_word(&line.agent)) }
+                                td.mono { (line.address) }
+                                td { (line.how) }
+                                td { (moment(line.seen, now)) }
+                                td {
+                                    @if line.current { (badge("info", "this one")) } @else {
+                                        form method="post"
+                                            action={ "/account/logins/" (line.id) "/end" } {
+                                            (csrf(caller))
+                                            button.btn.quiet type="submit" { "End" }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if all.len() > 1 {
+                form method="post" action="/account/logins/end-others" {
+                    (csrf(caller))
+                    button.btn.danger type="submit" { "End all others" }
+                }
+            }
+        }
+    })
+}
+
+/// A browser in a word or two.
+fn browser_word(agent: &str) -> String {
+    let known = [
+        ("Firefox/", "Firefox"),
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    let systems = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let find = |all: &[(&str, &'static str)]| {
+        all.iter().find(|(sign, _)| agent.contains(sign)).map(|(_, word)| *word)
+    };
+    match (find(&known), find(&systems)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), None) => browser.into(),
+        (None, _) if agent.is_empty() => "unknown".into(),
+        (None, _) => agent.chars().take(40).collect(),
+    }
+}
+
+fn scope_word(scope: TokenScope) -> &'static str {
+    match scope {
+        TokenScope::Read => "look only",
+        TokenScope::All => "all",
+    }
+}
+
+async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
+    let all = tokens_of(app, caller).await?;
+    let now = app.now();
+    Ok(html! {
+        section.card.stack aria-labelledby="tokens" {
+            h2 id="tokens" { "Tokens for programs" }
+            @if all.is_empty() {
+                p.muted { "None. A program sends one as " code { "Authorization: Bearer TOKEN" } "." }
+            } @else {
+                div.table-wrap tabindex="0" {
+                    table {
+                        caption.unseen { "Tokens, the oldest first" }
+                        thead { tr {
+                            th scope="col" { "Name" } th scope="col" { "May" }
+                            th scope="col" { "Last used" } th scope="col" { "Ends" }
+                            th scope="col" { "Revoke" }
+                        } }
+                        tbody {
+                            @for line in &all {
+                                tr {
+                                    th scope="row" { (line.name) }
+                                    td { (scope_word(line.scope)) }
+                                    td { @if let Some(seen) = line.seen { (moment(seen, now)) }
+                                        @else { "never" } }
+                                    td { @if let Some(end) = line.expires { (moment(end, now)) }
+                                        @else { "never" } }
+                                    td {
+                                        form method="post"
+                                            action={ "/account/tokens/" (line.id) "/revoke" } {
+                                            (csrf(caller))
+                                            button.btn.quiet type="submit" { "Revoke" }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            form.stack method="post" action="/account/tokens" {
+                (csrf(caller))
+                (field("token-name", "Name of a new token", "", &html! {
+                    input type="text" name="name" id="token-name" required maxlength="80";
+                }))
+                (field("scope", "What it may do", "", &html! {
+                    select name="scope" id="scope" {
+                        option value="all" { "Whatever you may" }
+                        option value="read" { "Look only" }
+                    }
+                }))
+                (field("days", "Days until it ends", "Empty: it does not end by itself.", &html! {
+                    input type="number" name="days" id="days" min="1" max="3650" value="90"
+                        aria-describedby="days-hint";
+                }))
+                div.row { button.btn type="submit" { "Make a token" } }
+            }
+        }
+    })
+}
+
+async fn lately(app: &App, caller: &Caller) -> Answer<Markup> {
+    let all = events::all(&app.doorman.shelf, Some(&caller.person.name)).await?;
+    let now = app.now();
+    Ok(html! {
+        section.card.stack aria-labelledby="lately" {
+            h2 id="lately" { "What happened lately" }
+            div.table-wrap tabindex="0" {
+                table {
+                    caption.unseen { "Events of this account, the latest first" }
+                    thead { tr {
+                        th scope="col" { "What" } th scope="col" { "When" }
+                        th scope="col" { "By" } th scope="col" { "From" }
+                    } }
+                    tbody {
+                        @for event in all.iter().rev().take(EVENTS_MAX) {
+                            tr {
+                                th scope="row" { (event.what.replace('_', " ")) }
+                                td { (moment(event.ts, now)) }
+                                td { (event.by) }
+                                td.mono { (event.address) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    Ok(framed(&caller, "Account", &body(&app, &caller, None).await?))
+}
+
+/// The page after something went wrong.
+async fn failed(app: &App, caller: &Caller, problem: Problem) -> Answer<Response> {
+    let body = body(app, caller, Some(&problem.detail)).await?;
+    again(problem, |_| framed(caller, "Account", &body))
+}
+
+#[derive(Deserialize)]
+struct ProfileForm {
+    #[serde(default)]
+    display: String,
+}
+
+async fn set_profile(
+    State(app): State<App>,
+    caller: Caller,
+    Form(sent): Form<ProfileForm>,
+) -> Answer<Response> {
+    match accounts::set_display(&app.doorman.shelf, &caller.person.id, &sent.display).await {
+        Ok(_) => Ok(Redirect::to("/account").into_response()),
+        Err(problem) => failed(&app, &caller, problem).await,
+    }
+}
+
+#[derive(Deserialize)]
+struct PasswordForm {
+    #[serde(default)]
+    old: String,
+    #[serde(default)]
+    password: String,
+    #[serde(default)]
+    again: String,
+}
+
+async fn set_password(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    headers: HeaderMap,
+    Form(sent): Form<PasswordForm>,
+) -> Answer<Response> {
+    let door = Door { app: &app, client: &client, headers: &headers };
+    if sent.password != sent.again {
+        let problem = Problem::bad("the two new passwords differ; type the same twice");
+        return failed(&app, &caller, problem).await;
+    }
+    match change_password(&door, &caller, (&sent.old, &sent.password)).await {
+        Ok(cookies) => Ok(with_cookies(Redirect::to("/account"), cookies)),
+        Err(problem) => failed(&app, &caller, problem).await,
+    }
+}
+
+async fn end(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer<Redirect> {
+    end_login(&app, &caller, &id).await?;
+    Ok(Redirect::to("/account"))
+}
+
+async fn end_others(State(app): State<App>, caller: Caller) -> Answer<Redirect> {
+    for line in logins_of(&app, &caller).await?.into_iter().filter(|line| !line.current) {
+        match end_login(&app, &caller, &line.id).await {
+            // It ended by itself.
+            Err(problem) if problem.code == "not_found" => {}
+            ended => ended?,
+        }
+    }
+    Ok(Redirect::to("/account"))
+}
+
+#[derive(Deserialize)]
+struct TokenForm {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    scope: TokenScope,
+    #[serde(default)]
+    days: String,
+}
+
+async fn token_make(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Form(sent): Form<TokenForm>,
+) -> Answer<Response> {
+    let days = match sent.days.trim() {
+        "" => Ok(None),
+        days => days.parse().map(Some).map_err(|_| Problem::bad("days are a whole number")),
+    };
+    let made = match days {
+        Ok(days) => {
+            let wanted = NewToken { name: sent.name, scope: sent.scope, days };
+            make_token(&app, (&caller, &client), &wanted).await
+        }
+        Err(problem) => Err(problem),
+    };
+    let (secret, line) = match made {
+        Ok(made) => made,
+        Err(problem) => return failed(&app, &caller, problem).await,
+    };
+    let body = html! {
+        h1 { "A new token" }
+        section.card.stack {
+            p { "This is " strong { (line.name) } ". It is shown this once:" }
+            p.mono.secret-once { (secret) }
+            p { "A program sends it as " code { "Authorization: Bearer TOKEN" } "." }
+            div.row { a.btn href="/account" { "Done" } }
+        }
+    };
+    Ok(framed(&caller, "A new token", &body).into_response())
+}
+
+async fn token_revoke(
+    State(app): State<App>,
+    caller: Caller,
+    client: Client,
+    Path(id): Path<String>,
+) -> Answer<Redirect> {
+    revoke_token(&app, (&caller, &client), &id).await?;
+    Ok(Redirect::to("/account"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_browsers_are_named_as_people_know_them() {
+        let firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+        assert_eq!(browser_word(firefox), "Firefox on Linux");
+        assert_eq!(browser_word("curl/8.9"), "curl/8.9");
+        assert_eq!(browser_word(""), "unknown");
+    }
+}

@@ -1,0 +1,369 @@
+//! Scheduled agents: list, one with its history, run now, pause, remove (S8). The form in which one
+//! is written is in `form`.
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use serde::Deserialize;
+use weir_core::ids::Timestamp;
+use weir_core::profile::PermissionMode;
+use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
+
+use crate::agents::{self, AgentLine, RunLine, ScheduleTold};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::problem::Answer;
+use crate::route::Route;
+use crate::web::parts::{badge, csrf, empty, moment, page, page_with};
+
+mod form;
+
+/// Runs of a history on one page.
+const RUNS_SHOWN: usize = 50;
+/// The entry of the navigation.
+const HERE: &str = "/agents";
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut all = vec![
+        Route::get("/agents", list),
+        Route::get("/agents/{name}", show),
+        Route::post("/agents/{name}/run", run),
+        Route::post("/agents/{name}/pause", pause),
+        Route::post("/agents/{name}/resume", resume),
+        Route::post("/agents/{name}/remove", remove),
+    ];
+    all.extend(form::routes());
+    all
+}
+
+async fn list(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let now = app.now();
+    let all = agents::all(home.as_ref(), now).await?;
+    let body = html! {
+        div.toolbar {
+            h1 { "Agents" }
+            a.btn.primary href="/agent-new" { "New agent" }
+        }
+        p.muted {
+            "Agents that run without you: by a schedule, after each other, when mail comes, or by \
+             hand. Each sees the tools that you give it and no others."
+        }
+        @if all.is_empty() {
+            (empty("You have no agent yet.", "Write one with “New agent”: what it is to do, when, \
+                and with which tools."))
+        } @else {
+            div.table-wrap tabindex="0" {
+                table {
+                    caption.unseen { "Your agents" }
+                    thead { tr {
+                        th scope="col" { "Name" } th scope="col" { "When" }
+                        th scope="col" { "Next" } th scope="col" { "Last run" }
+                        th scope="col" { span.unseen { "Do" } }
+                    } }
+                    tbody { @for line in &all { (row(&caller, line, now)) } }
+                }
+            }
+        }
+    };
+    Ok(page(&caller, "Agents", HERE, &body))
+}
+
+fn row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup {
+    html! {
+        tr {
+            th scope="row" { a href={ "/agents/" (line.name) } { (line.name) } }
+            td {
+                @if let Some(agent) = &line.agent { (when(agent, now)) }
+                @if !line.active { " " (badge("warn", "paused")) }
+                @if let Some(why) = &line.problem { " " (badge("bad", "cannot be used")) " " (why) }
+            }
+            td { @match line.next { Some(next) => (moment(next, now)), None => "–" } }
+            td {
+                @match &line.last { Some(run) => (state(run)), None => span.muted { "never" } }
+            }
+            td { (run_form(caller, &line.name)) }
+        }
+    }
+}
+
+fn run_form(caller: &Caller, name: &str) -> Markup {
+    html! {
+        form method="post" action={ "/agents/" (name) "/run" } {
+            (csrf(caller))
+            button.btn type="submit" { "Run now" span.unseen { " " (name) } }
+        }
+    }
+}
+
+/// When it is due, in words.
+fn when(agent: &ScheduledAgent, now: Timestamp) -> String {
+    match (&agent.cron, &agent.after) {
+        (Some(cron), after) => {
+            let words = agents::told(cron, &agent.timezone, now)
+                .map_or_else(|_| cron.clone(), |told| told.words);
+            let also = after.as_ref().map(|after| format!(", and after {after}"));
+            format!("{words} ({}){}", agent.timezone, also.unwrap_or_default())
+        }
+        (None, Some(after)) => format!("After each run of {after} that completes"),
+        (None, None) => "By hand".into(),
+    }
+}
+
+fn state(run: &RunLine) -> Markup {
+    let kind = match run.state.as_str() {
+        "completed" => "good",
+        "failed" | "denied" => "bad",
+        "waiting" | "running" => "info",
+        _ => "warn",
+    };
+    badge(kind, &run.state.replace('_', " "))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    note: String,
+}
+
+async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Query(shown): Query<Shown>,
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let now = app.now();
+    let line = agents::one(home.as_ref(), &name, now).await?;
+    let runs = agents::history(home.as_ref(), &name, RUNS_SHOWN).await?;
+    let body = html! {
+        div.toolbar {
+            h1 { (line.name) }
+            @if line.active { (badge("good", "active")) } @else { (badge("warn", "paused")) }
+            (actions(&caller, &line))
+        }
+        @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
+        @if let Some(why) = &line.problem {
+            p.notice.bad { "This agent cannot be used: " (why) }
+        }
+        @if let Some(agent) = &line.agent { (definition(agent, line.active, now)) }
+        h2 id="history" { "History" }
+        (history(&runs, now))
+        (removal(&caller, &line.name))
+    };
+    let assets: &[&str] = if runs.iter().any(|run| run.open) { &["pages/agents.js"] } else { &[] };
+    Ok(page_with(&caller, &line.name, HERE, assets, &body))
+}
+
+fn actions(caller: &Caller, line: &AgentLine) -> Markup {
+    let name = &line.name;
+    let (word, path) = if line.active { ("Pause", "pause") } else { ("Resume", "resume") };
+    html! {
+        (run_form(caller, name))
+        form method="post" action={ "/agents/" (name) "/" (path) } {
+            (csrf(caller))
+            button.btn type="submit" { (word) }
+        }
+        a.btn href={ "/agents/" (name) "/edit" } { "Edit" }
+    }
+}
+
+fn removal(caller: &Caller, name: &str) -> Markup {
+    html! {
+        details.removal {
+            summary { "Remove this agent" }
+            p { "Its history and the chats of its runs stay." }
+            form method="post" action={ "/agents/" (name) "/remove" } {
+                (csrf(caller))
+                button.btn.danger type="submit" { "Remove " (name) }
+            }
+        }
+    }
+}
+
+/// When a schedule is due, as a short list.
+pub(super) fn due(told: &ScheduleTold) -> Markup {
+    html! {
+        p { (told.words) "." }
+        @if told.next.is_empty() {
+            p.muted { "It is never due again." }
+        } @else {
+            ol.mono { @for moment in &told.read { li { (moment) } } }
+        }
+    }
+}
+
+fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
+    let told = agent.cron.as_ref().and_then(|cron| agents::told(cron, &agent.timezone, now).ok());
+    html! {
+        div.grid {
+            section.card aria-labelledby="when" {
+                h2 id="when" { "When" }
+                @if let Some(told) = told.filter(|_| active) { (due(&told)) } @else {
+                    p { (when(agent, now)) "." }
+                }
+                @if let (Some(_), Some(after)) = (&agent.cron, &agent.after) {
+                    p { "And after each run of " (after) " that completes." }
+                }
+            }
+            section.card aria-labelledby="tools" {
+                h2 id="tools" { "Tools" }
+                @if agent.tools.is_empty() {
+                    p { "None: it can only answer." }
+                } @else {
+                    ul.plain { @for tool in &agent.tools { li { code { (tool) } } } }
+                }
+            }
+            section.card aria-labelledby="how" {
+                h2 id="how" { "How" }
+                dl.kv { @for (what, value) in facts(agent) { dt { (what) } dd { (value) } } }
+            }
+        }
+        section.card aria-labelledby="prompt" {
+            h2 id="prompt" { "What it is told" }
+            pre.wrap { (agent.prompt) }
+        }
+    }
+}
+
+fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
+    let limits = &agent.limits;
+    let mut bounds = vec![format!("{} calls of tools", limits.max_tool_calls)];
+    bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
+    bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
+    bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
+    bounds.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
+    let as_set = || "as in the settings".to_owned();
+    vec![
+        ("Folder", agent.workspace.clone()),
+        ("Profile", agent.profile.clone().unwrap_or_else(as_set)),
+        ("Model", agent.model.clone().unwrap_or_else(as_set)),
+        (
+            "Permission",
+            agent.permission.map_or_else(as_set, |mode: PermissionMode| mode.to_string()),
+        ),
+        ("Bounds of a run", bounds.join(", ")),
+        (
+            "Its prompt",
+            match agent.prompt_mode {
+                PromptMode::Combined => "before the standard one".into(),
+                PromptMode::AgentOnly => "instead of the standard one".into(),
+            },
+        ),
+        (
+            "A call that asks",
+            match agent.on_ask {
+                OnAsk::Deny => "is denied at once".into(),
+                OnAsk::Queue => "waits for you in Approvals".into(),
+            },
+        ),
+        (
+            "Missed ticks",
+            match agent.missed {
+                Some(MissedTicks::Run) => "the newest is run, once".into(),
+                Some(MissedTicks::Report) => "stand in the history".into(),
+                None => as_set(),
+            },
+        ),
+    ]
+}
+
+fn history(runs: &[RunLine], now: Timestamp) -> Markup {
+    if runs.is_empty() {
+        return empty("It has not run yet.", "“Run now” starts a run at once.");
+    }
+    html! {
+        div.table-wrap id="runs" {
+            table {
+                caption.unseen { "Runs, newest first" }
+                thead { tr {
+                    th scope="col" { "Due" } th scope="col" { "Why" } th scope="col" { "Status" }
+                    th scope="col" { "Took" } th.num scope="col" { "Cost" }
+                    th scope="col" { "Chat" } th scope="col" { "Note" }
+                } }
+                tbody { @for run in runs { (run_row(run, now)) } }
+            }
+        }
+    }
+}
+
+fn run_row(run: &RunLine, now: Timestamp) -> Markup {
+    let took = match (run.started, run.finished) {
+        (Some(started), Some(finished)) => format!("{} s", finished.ms_since(started) / 1_000),
+        _ => "–".into(),
+    };
+    let view = if run.open { "Watch" } else { "Open" };
+    html! {
+        tr {
+            th scope="row" { (moment(run.due, now)) }
+            td { (run.cause.as_str()) }
+            td { (state(run)) }
+            td { (took) }
+            td.num { @match run.cost_usd { Some(usd) => { (format!("${usd:.4}")) }, None => "–" } }
+            td {
+                @match &run.session {
+                    Some(session) => a href={ "/chats/" (session) } { (view) },
+                    None => "–",
+                }
+            }
+            td { (run.note) }
+        }
+    }
+}
+
+/// Nothing but the token that the guard has looked at already.
+#[derive(Debug, Deserialize)]
+struct Asked {}
+
+/// Back to an agent, with a word about what was done.
+fn back(name: &str, note: &str) -> Redirect {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("note", note);
+    Redirect::to(&format!("/agents/{name}?{}", query.finish()))
+}
+
+async fn run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    let note = match agents::run_now(&app, &caller, &name).await {
+        Ok(_) => "A run begins: it stands in the history below.".to_owned(),
+        Err(problem) if problem.status == 409 => problem.detail,
+        Err(problem) => return Err(problem),
+    };
+    Ok(back(&name, &note))
+}
+
+async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    agents::set_active(&app, &caller, (&name, false)).await?;
+    Ok(back(&name, "Paused: its ticks do not count. A run under way goes on."))
+}
+
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    agents::set_active(&app, &caller, (&name, true)).await?;
+    Ok(back(&name, "Active: its ticks count from now on."))
+}
+
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    agents::remove(&app, &caller, &name).await?;
+    Ok(Redirect::to(HERE))
+}

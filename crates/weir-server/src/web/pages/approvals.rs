@@ -1,0 +1,113 @@
+//! One inbox of everything that waits for a person, over all of their chats (S10).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use weir_core::event::{ApprovalRequested, QuestionAsked};
+use weir_core::ids::Timestamp;
+use weir_core::session::child;
+use weir_core::view::plain::visible;
+use weir_engine::ports::{SessionFilter, SessionMeta};
+
+use super::chat::called;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::fold;
+use crate::live::title;
+use crate::ports::Home;
+use crate::problem::Answer;
+use crate::route::Route;
+use crate::web::chat::{View, approval_card, question_card};
+use crate::web::parts::{empty, moment, page_with};
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![Route::get("/approvals", show)]
+}
+
+/// What is asked.
+pub(super) enum Asked {
+    /// Whether a call may run, and the sub-agents on the way to whoever asks.
+    Approval(Box<ApprovalRequested>, Vec<String>),
+    /// A question.
+    Question(Box<QuestionAsked>),
+}
+
+/// Something that waits.
+pub(super) struct Waiting {
+    meta: Arc<SessionMeta>,
+    since: Timestamp,
+    asked: Asked,
+}
+
+/// Everything of a person that waits for an answer; who waits longest comes first.
+///
+/// # Errors
+/// A journal cannot be read.
+pub(super) async fn waiting(home: &dyn Home) -> Answer<Vec<Waiting>> {
+    let store = home.store();
+    let mut found = Vec::new();
+    for meta in store.list(&SessionFilter::default()).await? {
+        // A question outlives its run where nobody could answer it; what a sub-agent asks is told by
+        // whoever started it.
+        let may_wait = matches!(meta.status.as_str(), "waiting" | "running" | "needs_input");
+        if !may_wait || child::parent_of(&meta.id).is_some() {
+            continue;
+        }
+        let folded = fold::load(store.as_ref(), &meta.id).await?;
+        let meta = Arc::new(meta);
+        let mut wait = |since: Timestamp, asked: Asked| {
+            found.push(Waiting { meta: meta.clone(), since, asked });
+        };
+        for (since, asked) in folded.open_approvals() {
+            wait(*since, Asked::Approval(Box::new(asked.clone()), Vec::new()));
+        }
+        for asked in folded.session.agents_ask() {
+            let request = asked.request.clone();
+            wait(meta.updated, Asked::Approval(request, asked.path.clone()));
+        }
+        if let Some((since, asked)) = folded.open_question() {
+            wait(*since, Asked::Question(Box::new(asked.clone())));
+        }
+    }
+    found.sort_by_key(|one| one.since);
+    Ok(found)
+}
+
+async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let waiting = waiting(home.as_ref()).await?;
+    let kept = title::all(&app, home.as_ref()).await?;
+    let body = html! {
+        h1 { "Approvals" }
+        @if waiting.is_empty() {
+            (empty("Nothing waits for you", "What an agent may not do by itself is asked here and in its chat."))
+        }
+        @for one in &waiting {
+            @let kept = kept.get(one.meta.id.as_str()).cloned().unwrap_or_default();
+            article.card.ask {
+                p.muted {
+                    a href={ "/chats/" (one.meta.id) } { (visible(&called(&kept, &one.meta))) }
+                    " · " (moment(one.since, app.now()))
+                }
+                (card(&caller, one))
+            }
+        }
+    };
+    let assets = ["pages/chat.css", "pages/code.css", "pages/approvals.js"];
+    Ok(page_with(&caller, "Approvals", "/approvals", &assets, &body))
+}
+
+fn card(caller: &Caller, one: &Waiting) -> Markup {
+    let view = View {
+        session: one.meta.id.clone(),
+        csrf: caller.csrf().into(),
+        acts: caller.may_write(),
+        back: Some("/approvals"),
+    };
+    match &one.asked {
+        Asked::Approval(asked, path) => approval_card(&view, asked, path),
+        Asked::Question(asked) => question_card(&view, asked),
+    }
+}

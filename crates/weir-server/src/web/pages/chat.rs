@@ -1,0 +1,181 @@
+//! The chat page (S11): a new chat, one that exists, and what can be done in it by form. Scripts
+//! send the same forms and get a short answer instead of a page.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use maud::Markup;
+use serde::Deserialize;
+use weir_core::ids::{Seq, SessionId};
+use weir_core::session::child;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::SessionMeta;
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::{Key, title};
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+use crate::web::chat::{Fold, Transcript, View};
+
+mod acts;
+mod complete;
+mod composer;
+mod edit;
+mod frame;
+mod show;
+pub(super) mod undo;
+
+/// Facts read at once.
+const READ_BATCH: usize = 2_048;
+/// Entries of the conversation that a page shows; older ones on demand.
+const ENTRIES_SHOWN: usize = 100;
+/// Most bytes of what is said by form, files included.
+const SAYING_BYTES_MAX: usize = (64 << 20) + (2 << 20);
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        Route::get("/", new),
+        Route::get("/chats/{id}", chat),
+        Route::get("/chats/{id}/entries", entries),
+        Route::get("/chats/{id}/complete", complete::complete),
+        Route::get("/complete", complete::complete_new),
+        Route::get("/chats/{id}/edit", edit::show),
+        Route::get("/chats/{id}/undo", undo::show),
+        Route::post("/chats/{id}/undo", undo::undo),
+        Route::post("/chats", acts::begin).body_max(SAYING_BYTES_MAX),
+        Route::post("/chats/{id}/say", acts::say).body_max(SAYING_BYTES_MAX),
+        Route::post("/chats/{id}/fork", edit::fork),
+        Route::post("/chats/{id}/cancel", acts::cancel),
+        Route::post("/chats/{id}/withdraw", acts::withdraw),
+        Route::post("/chats/{id}/decide", acts::decide),
+        Route::post("/chats/{id}/answer", acts::answer),
+        Route::post("/chats/{id}/configure", acts::configure),
+        Route::post("/chats/{id}/condense", acts::condense),
+    ];
+    routes.extend(frame::routes());
+    routes
+}
+
+/// A chat with everything that stands in it.
+pub(super) struct Chat {
+    pub(super) home: Arc<dyn Home>,
+    pub(super) meta: SessionMeta,
+    /// What is kept beside its journal.
+    pub(super) kept: title::Chat,
+    pub(super) view: View,
+    pub(super) fold: Fold,
+    pub(super) transcript: Transcript,
+    /// The last fact that is shown.
+    pub(super) seq: Seq,
+}
+
+impl Chat {
+    /// What it is called.
+    pub(super) fn title(&self) -> String {
+        called(&self.kept, &self.meta)
+    }
+}
+
+/// What a chat is called.
+pub(super) fn called(kept: &title::Chat, meta: &SessionMeta) -> String {
+    let title = kept.title.clone().unwrap_or_else(|| meta.title.clone());
+    if title.trim().is_empty() { "New chat".into() } else { title }
+}
+
+/// The chat of this name, folded.
+pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Answer<Chat> {
+    let home = app.home(&caller.person).await?;
+    let session = SessionId::new(id);
+    let store = home.store();
+    let meta = store.meta(&session).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| Problem::missing("this chat"))?;
+    let kept = title::of(app, &Key::of(home.as_ref(), &session)).await?;
+    // A sub-agent is spoken with through whoever started it.
+    let acts = caller.may_write() && child::parent_of(&session).is_none();
+    let view = View { session: session.clone(), csrf: caller.csrf().into(), acts, back: None };
+    let (mut fold, mut transcript) = (Fold::new(view.clone()), Transcript::default());
+    let mut seq = 0;
+    loop {
+        let records = store.read(&session, seq + 1, READ_BATCH).await?;
+        for record in &records {
+            let fact = fact_of(record)?;
+            seq = fact.seq;
+            transcript.apply(fold.fact(&fact));
+        }
+        if records.len() < READ_BATCH {
+            break;
+        }
+    }
+    Ok(Chat { home, meta, kept, view, fold, transcript, seq })
+}
+
+async fn new(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    show::new(&app, &caller).await
+}
+
+/// Which entries are shown.
+#[derive(Debug, Deserialize)]
+struct ShownQuery {
+    /// The place of the first entry.
+    from: Option<usize>,
+}
+
+async fn chat(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<ShownQuery>,
+) -> Answer<Markup> {
+    let chat = load(&app, &caller, &id).await?;
+    let newest = chat.transcript.len().saturating_sub(ENTRIES_SHOWN);
+    let from = query.from.unwrap_or(newest).min(chat.transcript.len());
+    show::chat(&app, &caller, &chat, from).await
+}
+
+/// Which entries a script wants.
+#[derive(Debug, Deserialize)]
+struct EntriesQuery {
+    /// Those before the entry with this id.
+    before: String,
+}
+
+/// Older entries, for a page that is open.
+async fn entries(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<EntriesQuery>,
+) -> Answer<Response> {
+    let chat = load(&app, &caller, &id).await?;
+    let to = chat.transcript.place(&query.before);
+    let to = to.ok_or_else(|| Problem::missing("this entry"))?;
+    let from = to.saturating_sub(ENTRIES_SHOWN);
+    let html = chat.transcript.entries(&chat.view, from, to).into_string();
+    Ok(Json(serde_json::json!({ "html": html, "more": from })).into_response())
+}
+
+/// Answers a form: a page again, or for a script nothing.
+pub(super) fn done(headers: &HeaderMap, to: &str) -> Response {
+    match headers.contains_key("x-csrf-token") {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => Redirect::to(to).into_response(),
+    }
+}
+
+/// The same where something was made that a script goes to.
+pub(super) fn made(headers: &HeaderMap, to: &str) -> Response {
+    if !headers.contains_key("x-csrf-token") {
+        return Redirect::to(to).into_response();
+    }
+    let mut response = StatusCode::CREATED.into_response();
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(header::LOCATION, to);
+    }
+    response
+}

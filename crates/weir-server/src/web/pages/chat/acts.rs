@@ -1,0 +1,267 @@
+//! What can be done in a chat, by form.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::{Multipart, Path, State};
+use axum::response::Response;
+use http::HeaderMap;
+use serde::Deserialize;
+use weir_core::event::Decision;
+use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::profile::PermissionMode;
+use weir_engine::family;
+
+use super::{done, load, made};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::tell::{Deciding, Saying};
+use crate::ports::SessionWish;
+use crate::problem::{Answer, Problem};
+
+/// What a composer sends.
+#[derive(Debug, Default)]
+pub(super) struct Composed {
+    pub(super) saying: Saying,
+    pub(super) wish: SessionWish,
+}
+
+fn broken(error: impl std::fmt::Display) -> Problem {
+    Problem::bad(format!("the form cannot be read: {error}"))
+}
+
+/// Reads what a composer sends: words, files, and for a new chat its settings.
+pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Composed> {
+    let mut composed = Composed::default();
+    composed.saying.by = caller.by();
+    while let Some(field) = form.next_field().await.map_err(broken)? {
+        let name = field.name().unwrap_or_default().to_owned();
+        if name == "files" {
+            let file = field.file_name().unwrap_or_default().to_owned();
+            let bytes = field.bytes().await.map_err(broken)?;
+            // A form without a chosen file sends an empty one.
+            if !file.is_empty() {
+                composed.saying.files.push((file, Arc::from(bytes.as_ref())));
+            }
+            continue;
+        }
+        let text = field.text().await.map_err(broken)?;
+        let chosen = || Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        match name.as_str() {
+            "text" => composed.saying.text = text.replace("\r\n", "\n"),
+            "client_id" => composed.saying.client_id = chosen(),
+            "model" => composed.wish.model = chosen(),
+            "profile" => composed.wish.profile = chosen(),
+            "permission" => composed.wish.permission = chosen().map(|p| mode(&p)).transpose()?,
+            "workspace" => composed.wish.workspace = chosen(),
+            _ => (),
+        }
+    }
+    if composed.saying.text.trim().is_empty() && composed.saying.files.is_empty() {
+        return Err(Problem::bad("say something, or attach a file"));
+    }
+    Ok(composed)
+}
+
+fn mode(word: &str) -> Answer<PermissionMode> {
+    let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
+    known.ok_or_else(|| Problem::bad(format!("there is no permission mode {word:?}")))
+}
+
+pub(super) async fn begin(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    form: Multipart,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let Composed { saying, wish } = composed(&caller, form).await?;
+    let id = app.rooms.create(&app, &home, wish).await?;
+    app.rooms.say(&app, &home, &id, saying).await?;
+    Ok(made(&headers, &format!("/chats/{id}")))
+}
+
+pub(super) async fn say(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    form: Multipart,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let Composed { saying, .. } = composed(&caller, form).await?;
+    let id = SessionId::new(&id);
+    match compact(&saying)? {
+        Some(words) => app.rooms.condense(&app, &home, &id, (words, caller.by())).await?,
+        None => drop(app.rooms.say(&app, &home, &id, saying).await?),
+    }
+    Ok(done(&headers, &format!("/chats/{id}#composer")))
+}
+
+/// What follows `/compact`, where that was written: the command of the page itself, as the terminal
+/// has it. Everything else that begins with a slash is the engine's to read.
+fn compact(saying: &Saying) -> Answer<Option<&str>> {
+    let Some(words) = saying.text.trim().strip_prefix("/compact") else { return Ok(None) };
+    if !(words.is_empty() || words.starts_with(char::is_whitespace)) {
+        return Ok(None);
+    }
+    if !saying.files.is_empty() {
+        return Err(Problem::bad("/compact takes words and no files: say those by themselves"));
+    }
+    Ok(Some(words))
+}
+
+pub(super) async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    app.rooms.cancel(&app, &home, &SessionId::new(&id), caller.by()).await?;
+    Ok(done(&headers, &format!("/chats/{id}#composer")))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WithdrawForm {
+    input: String,
+}
+
+pub(super) async fn withdraw(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(form): Form<WithdrawForm>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let input: InputId = form.input.parse().map_err(broken)?;
+    app.rooms.withdraw(&app, &home, &SessionId::new(&id), (input, caller.by())).await?;
+    Ok(done(&headers, &format!("/chats/{id}#composer")))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct DecideForm {
+    approval: String,
+    decision: String,
+    #[serde(default)]
+    reason: String,
+    /// Where to go afterwards: the inbox sends its own address.
+    #[serde(default)]
+    back: String,
+}
+
+pub(super) async fn decide(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(form): Form<DecideForm>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let decision = match form.decision.as_str() {
+        "once" => Decision::Once,
+        "session" => Decision::Session,
+        "always" => Decision::Always,
+        "deny" => Decision::Deny,
+        other => return Err(Problem::bad(format!("there is no decision {other:?}"))),
+    };
+    // What a sub-agent asks is answered under its own name, which begins with its session.
+    let asker = form.approval.rsplit_once('-').map(|(session, _)| SessionId::new(session));
+    let asker = asker.filter(|asker| family::root(asker) == SessionId::new(&id));
+    let asker = asker.ok_or_else(|| Problem::missing("this approval"))?;
+    let reason = Some(form.reason.trim().to_owned());
+    let deciding = Deciding {
+        approval: ApprovalId::new(&form.approval),
+        decision,
+        // Only whoever is told no is told why.
+        reason: reason.filter(|text| !text.is_empty() && decision == Decision::Deny),
+        terms: None,
+        by: caller.by(),
+    };
+    app.rooms.decide(&app, &home, &asker, deciding).await?;
+    Ok(done(&headers, &back(&form.back, &id)))
+}
+
+/// Back to the inbox, if the form came from there; else to the chat.
+fn back(wanted: &str, id: &str) -> String {
+    if wanted == "/approvals" { wanted.into() } else { format!("/chats/{id}#composer") }
+}
+
+/// The values of the fields of this name that are not empty.
+fn sent<'a>(pairs: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
+    let named = pairs.iter().filter(move |(key, _)| key == name);
+    named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}
+
+pub(super) async fn answer(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let question = sent(&pairs, "question").next().unwrap_or_default();
+    let parts: Vec<&str> = sent(&pairs, "choice").chain(sent(&pairs, "answer")).collect();
+    if parts.is_empty() {
+        return Err(Problem::bad("choose an answer, or write one"));
+    }
+    let answer = (QuestionId::new(question), parts.join(", "), caller.by());
+    app.rooms.answer(&app, &home, &SessionId::new(&id), answer).await?;
+    Ok(done(&headers, &back(sent(&pairs, "back").next().unwrap_or_default(), &id)))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ConfigureForm {
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    profile: String,
+    #[serde(default)]
+    permission: String,
+}
+
+pub(super) async fn configure(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(form): Form<ConfigureForm>,
+) -> Answer<Response> {
+    let chat = load(&app, &caller, &id).await?;
+    let (home, now) = (chat.home.clone(), chat.fold.status());
+    // The form sends every field; what it does not change is not wished for.
+    let chosen = |text: &str, now: &str| {
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty() && text != now)
+    };
+    let permission = chosen(&form.permission, &now.permission);
+    let wish = SessionWish {
+        model: chosen(&form.model, &now.model),
+        profile: chosen(&form.profile, &now.profile),
+        permission: permission.map(|word| mode(&word)).transpose()?,
+        ..SessionWish::default()
+    };
+    app.rooms.configure(&app, &home, &SessionId::new(&id), (wish, caller.by())).await?;
+    Ok(done(&headers, &format!("/chats/{id}#composer")))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CondenseForm {
+    /// What the summary must keep.
+    #[serde(default)]
+    keep: String,
+}
+
+pub(super) async fn condense(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(form): Form<CondenseForm>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let words = (form.keep.as_str(), caller.by());
+    app.rooms.condense(&app, &home, &SessionId::new(&id), words).await?;
+    Ok(done(&headers, &format!("/chats/{id}#composer")))
+}

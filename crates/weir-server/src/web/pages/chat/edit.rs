@@ -1,0 +1,116 @@
+//! Edit and ask again: a copy of the chat up to that message, with other words. The chat itself stays
+//! as it is.
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use http::HeaderMap;
+use maud::{Markup, html};
+use serde::Deserialize;
+use weir_core::event::Event;
+use weir_core::ids::{InputId, Seq, SessionId};
+use weir_core::message::plain_text;
+use weir_engine::ledger::fact_of;
+
+use super::made;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::tell::Saying;
+use crate::ports::Home;
+use crate::problem::{Answer, Problem};
+use crate::web::parts::{csrf, page};
+
+/// Facts read at once.
+const READ_BATCH: usize = 2_048;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct EditQuery {
+    input: String,
+}
+
+/// The fact before the one that accepted `input`, and the words of it.
+async fn before(home: &dyn Home, id: &SessionId, input: &str) -> Answer<(Seq, String)> {
+    let missing = || Problem::missing("this message");
+    let input: InputId = input.parse().map_err(|_| missing())?;
+    let store = home.store();
+    let mut from = 1;
+    loop {
+        let records = store.read(id, from, READ_BATCH).await?;
+        for record in &records {
+            let fact = fact_of(record)?;
+            if let Event::InputAccepted(said) = fact.event.as_ref()
+                && said.input == input
+            {
+                return Ok((fact.seq - 1, plain_text(&said.content)));
+            }
+        }
+        if records.len() < READ_BATCH {
+            return Err(missing());
+        }
+        from += READ_BATCH as Seq;
+    }
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<EditQuery>,
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let (_, words) = before(home.as_ref(), &SessionId::new(&id), &query.input).await?;
+    let body = html! {
+        h1 { "Edit and ask again" }
+        p.muted {
+            "A copy of the chat goes on from here with your new words. This chat stays as it is, and so \
+             do the files that it changed."
+        }
+        form.stack method="post" action={ "/chats/" (id) "/fork" } {
+            (csrf(&caller))
+            input type="hidden" name="input" value=(query.input);
+            div.field {
+                label for="text" { "Message" }
+                textarea id="text" name="text" rows="8" required { (words) }
+            }
+            div.row {
+                button.btn.primary type="submit" { "Ask in a copy" }
+                a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
+            }
+        }
+    };
+    Ok(page(&caller, "Edit and ask again", "/chats", &body))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ForkForm {
+    /// The message in whose place others are said; none: the copy has all of the chat.
+    #[serde(default)]
+    input: String,
+    #[serde(default)]
+    text: String,
+}
+
+pub(super) async fn fork(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(form): Form<ForkForm>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let source = SessionId::new(&id);
+    let until = match form.input.is_empty() {
+        true => None,
+        false => Some(before(home.as_ref(), &source, &form.input).await?.0),
+    };
+    let text = form.text.replace("\r\n", "\n");
+    if until.is_some() && text.trim().is_empty() {
+        return Err(Problem::bad("say something"));
+    }
+    let copy = app.rooms.fork(&app, &home, (&source, until)).await?;
+    if until.is_some() {
+        let saying = Saying { text, by: caller.by(), ..Saying::default() };
+        app.rooms.say(&app, &home, &copy, saying).await?;
+    }
+    Ok(made(&headers, &format!("/chats/{copy}")))
+}

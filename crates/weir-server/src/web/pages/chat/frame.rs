@@ -1,0 +1,187 @@
+//! What the frame of every page asks for: counts, the kill switch (S4).
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Form, Json};
+use http::HeaderMap;
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+use weir_core::view::plain::visible;
+use weir_engine::ports::Pause;
+
+use super::super::approvals;
+use super::done;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::live::pause;
+use crate::ports::{Finding, Health};
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+use crate::web::parts::{csrf, moment, page};
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/frame", counts),
+        Route::get("/pause", show),
+        Route::post("/pause", stop),
+        Route::post("/release", release),
+    ]
+}
+
+/// What the frame shows of the rest of the house.
+#[derive(Debug, Serialize)]
+struct Counts {
+    /// How much waits for an answer.
+    approvals: usize,
+    /// Notices that were not read.
+    notices: usize,
+    /// Who stopped the work, in words; absent: nobody.
+    paused: Option<String>,
+    /// Why the server cannot do its work, in words; absent: it can.
+    amiss: Option<String>,
+}
+
+/// What is wrong with the server. Whoever runs it reads why; others that it is not their doing.
+async fn amiss(app: &App, caller: &Caller) -> Option<String> {
+    let findings = app.health.findings(app).await;
+    let bad: Vec<&Finding> = findings.iter().filter(|one| one.health == Health::Bad).collect();
+    if bad.is_empty() {
+        return None;
+    }
+    if caller.person.is_admin() {
+        let says: Vec<&str> = bad.iter().map(|one| one.says.as_str()).collect();
+        return Some(visible(&says.join("; ")));
+    }
+    let names: Vec<&str> = bad.iter().map(|one| one.name.as_str()).collect();
+    Some(format!(
+        "The server can keep nothing new at the moment ({}), so nothing is done. Work goes on by itself \
+         when that is put right.",
+        names.join(", ")
+    ))
+}
+
+async fn counts(State(app): State<App>, caller: Caller) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let paused = pause::of_home(&app, home.as_ref()).await?;
+    let paused = paused.map(|pause| {
+        let because =
+            if pause.reason.is_empty() { String::new() } else { format!(": {}", pause.reason) };
+        visible(&format!(
+            "{} stopped all work{because}. Nothing runs until it is released.",
+            pause.by
+        ))
+    });
+    let approvals = approvals::waiting(home.as_ref()).await?.len();
+    let notices = app.bell.unseen(&caller.person.id).await?;
+    let amiss = amiss(&app, &caller).await;
+    Ok(Json(Counts { approvals, notices, paused, amiss }).into_response())
+}
+
+/// How far the kill switch reaches.
+#[derive(Debug, Default, Deserialize)]
+struct PauseForm {
+    /// Everybody's work; admins only.
+    #[serde(default)]
+    all: String,
+    #[serde(default)]
+    reason: String,
+}
+
+fn wants_all(caller: &Caller, form: &PauseForm) -> Answer<bool> {
+    match (form.all.is_empty(), caller.person.is_admin()) {
+        (true, _) => Ok(false),
+        (false, true) => Ok(true),
+        (false, false) => {
+            Err(Problem::forbidden("only an admin stops or releases everybody's work"))
+        }
+    }
+}
+
+async fn stop(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Form(form): Form<PauseForm>,
+) -> Answer<Response> {
+    let all = wants_all(&caller, &form)?;
+    let home = app.home(&caller.person).await?;
+    let pause = Pause { since: app.now(), by: caller.by(), reason: form.reason.trim().to_owned() };
+    match all {
+        true => pause::pause_all(&app, &pause).await?,
+        false => home.store().set_paused(Some(pause)).await?,
+    }
+    Ok(done(&headers, "/pause"))
+}
+
+async fn release(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Form(form): Form<PauseForm>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    if wants_all(&caller, &form)? {
+        pause::release_all(&app).await?;
+    } else {
+        home.store().set_paused(None).await?;
+    }
+    if headers.contains_key("x-csrf-token") {
+        return Ok(done(&headers, "/pause"));
+    }
+    Ok(Redirect::to("/pause").into_response())
+}
+
+/// The switch, and how it stands.
+async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let house = pause::of_house(&app).await?;
+    let own = home.store().paused().await?;
+    let body = html! {
+        h1 { "Kill switch" }
+        p {
+            "Stops whatever runs, at once, and lets nothing start: chats, scheduled agents, what mails \
+             begin. What was done stays done; what was stopped can be gone on with."
+        }
+        (switch(&app, &caller, "Your work", own.as_ref(), false))
+        @if caller.person.is_admin() || house.is_some() {
+            (switch(&app, &caller, "Everybody's work", house.as_ref(), true))
+        }
+    };
+    Ok(page(&caller, "Kill switch", "/pause", &body))
+}
+
+fn switch(app: &App, caller: &Caller, whose: &str, now: Option<&Pause>, all: bool) -> Markup {
+    let may = !all || caller.person.is_admin();
+    html! {
+        section.card {
+            h2 { (whose) }
+            @match now {
+                Some(pause) => {
+                    div.notice.bad role="status" {
+                        p {
+                            strong { "Stopped" } " by " (visible(&pause.by)) ", " (moment(pause.since, app.now()))
+                            @if !pause.reason.is_empty() { ": " (visible(&pause.reason)) }
+                        }
+                    }
+                },
+                None => p { "Runs." },
+            }
+            @if may {
+                form method="post" action=(if now.is_some() { "/release" } else { "/pause" }) {
+                    (csrf(caller))
+                    @if all { input type="hidden" name="all" value="yes"; }
+                    @if now.is_some() {
+                        button.btn.primary type="submit" { "Release" }
+                    } @else {
+                        div.row {
+                            label for=(if all { "why-all" } else { "why" }) { "Why" }
+                            input id=(if all { "why-all" } else { "why" }) name="reason" maxlength="300" autocomplete="off";
+                        }
+                        button.btn.danger type="submit" { "Stop" @if all { " everybody" } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Trigger accounts (S16): set up, checked, and what their mails start. Not here: what is done with
+//! a mail (`mail`).
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use maud::{Markup, html};
+use serde::Deserialize;
+use weir_engine::ports::MailSecurity;
+use weir_engine::schedule::known;
+
+use crate::api::mail::{AccountShown, checked, set, shown, taken_away};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::mail::accounts::{self, AccountLine, ServerLine};
+use crate::mail::rules::MailRule;
+use crate::problem::{Answer, Problem};
+use crate::route::Route;
+use crate::web::parts::{badge, csrf, empty, field, moment, page};
+
+/// This page.
+const HERE: &str = "/mail";
+/// Empty rows for new rules.
+const NEW_RULES: usize = 2;
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get(HERE, list),
+        Route::get("/mail-new", blank),
+        Route::post("/mail-new", add),
+        Route::get("/mail/{name}", edit),
+        Route::post("/mail/{name}", change),
+        Route::post("/mail/{name}/check", check),
+        Route::post("/mail/{name}/remove", remove),
+    ]
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    note: String,
+    problem: String,
+}
+
+async fn list(State(app): State<App>, caller: Caller, Query(told): Query<Told>) -> Answer<Markup> {
+    let now = app.now();
+    let found = accounts::all(app.records.as_ref(), Some(&caller.person.id), now).await?;
+    let all: Vec<AccountShown> = found.into_iter().map(|found| shown(&app, found)).collect();
+    let body = html! {
+        div.toolbar {
+            h1 { "Mail" }
+            a.btn.primary href="/mail-new" { "New account" }
+        }
+        p.muted { "Mail that fits a rule starts one of your agents. What it says reaches the agent \
+            as somebody else's words: it can ask for anything and decides nothing." }
+        (notes(&told))
+        @if all.is_empty() {
+            (empty("No mail account is set up.", "“New account” sets one up: Weir reads it, and \
+                changes nothing in it."))
+        } @else {
+            div.grid { @for one in &all { (card(&caller, one, now)) } }
+        }
+    };
+    Ok(page(&caller, "Mail", HERE, &body))
+}
+
+fn notes(told: &Told) -> Markup {
+    html! {
+        @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
+        @if !told.problem.is_empty() { p.notice.bad role="alert" { (told.problem) } }
+    }
+}
+
+fn card(caller: &Caller, one: &AccountShown, now: weir_core::ids::Timestamp) -> Markup {
+    let line = &one.line;
+    let (kind, word) = match one.state {
+        "followed" => ("good", "followed"),
+        "failing" => ("bad", "failing"),
+        "off" => ("", "off"),
+        _ => ("info", "followed elsewhere"),
+    };
+    html! {
+        section.card.stack aria-labelledby={ "account-" (line.name) } {
+            h2 id={ "account-" (line.name) } { a href={ "/mail/" (line.name) } { (line.name) } }
+            p {
+                (line.address) " " (badge(kind, word))
+                @if line.tool { " " (badge("info", "tool email")) }
+            }
+            @if !one.why.is_empty() {
+                p.notice.bad { (one.why) " (" (moment(one.since, now)) ")" }
+            }
+            @if line.rules.is_empty() { p.muted { "No rule: its mails start nothing." } }
+            @else {
+                ul { @for rule in &line.rules { li { (told_rule(rule)) } } }
+            }
+            div.row {
+                form method="post" action={ "/mail/" (line.name) "/check" } {
+                    (csrf(caller))
+                    button.btn type="submit" { "Check" span.unseen { " " (line.name) } }
+                }
+                a.btn href={ "/mail/" (line.name) } { "Change" span.unseen { " " (line.name) } }
+            }
+        }
+    }
+}
+
+/// A rule in words.
+fn told_rule(rule: &MailRule) -> String {
+    let from = if rule.from.is_empty() { "anybody".into() } else { rule.from.clone() };
+    let about = match rule.subject.as_str() {
+        "" => String::new(),
+        subject => format!(" about “{subject}”"),
+    };
+    let unchecked = if rule.unchecked { ", checked or not" } else { ", if the sender was checked" };
+    format!("From {from}{about}{unchecked}: starts {}", rule.agent)
+}
+
+async fn blank(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    let line = AccountLine {
+        name: String::new(),
+        address: String::new(),
+        imap: ServerLine { host: String::new(), port: 993, security: MailSecurity::Tls },
+        smtp: None,
+        user: String::new(),
+        folder: "INBOX".into(),
+        receiver: String::new(),
+        enabled: true,
+        tool: false,
+        rules: Vec::new(),
+    };
+    form(&app, &caller, (&line, None), &Told::default()).await
+}
+
+async fn edit(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Query(told): Query<Told>,
+) -> Answer<Markup> {
+    let found = accounts::find(app.records.as_ref(), &caller.person.id, &name, app.now()).await?;
+    form(&app, &caller, (&found.line, Some(&name)), &told).await
+}
+
+/// The form of an account; `there`: its name, if it exists.
+async fn form(
+    app: &App,
+    caller: &Caller,
+    (line, there): (&AccountLine, Option<&str>),
+    told: &Told,
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let (agents, _) = known(home.store().as_ref()).await?;
+    let agents: Vec<String> = agents.into_keys().collect();
+    let title = there.map_or("New mail account".to_owned(), |name| format!("Mail account {name}"));
+    let action = there.map_or("/mail-new".to_owned(), |name| format!("/mail/{name}"));
+    let body = html! {
+        h1 { (title) }
+        (notes(told))
+        form.stack method="post" action=(action) {
+            (csrf(caller))
+            (account_card(line, there))
+            div.grid {
+                (server_card("imap", "Fetching mail (IMAP)", Some(&line.imap)))
+                (server_card("smtp", "Sending mail (SMTP)", line.smtp.as_ref()))
+            }
+            (rules_card(line, &agents))
+            div.row {
+                button.btn.primary type="submit" { "Save" }
+                a.btn.quiet href=(HERE) { "Back" }
+            }
+        }
+        @if let Some(name) = there {
+            form method="post" action={ "/mail/" (name) "/remove" }
+                data-confirm="Take this account away? Mails stay where they are." {
+                (csrf(caller))
+                button.btn.danger type="submit" { "Take this account away" }
+            }
+        }
+    };
+    Ok(page(caller, &title, HERE, &body))
+}
+
+fn account_card(line: &AccountLine, there: Option<&str>) -> Markup {
+    let name = html! { input id="name" name="name" required pattern="[a-z0-9\\-]{1,32}"
+    value=(line.name) readonly[there.is_some()] aria-describedby="name-hint"; };
+    let address = html! { input id="address" name="address" type="email" required
+    value=(line.address); };
+    let user = html! { input id="user" name="user" required autocomplete="off" value=(line.user); };
+    let password = html! { input id="password" name="password" type="password"
+    autocomplete="new-password" required[there.is_none()] aria-describedby="password-hint"; };
+    let folder = html! { input id="folder" name="folder" required value=(line.folder); };
+    let receiver = html! { input id="receiver" name="receiver" value=(line.receiver)
+    aria-describedby="receiver-hint"; };
+    html! {
+        section.card.stack aria-labelledby="account" {
+            h2 id="account" { "Account" }
+            (field("name", "Name", "Lower-case letters, digits and -.", &name))
+            (field("address", "Address", "", &address))
+            (field("user", "User name at the servers", "", &user))
+            (field("password", "Password", "It goes in and never comes out; empty keeps the one that \
+                is there. Kept encrypted, the key outside the database.", &password))
+            (field("folder", "Folder", "", &folder))
+            (field("receiver", "Name of the receiving server", "As it stands first in the header \
+                Authentication-Results of your mails: only then does a sender count as checked.",
+                &receiver))
+            (tick("enabled", "Follow it", line.enabled))
+            (tick("tool", "Agents may use it with the tool email (one account at a time)", line.tool))
+        }
+    }
+}
+
+fn tick(name: &str, words: &str, on: bool) -> Markup {
+    html! {
+        div.row {
+            input type="checkbox" id=(name) name=(name) value="on" checked[on];
+            label for=(name) { (words) }
+        }
+    }
+}
+
+fn server_card(of: &str, title: &str, line: Option<&ServerLine>) -> Markup {
+    let id = |part: &str| format!("{of}-{part}");
+    let needed = of == "imap";
+    let host = html! { input id=(id("host")) name=(id("host")) required[needed]
+    value=(line.map_or("", |line| &line.host)) aria-describedby=[(!needed).then(|| id("host-hint"))]; };
+    let port = html! { input id=(id("port")) name=(id("port")) type="number" min="1" max="65535"
+    value=(line.map_or(if needed { 993 } else { 465 }, |line| line.port)); };
+    let chosen = line.map(|line| line.security).unwrap_or_default();
+    let choices = [
+        (MailSecurity::Tls, "tls", "TLS"),
+        (MailSecurity::StartTls, "starttls", "STARTTLS"),
+        (MailSecurity::None, "none", "None (this machine only)"),
+    ];
+    let security = html! {
+        select id=(id("security")) name=(id("security")) {
+            @for (value, word, words) in choices {
+                option value=(word) selected[value == chosen] { (words) }
+            }
+        }
+    };
+    let hint = if needed { "" } else { "Empty: the account only reads." };
+    html! {
+        section.card.stack aria-labelledby=(id("title")) {
+            h2 id=(id("title")) { (title) }
+            (field(&id("host"), "Server", hint, &host))
+            (field(&id("port"), "Port", "", &port))
+            (field(&id("security"), "Encryption", "", &security))
+        }
+    }
+}
+
+fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
+    let rows = line.rules.len() + NEW_RULES;
+    html! {
+        section.card.stack aria-labelledby="rules" {
+            h2 id="rules" { "Rules" }
+            p.muted { "The first rule that fits counts. A rule without an agent is left out." }
+            @for at in 0..rows {
+                @let rule = line.rules.get(at);
+                fieldset {
+                    legend { "Rule " (at + 1) }
+                    div.grid {
+                        (field(&format!("from-{at}"), "From", "", &html! {
+                            input id={ "from-" (at) } name={ "from-" (at) }
+                                placeholder="*@example.org" value=(rule.map_or("", |r| &r.from));
+                        }))
+                        (field(&format!("subject-{at}"), "Words in the subject", "", &html! {
+                            input id={ "subject-" (at) } name={ "subject-" (at) }
+                                value=(rule.map_or("", |r| &r.subject));
+                        }))
+                        (field(&format!("agent-{at}"), "Starts", "", &html! {
+                            select id={ "agent-" (at) } name={ "agent-" (at) } {
+                                option value="" { "nothing" }
+                                @for agent in agents {
+                                    option value=(agent)
+                                        selected[rule.is_some_and(|r| r.agent == *agent)] { (agent) }
+                                }
+                            }
+                        }))
+                    }
+                    (tick(&format!("unchecked-{at}"), "Also if nobody vouches for the sender \
+                        (anybody can write any address)", rule.is_some_and(|r| r.unchecked)))
+                    (tick(&format!("automatic-{at}"), "Also what programs send by themselves",
+                        rule.is_some_and(|r| r.automatic)))
+                }
+            }
+        }
+    }
+}
+
+/// What was typed.
+struct Typed(Vec<(String, String)>);
+
+impl Typed {
+    fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(typed, _)| typed == name);
+        found.map_or("", |(_, value)| value.trim())
+    }
+
+    fn server(&self, of: &str) -> Result<Option<ServerLine>, String> {
+        let part = |part: &str| self.get(&format!("{of}-{part}"));
+        let host = part("host").to_owned();
+        if host.is_empty() {
+            return Ok(None);
+        }
+        let port = part("port").parse().map_err(|_| format!("{:?} is no port", part("port")))?;
+        let security = match part("security") {
+            "starttls" => MailSecurity::StartTls,
+            "none" => MailSecurity::None,
+            _ => MailSecurity::Tls,
+        };
+        Ok(Some(ServerLine { host, port, security }))
+    }
+
+    fn line(&self) -> Result<AccountLine, String> {
+        let numbered = |what: &str, at: usize| self.get(&format!("{what}-{at}")).to_owned();
+        let rules = (0..crate::mail::rules::RULES_MAX + NEW_RULES).map(|at| MailRule {
+            from: numbered("from", at),
+            subject: numbered("subject", at),
+            unchecked: !numbered("unchecked", at).is_empty(),
+            automatic: !numbered("automatic", at).is_empty(),
+            agent: numbered("agent", at),
+        });
+        Ok(AccountLine {
+            name: self.get("name").to_owned(),
+            address: self.get("address").to_owned(),
+            imap: self.server("imap")?.ok_or("name the server that mail is fetched from")?,
+            smtp: self.server("smtp")?,
+            user: self.get("user").to_owned(),
+            folder: self.get("folder").to_owned(),
+            receiver: self.get("receiver").to_owned(),
+            enabled: !self.get("enabled").is_empty(),
+            tool: !self.get("tool").is_empty(),
+            rules: rules.filter(|rule| !rule.agent.is_empty()).collect(),
+        })
+    }
+}
+
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    Form(typed): Form<Vec<(String, String)>>,
+) -> Answer<Response> {
+    let typed = Typed(typed);
+    save(&app, &caller, &typed, None).await
+}
+
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(mut typed): Form<Vec<(String, String)>>,
+) -> Answer<Response> {
+    accounts::find(app.records.as_ref(), &caller.person.id, &name, app.now()).await?;
+    typed.retain(|(typed, _)| typed != "name");
+    typed.push(("name".into(), name.clone()));
+    save(&app, &caller, &Typed(typed), Some(&name)).await
+}
+
+/// Keeps what was typed; what is wrong is said above the form, and nothing is lost.
+async fn save(app: &App, caller: &Caller, typed: &Typed, there: Option<&str>) -> Answer<Response> {
+    let line = typed.line().map_err(Problem::bad)?;
+    let found =
+        accounts::find(app.records.as_ref(), &caller.person.id, &line.name, app.now()).await;
+    let done = match (there, found) {
+        (None, Ok(_)) => Err(Problem::conflict("an account of this name is there already")),
+        _ => set(app, caller, line.clone(), Some(typed.get("password"))).await,
+    };
+    match done {
+        Ok(()) => Ok(back(Ok("The account was saved.")).into_response()),
+        Err(problem) => {
+            let told = Told { note: String::new(), problem: problem.detail };
+            let shown = form(app, caller, (&line, there), &told).await?;
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
+        }
+    }
+}
+
+/// Back to the list, with what came of it.
+fn back(done: Answer<&str>) -> Redirect {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    match done {
+        Ok(note) => query.append_pair("note", note),
+        Err(problem) => query.append_pair("problem", &problem.detail),
+    };
+    Redirect::to(&format!("{HERE}?{}", query.finish()))
+}
+
+async fn check(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
+    back(
+        checked(&app, &caller, &name)
+            .await
+            .map(|()| "Both servers answered and let the account in."),
+    )
+}
+
+async fn remove(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
+    back(taken_away(&app, &caller, &name).await.map(|()| "The account was taken away."))
+}

@@ -1,0 +1,288 @@
+//! What is remembered of a person, and what waits for their word.
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use maud::{Markup, html};
+use serde::Deserialize;
+use weir_core::ids::Timestamp;
+use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
+
+use crate::api::memory::exported;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish};
+use crate::problem::Answer;
+use crate::route::Route;
+use crate::web::parts::{badge, csrf, empty, field, moment, page};
+
+/// The entry of the navigation.
+const HERE: &str = "/memory";
+/// Facts on one page.
+const SHOWN_MAX: usize = 300;
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/memory", list),
+        Route::post("/memory", add),
+        Route::get("/memory.md", export),
+        Route::post("/memory/{id}/{word}", settle),
+    ]
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    q: String,
+    kind: String,
+    note: String,
+}
+
+fn kind_of(word: &str) -> Option<MemoryKind> {
+    MemoryKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+}
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(shown): Query<Shown>,
+) -> Answer<Markup> {
+    whole(&app, &caller, &shown, None).await
+}
+
+async fn whole(app: &App, caller: &Caller, shown: &Shown, wrong: Option<&str>) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let query = MemoryQuery { q: shown.q.clone(), status: None, kind: kind_of(&shown.kind) };
+    let kept = memory::facts(home.as_ref(), &query).await?;
+    let proposed = MemoryQuery { status: Some(MemoryStatus::Proposed), ..MemoryQuery::default() };
+    let waiting = memory::facts(home.as_ref(), &proposed).await?;
+    let waiting: Vec<MemoryLine> = waiting.iter().map(MemoryLine::from).collect();
+    let more = kept.len().saturating_sub(SHOWN_MAX);
+    let lines: Vec<MemoryLine> = kept.iter().take(SHOWN_MAX).map(MemoryLine::from).collect();
+    let now = app.now();
+    let body = html! {
+        div.toolbar {
+            h1 { "Memory" }
+            a.btn href="/memory.md" { "Export" }
+        }
+        p.muted {
+            "What your agents remember of you beyond one chat. With each message they are told what \
+             fits it: at most " (TOLD_MAX) " facts and " (TOLD_CHARS_MAX) " characters. "
+            a href="/settings?q=memory" { "Settings of the memory" }
+        }
+        @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
+        @if let Some(why) = wrong { p.notice.bad role="alert" { (why) } }
+        @if !waiting.is_empty() { (inbox(caller, &waiting, now)) }
+        (search(shown))
+        @if lines.is_empty() {
+            (empty("Nothing like that is remembered.", "Write down a fact below, or let your agents \
+                propose some."))
+        } @else {
+            (facts(caller, &lines, now))
+            @if more > 0 { p.muted { (more) " more; search to find them." } }
+        }
+        (written(caller))
+    };
+    Ok(page(caller, "Memory", HERE, &body))
+}
+
+fn search(shown: &Shown) -> Markup {
+    html! {
+        form.toolbar method="get" action="/memory" role="search" {
+            label.unseen for="q" { "Words" }
+            input id="q" type="search" name="q" value=(shown.q) placeholder="Search";
+            label.unseen for="only" { "Kind" }
+            select id="only" name="kind" {
+                option value="" { "Every kind" }
+                @for kind in MemoryKind::ALL {
+                    option value=(kind.as_str()) selected[kind.as_str() == shown.kind] {
+                        (kind.heading())
+                    }
+                }
+            }
+            button.btn type="submit" { "Search" }
+        }
+    }
+}
+
+fn labels(line: &MemoryLine) -> Markup {
+    html! {
+        @if line.untrusted { (badge("warn", "words from outside")) " " }
+        @if line.private { (badge("info", "private")) " " }
+    }
+}
+
+fn source(line: &MemoryLine) -> Markup {
+    html! {
+        @match &line.session {
+            Some(session) => a href={ "/chats/" (session) } { "a chat" },
+            None => (line.by),
+        }
+    }
+}
+
+fn word(caller: &Caller, id: &str, (word, text, class): (&str, &str, &str)) -> Markup {
+    html! {
+        form method="post" action={ "/memory/" (id) "/" (word) } {
+            (csrf(caller))
+            button class=(class) type="submit" { (text) }
+        }
+    }
+}
+
+fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
+    html! {
+        section.card aria-labelledby="inbox" {
+            h2 id="inbox" { "Waits for you" }
+            div.stack {
+                @for line in waiting {
+                    div {
+                        p { (line.text) }
+                        p.muted {
+                            (labels(line)) (line.kind.heading()) ", from " (source(line)) ", "
+                            (moment(line.created, now))
+                            @if line.untrusted {
+                                ". It is told to models as data only, never as an instruction: "
+                                (line.label)
+                            }
+                        }
+                        div.row {
+                            (word(caller, &line.id, ("accept", "Keep", "btn primary")))
+                            (word(caller, &line.id, ("reject", "Reject", "btn")))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
+    html! {
+        div.table-wrap tabindex="0" {
+            table {
+                caption.unseen { "What is remembered" }
+                thead { tr {
+                    th scope="col" { "Fact" } th scope="col" { "About" } th scope="col" { "Where" }
+                    th scope="col" { "From" } th scope="col" { span.unseen { "Do" } }
+                } }
+                tbody {
+                    @for line in lines {
+                        tr {
+                            th scope="row" {
+                                (line.text) " " (labels(line))
+                                @if !line.topics.is_empty() {
+                                    span.muted { " " (line.topics.join(", ")) }
+                                }
+                            }
+                            td { (line.kind.heading()) " (" (line.importance) "/5)" }
+                            td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
+                            td { (source(line)) ", " (moment(line.created, now)) }
+                            td { (word(caller, &line.id, ("forget", "Forget", "btn quiet"))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn written(caller: &Caller) -> Markup {
+    html! {
+        section.card aria-labelledby="add" {
+            h2 id="add" { "Remember something" }
+            form method="post" action="/memory" {
+                (csrf(caller))
+                (field("text", "Fact", "One sentence or two, in your own words.", &html! {
+                    input id="text" name="text" required maxlength="500" autocomplete="off"
+                        aria-describedby="text-hint";
+                }))
+                div.row {
+                    (field("kind", "About", "", &html! {
+                        select id="kind" name="kind" {
+                            @for kind in MemoryKind::ALL {
+                                option value=(kind.as_str()) { (kind.heading()) }
+                            }
+                        }
+                    }))
+                    (field("importance", "Importance", "", &html! {
+                        select id="importance" name="importance" {
+                            @for n in 1..=5 { option value=(n) selected[n == 3] { (n) " of 5" } }
+                        }
+                    }))
+                    label {
+                        input type="checkbox" name="everywhere" value="yes";
+                        span { "Everywhere, not in my folder alone" }
+                    }
+                }
+                button.btn.primary type="submit" { "Remember" }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Written {
+    text: String,
+    kind: String,
+    #[serde(default)]
+    importance: Option<u8>,
+    #[serde(default)]
+    everywhere: String,
+}
+
+fn back(note: &str) -> Redirect {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("note", note);
+    Redirect::to(&format!("{HERE}?{}", query.finish()))
+}
+
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    Form(written): Form<Written>,
+) -> Answer<Response> {
+    let home = app.home(&caller.person).await?;
+    let wish = MemoryWish {
+        text: written.text,
+        kind: kind_of(&written.kind).unwrap_or(MemoryKind::Project),
+        topics: Vec::new(),
+        importance: written.importance,
+        everywhere: written.everywhere == "yes",
+    };
+    match memory::add(home.as_ref(), &wish, app.now()).await {
+        Ok(_) => Ok(back("It is remembered.").into_response()),
+        Err(problem) if problem.status == 400 => {
+            let page = whole(&app, &caller, &Shown::default(), Some(&problem.detail)).await?;
+            Ok((StatusCode::BAD_REQUEST, page).into_response())
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Nothing but the token that the guard has looked at already.
+#[derive(Debug, Deserialize)]
+struct Asked {}
+
+async fn settle(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, word)): Path<(String, String)>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    let (status, note) = match word.as_str() {
+        "accept" => (MemoryStatus::Kept, "It is kept."),
+        "reject" => (MemoryStatus::Rejected, "It is rejected and not proposed again."),
+        "forget" => (MemoryStatus::Forgotten, "It is forgotten."),
+        other => return Err(crate::problem::Problem::missing(format!("the deed {other:?}"))),
+    };
+    let home = app.home(&caller.person).await?;
+    memory::settle(home.as_ref(), (&id, status), app.now()).await?;
+    Ok(back(note))
+}
+
+async fn export(State(app): State<App>, caller: Caller) -> Answer<Response> {
+    exported(&app, &caller).await
+}

@@ -1,0 +1,302 @@
+//! Models with what they cost and can, who offers them, and their keys. A key is written here and
+//! never shown.
+
+use std::collections::BTreeMap;
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+use weir_core::secret::Secret;
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::ports::{HouseError, ModelLine, ModelsTold, ProviderLine, SettingsChange};
+use crate::problem::Answer;
+use crate::route::{Access, Route};
+use crate::web::parts::{badge, csrf, empty, page};
+
+/// The entry of the navigation.
+const HERE: &str = "/models";
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/models", list),
+        Route::post("/models/probe", probe),
+        Route::post("/models/default", choose),
+        Route::post("/models/key", set_key).access(Access::Admin),
+        Route::post("/providers/{name}/forget", forget_key).access(Access::Admin),
+    ]
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    all: bool,
+    note: String,
+    wrong: String,
+}
+
+/// Nothing but the token that the guard has looked at already.
+#[derive(Debug, Deserialize)]
+struct Asked {}
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(shown): Query<Shown>,
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let told = home.models().models(false).await?;
+    whole(&app, &caller, (told, &shown)).await
+}
+
+async fn probe(
+    State(app): State<App>,
+    caller: Caller,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let told = home.models().models(true).await?;
+    whole(&app, &caller, (told, &Shown::default())).await
+}
+
+async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let providers = home.models().providers().await?;
+    let sheet = home.settings().sheet().await?;
+    let chosen = sheet.items.iter().find(|setting| setting.key == "model");
+    let chosen = chosen.map(|setting| {
+        (setting.value.as_str().unwrap_or_default().to_owned(), setting.origin.clone())
+    });
+    let (usable, others): (Vec<ModelLine>, Vec<ModelLine>) =
+        told.models.into_iter().partition(|model| model.usable);
+    let body = html! {
+        div.toolbar {
+            h1 { "Models" }
+            form method="post" action="/models/probe" {
+                (csrf(caller))
+                button.btn type="submit" { "Ask the endpoints" }
+            }
+        }
+        @if !shown.note.is_empty() { p.notice.good role="status" { (shown.note) } }
+        @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
+        @for note in &told.notes { p.notice.warn { (note) } }
+        (standard(caller, chosen, &usable))
+        h2 { "Models you can use" }
+        @if usable.is_empty() {
+            (empty("No provider has a key, and no local server is known.",
+                "An admin writes a key below, or starts a local server."))
+        } @else { (table(&usable, "Models you can use")) }
+        @if !others.is_empty() {
+            details open[shown.all] {
+                summary { (others.len()) " models without a key" }
+                (table(&others, "Models without a key"))
+            }
+        }
+        h2 { "Providers" }
+        (offering(caller, &providers))
+        @if caller.person.is_admin() { (new_key(caller, &providers)) }
+    };
+    Ok(page(caller, "Models", HERE, &body))
+}
+
+fn standard(caller: &Caller, chosen: Option<(String, String)>, usable: &[ModelLine]) -> Markup {
+    let (value, origin) = chosen.unwrap_or_default();
+    html! {
+        section.card aria-labelledby="standard" {
+            h2 id="standard" { "Your model" }
+            form.row method="post" action="/models/default" {
+                (csrf(caller))
+                label for="model" { "New chats use" }
+                input id="model" name="model" list="models" autocomplete="off" spellcheck="false"
+                    value=(value) placeholder="the first that has a key";
+                datalist id="models" {
+                    @for line in usable { option value=(line.model) {} }
+                }
+                button.btn.primary type="submit" { "Keep" }
+            }
+            @if !origin.is_empty() { p.hint { "Now: " (origin) } }
+        }
+    }
+}
+
+fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{} k", tokens / 1_000),
+        more => format!("{}.{} M", more / 1_000_000, more % 1_000_000 / 100_000),
+    }
+}
+
+fn table(models: &[ModelLine], caption: &str) -> Markup {
+    html! {
+        div.table-wrap tabindex="0" {
+            table {
+                caption.unseen { (caption) }
+                thead { tr {
+                    th scope="col" { "Model" } th.num scope="col" { "Window" }
+                    th.num scope="col" { "Reply" } th.num scope="col" { "$ in / out per million" }
+                    th scope="col" { "Can" } th scope="col" { "Endpoint" }
+                } }
+                tbody { @for line in models { tr {
+                    th scope="row" { code { (line.model) } }
+                    td.num { (thousands(line.window)) }
+                    td.num { (thousands(line.max_output)) }
+                    td.num {
+                        @match (line.price_input, line.price_output) {
+                            (Some(input), Some(output)) => { (input) " / " (output) },
+                            _ => span.muted { "not known" },
+                        }
+                    }
+                    td { (line.abilities.join(", ")) }
+                    td {
+                        @match line.offered {
+                            Some(true) => (badge("good", "offers it")),
+                            Some(false) => (badge("bad", "does not offer it")),
+                            None => span.muted { "not asked" },
+                        }
+                    }
+                } } }
+            }
+        }
+    }
+}
+
+fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
+    let admin = caller.person.is_admin();
+    html! {
+        div.table-wrap tabindex="0" {
+            table {
+                caption.unseen { "Providers" }
+                thead { tr {
+                    th scope="col" { "Provider" } th scope="col" { "Address" }
+                    th scope="col" { "Key" }
+                    @if admin { th scope="col" { span.unseen { "Do" } } }
+                } }
+                tbody { @for line in providers { tr {
+                    th scope="row" {
+                        (line.name)
+                        @if line.custom { " " (badge("info", "of the configuration")) }
+                        @if line.local { " " (badge("", "local")) }
+                    }
+                    td.mono { (line.base_url) }
+                    td { (key(line)) }
+                    @if admin { td { (forget_form(caller, line)) } }
+                } } }
+            }
+        }
+        p.hint { "Addresses, and providers beside the built-in ones, stand in the configuration." }
+    }
+}
+
+fn key(line: &ProviderLine) -> Markup {
+    match (&line.key, line.needs_key) {
+        (Some(source), _) => html! { (badge("good", "set")) " " span.muted { (source) } },
+        (None, true) => html! { (badge("warn", "none")) },
+        (None, false) => html! { span.muted { "needs none" } },
+    }
+}
+
+/// Where an admin writes a key.
+fn new_key(caller: &Caller, providers: &[ProviderLine]) -> Markup {
+    html! {
+        section.card aria-labelledby="new-key" {
+            h2 id="new-key" { "Set a key" }
+            form.row method="post" action="/models/key" {
+                (csrf(caller))
+                label for="provider" { "Provider" }
+                select id="provider" name="provider" {
+                    @for line in providers { option value=(line.name) { (line.name) } }
+                }
+                label for="key" { "Key" }
+                input id="key" name="key" type="password" required autocomplete="off";
+                button.btn type="submit" { "Set" }
+            }
+            p.hint {
+                "It is written and never shown, and kept in a file that only the server can read. A \
+                 variable of the server beats it."
+            }
+        }
+    }
+}
+
+fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
+    html! {
+        @if line.kept {
+            form method="post" action={ "/providers/" (line.name) "/forget" } {
+                (csrf(caller))
+                button.btn.danger type="submit" {
+                    "Remove" span.unseen { " the key of " (line.name) }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct KeyTyped {
+    provider: String,
+    key: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Chosen {
+    model: String,
+}
+
+/// Back to the page, with what was done or why it was not.
+fn back(done: Result<String, HouseError>) -> Answer<Redirect> {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    match done {
+        Ok(note) => query.append_pair("note", &note),
+        Err(HouseError::Refused(wrong)) => query.append_pair("wrong", &wrong),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Redirect::to(&format!("{HERE}?{}", query.finish())))
+}
+
+async fn choose(
+    State(app): State<App>,
+    caller: Caller,
+    Form(chosen): Form<Chosen>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let value = match chosen.model.trim() {
+        "" => Value::Null,
+        model => Value::String(model.to_owned()),
+    };
+    let change = SettingsChange {
+        for_all: false,
+        version: None,
+        values: BTreeMap::from([("model".to_owned(), value)]),
+    };
+    back(home.settings().change(&change).await.map(|_| "Kept. New chats use it.".to_owned()))
+}
+
+async fn set_key(
+    State(app): State<App>,
+    caller: Caller,
+    Form(KeyTyped { provider, key }): Form<KeyTyped>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let kept = home.models().set_key(&provider, Secret::new(key.trim().to_owned())).await;
+    back(kept.map(|()| format!("The key of {provider} is kept.")))
+}
+
+async fn forget_key(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let removed = home.models().remove_key(&name).await;
+    back(removed.map(|was| match was {
+        true => format!("The key of {name} is forgotten."),
+        false => format!("No key of {name} was kept."),
+    }))
+}

@@ -1,0 +1,232 @@
+//! Where a person wants to be told beside the bell (S16). Not here: what they were told (`notices`).
+
+use std::collections::BTreeSet;
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::header;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::api::notifications::{further, put};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::notify::NoticeKind;
+use crate::notify::channels::{self, ChannelLine, Way};
+use crate::problem::{Answer, Problem};
+use crate::route::{Access, Route};
+use crate::web::parts::{badge, csrf, field, page_with};
+
+/// This page.
+const HERE: &str = "/notifications/where";
+/// What people choose by, in words.
+const KINDS: [(NoticeKind, &str, &str); 7] = [
+    (NoticeKind::Approval, "approval", "Something must be decided"),
+    (NoticeKind::Question, "question", "The agent asks something"),
+    (NoticeKind::Alert, "alert", "A protection saw something"),
+    (NoticeKind::RunEnded, "run_ended", "A run ended"),
+    (NoticeKind::Agent, "agent", "Scheduled agents"),
+    (NoticeKind::Account, "account", "Your account"),
+    (NoticeKind::System, "system", "The installation"),
+];
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get(HERE, show),
+        Route::post("/notifications/where/add", add),
+        Route::post("/notifications/where/{id}/remove", remove),
+        Route::post("/notifications/where/{id}/try", try_out),
+        Route::get("/worker.js", worker).access(Access::Anyone),
+    ]
+}
+
+/// The script that shows notices while no page is open. Its place decides what it may do, so it
+/// lies beside the pages and not below `/assets`.
+async fn worker() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, include_str!("../assets/pages/worker.js")).into_response()
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    note: String,
+    problem: String,
+}
+
+async fn show(State(app): State<App>, caller: Caller, Query(told): Query<Told>) -> Answer<Markup> {
+    let now = app.now();
+    let channels = channels::list(app.records.as_ref(), &caller.person.id, now).await?;
+    let key = further(&app)?.vapid().await?.public();
+    let body = html! {
+        h1 { "Where to tell you" }
+        @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
+        @if !told.problem.is_empty() { p.notice.bad role="alert" { (told.problem) } }
+        section.stack aria-labelledby="where" {
+            h2 id="where" { "Channels" }
+            p.muted { a href="/notifications" { "The bell on every page" } " is always told. What is sent further names what \
+                happened, never what was said." }
+            (table(&caller, &channels))
+            (push_card(&key))
+            (forms(&caller))
+        }
+    };
+    Ok(page_with(&caller, "Where to tell you", HERE, &["pages/notifications.js"], &body))
+}
+
+fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            div.table-wrap tabindex="0" role="region" aria-label="Channels that are there" {
+                table {
+                    caption.unseen { "Where you are told" }
+                    thead { tr {
+                        th scope="col" { "Way" } th scope="col" { "To" } th scope="col" { "What" }
+                        th scope="col" { "State" } th scope="col" { span.unseen { "Do" } }
+                    } }
+                    tbody { @for one in all {
+                        tr {
+                            td { (one.way) }
+                            th scope="row" { (one.to) }
+                            td { (kinds_in_words(&one.kinds)) }
+                            td {
+                                @if one.failed.is_empty() { (badge("good", "works")) }
+                                @else { (badge("bad", "failed")) " " (one.failed) }
+                            }
+                            td.row {
+                                (button(caller, &one.id, "try", "Try it", ""))
+                                (button(caller, &one.id, "remove", "Remove", "danger"))
+                            }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+fn button(caller: &Caller, id: &str, deed: &str, word: &str, kind: &str) -> Markup {
+    html! {
+        form method="post" action={ "/notifications/where/" (id) "/" (deed) } {
+            (csrf(caller))
+            button class={ "btn " (kind) } type="submit" { (word) }
+        }
+    }
+}
+
+fn kinds_in_words(kinds: &BTreeSet<NoticeKind>) -> String {
+    if kinds.is_empty() {
+        return "Everything".into();
+    }
+    let words = KINDS.iter().filter(|(kind, ..)| kinds.contains(kind)).map(|(_, _, words)| *words);
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Web push needs the browser's own question, so it has no form.
+fn push_card(key: &str) -> Markup {
+    html! {
+        div.card.stack id="push" data-key=(key) hidden {
+            h3 { "In this browser" }
+            p.hint id="push-state" role="status" { "Also while no page is open." }
+            div { button.btn id="push-on" type="button" { "Tell me in this browser" } }
+        }
+    }
+}
+
+fn forms(caller: &Caller) -> Markup {
+    let url = html! { input id="url" name="url" type="url" required maxlength="2000"
+    placeholder="https://example.org/hook" aria-describedby="url-hint"; };
+    let secret = html! { input id="secret" name="secret" type="password" autocomplete="off"
+    aria-describedby="secret-hint"; };
+    let server =
+        html! { input id="server" name="server" type="url" required value="https://ntfy.sh"; };
+    let topic = html! { input id="topic" name="topic" required maxlength="64"
+    pattern="[A-Za-z0-9_\\-]+" aria-describedby="topic-hint"; };
+    let token = html! { input id="token" name="token" type="password" autocomplete="off"
+    aria-describedby="token-hint"; };
+    html! {
+        div.grid {
+            form.card.stack method="post" action="/notifications/where/add" {
+                h3 { "Webhook" }
+                (csrf(caller))
+                input type="hidden" name="way" value="webhook";
+                (field("url", "Address", "It is called with the notice as JSON.", &url))
+                (field("secret", "Secret", "Signs each call: x-weir-signature. May stay empty.", &secret))
+                (choices("hook"))
+                div { button.btn.primary type="submit" { "Add webhook" } }
+            }
+            form.card.stack method="post" action="/notifications/where/add" {
+                h3 { "ntfy" }
+                (csrf(caller))
+                input type="hidden" name="way" value="ntfy";
+                (field("server", "Server", "", &server))
+                (field("topic", "Topic", "Whoever knows it can read it: choose one that is hard to guess.", &topic))
+                (field("token", "Access token", "May stay empty.", &token))
+                (choices("ntfy"))
+                div { button.btn.primary type="submit" { "Add ntfy topic" } }
+            }
+        }
+    }
+}
+
+fn choices(of: &str) -> Markup {
+    html! {
+        fieldset {
+            legend { "What (nothing ticked: everything)" }
+            @for (_, name, words) in &KINDS {
+                div.row {
+                    input type="checkbox" name="kinds" value=(name) id={ (of) "-" (name) };
+                    label for={ (of) "-" (name) } { (words) }
+                }
+            }
+        }
+    }
+}
+
+/// Back to the page, with what came of it.
+fn back(done: Answer<&str>) -> Redirect {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    match done {
+        Ok(note) => query.append_pair("note", note),
+        Err(problem) => query.append_pair("problem", &problem.detail),
+    };
+    Redirect::to(&format!("{HERE}?{}", query.finish()))
+}
+
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    Form(typed): Form<Vec<(String, String)>>,
+) -> Redirect {
+    let get = |name: &str| {
+        let found = typed.iter().find(|(typed, _)| typed == name);
+        found.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+    };
+    let ticked = typed.iter().filter(|(name, _)| name == "kinds").map(|(_, value)| value.as_str());
+    let kinds = ticked
+        .filter_map(|word| KINDS.iter().find(|(_, name, _)| *name == word))
+        .map(|(kind, ..)| *kind)
+        .collect();
+    let way = match get("way").as_str() {
+        "webhook" => Way::Webhook { url: get("url"), secret: get("secret") },
+        "ntfy" => Way::Ntfy { server: get("server"), topic: get("topic"), token: get("token") },
+        _ => return back(Err(Problem::bad("choose a way to be told"))),
+    };
+    back(put(&app, &caller, &way, kinds).await.map(|_| "You are told there from now on."))
+}
+
+async fn remove(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
+    let done = channels::remove(app.records.as_ref(), &caller.person.id, &id).await;
+    back(done.map(|()| "You are told there no more.").map_err(Problem::from))
+}
+
+async fn try_out(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
+    let done =
+        async { further(&app)?.try_out(&caller.person.id, &id).await.map_err(Problem::from) };
+    back(done.await.map(|()| "It arrived."))
+}

@@ -1,0 +1,355 @@
+//! Settings of a person and of the house, in sections (S5, S6, S9, S10). Not here: what may be set,
+//! which the program around decides.
+
+use std::collections::BTreeMap;
+
+use axum::Form;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::settings::apply;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::ports::{SettingsChange, SettingsSheet};
+use crate::problem::{Answer, Problem};
+use crate::route::{Access, Route};
+use crate::web::parts::{csrf, page_with};
+
+mod control;
+mod lists;
+mod prompts;
+mod security;
+
+use control::{Asked, group};
+
+/// Where this page is.
+const HERE: &str = "/settings";
+/// What this page brings along.
+const ASSETS: &[&str] = &["pages/settings.css"];
+
+/// The routes of this file.
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/settings", show),
+        Route::post("/settings", save),
+        Route::get("/settings/prompts/{file}", prompts::show),
+        Route::post("/settings/prompts/{file}", prompts::save),
+        Route::post("/settings/prompts/{file}/restore", prompts::restore),
+        Route::get("/settings/preview", prompts::preview),
+        Route::post("/settings/lists/{list}", lists::add),
+        Route::post("/settings/lists/{list}/remove", lists::remove),
+        Route::get("/settings/security", security::show).access(Access::Admin),
+        Route::post("/settings/security", security::save).access(Access::Admin),
+    ]
+}
+
+/// A section of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Section {
+    /// Its name in addresses.
+    name: &'static str,
+    /// Its name for people.
+    title: &'static str,
+    /// Keys and tables that stand in it.
+    keys: &'static [&'static str],
+    /// Only admins see it.
+    admin: bool,
+}
+
+/// Sections of plain settings, in order. Security, prompt files and lists have pages of their own
+/// form.
+const SECTIONS: &[Section] = &[
+    Section {
+        name: "general",
+        title: "General",
+        keys: &["model", "profile", "permission", "prompt.timezone", "helpers", "agents"],
+        admin: false,
+    },
+    Section { name: "prompt", title: "Prompt", keys: &["prompt.instructions"], admin: false },
+    Section { name: "memory", title: "Memory", keys: &["memory", "recipes"], admin: false },
+    Section { name: "limits", title: "Limits", keys: &["limits"], admin: false },
+    Section { name: "context", title: "Context", keys: &["context"], admin: false },
+    Section { name: "lists", title: "Allow-lists", keys: &[], admin: false },
+    Section { name: "security", title: "Security", keys: &[], admin: true },
+    Section {
+        name: "server",
+        title: "Server",
+        keys: &["web.search", "server", "telemetry", "sandbox"],
+        admin: true,
+    },
+];
+
+impl Section {
+    fn named(name: &str, caller: &Caller) -> Section {
+        let seen = |one: &&Section| one.name == name && (!one.admin || caller.person.is_admin());
+        *SECTIONS.iter().find(seen).unwrap_or(&SECTIONS[0])
+    }
+
+    fn holds(self, key: &str) -> bool {
+        self.keys.iter().any(|table| {
+            key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Look {
+    #[serde(default)]
+    section: String,
+    #[serde(default)]
+    q: String,
+    #[serde(default, rename = "for")]
+    scope: String,
+    #[serde(default)]
+    saved: String,
+}
+
+impl Look {
+    /// Whether what holds for everybody is looked at.
+    fn for_all(&self, caller: &Caller) -> bool {
+        self.scope == "all" && caller.person.is_admin()
+    }
+}
+
+async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Query(look): Query<Look>,
+) -> Answer<Response> {
+    let section = Section::named(&look.section, &caller);
+    if section.name == "security" && look.q.is_empty() {
+        return Ok(Redirect::to("/settings/security").into_response());
+    }
+    let said = match look.saved.as_str() {
+        "" => html! {},
+        _ => html! {
+            p.notice.good role="status" {
+                "Saved. It counts from the next run on; a run that is under way goes on as it began."
+            }
+        },
+    };
+    Ok(render(&app, &caller, &look, (&said, &BTreeMap::new())).await?.into_response())
+}
+
+/// The page. `typed`: what was sent and not taken, so that nobody types it twice.
+async fn render(
+    app: &App,
+    caller: &Caller,
+    look: &Look,
+    (said, typed): (&Markup, &BTreeMap<String, String>),
+) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let sheet = home.settings().sheet().await?;
+    let section = Section::named(&look.section, caller);
+    let searched = !look.q.trim().is_empty();
+    let body = html! {
+        (top(caller, if searched { "" } else { section.name }, look))
+        (said)
+        @for note in &sheet.notes {
+            p.notice.warn { (note) }
+        }
+        @if searched {
+            (found(&sheet, caller, look))
+        } @else if section.name == "lists" {
+            (lists::section(app, caller).await?)
+        } @else {
+            @if section.name == "prompt" { (prompts::section(app, caller).await?) }
+            (form(&sheet, caller, (section, look), typed))
+        }
+    };
+    Ok(page_with(caller, "Settings", HERE, ASSETS, &body))
+}
+
+/// Title, search and tabs.
+fn top(caller: &Caller, here: &str, look: &Look) -> Markup {
+    let shown = SECTIONS.iter().filter(|section| !section.admin || caller.person.is_admin());
+    html! {
+        div.toolbar {
+            h1 { "Settings" }
+            form.settings-search method="get" action=(HERE) role="search" {
+                label.unseen for="settings-q" { "Search settings" }
+                input id="settings-q" type="search" name="q" value=(look.q)
+                    placeholder="Search settings" maxlength="100";
+                button.btn type="submit" { "Search" }
+            }
+            a.btn.quiet href="/help?page=settings-in-the-browser" { "Help" }
+        }
+        nav.tabs aria-label="Sections" {
+            ul {
+                @for section in shown {
+                    li {
+                        a href={ (HERE) "?section=" (section.name) }
+                            aria-current=[(section.name == here).then_some("page")] {
+                            (section.title)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the search found, each with the way to its section.
+fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
+    let words: Vec<String> = look.q.to_lowercase().split_whitespace().map(String::from).collect();
+    let fits = |text: &str| {
+        let text = text.to_lowercase();
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let section_of = |key: &str| {
+        let seen = |one: &&Section| {
+            (one.holds(key) || (one.name == "security" && key.starts_with("security.")))
+                && (!one.admin || caller.person.is_admin())
+        };
+        SECTIONS.iter().find(seen)
+    };
+    let hits: Vec<_> = sheet
+        .items
+        .iter()
+        .filter(|setting| {
+            fits(&format!(
+                "{} {} {}",
+                setting.key,
+                control::title(&setting.key),
+                setting.description
+            ))
+        })
+        .filter_map(|setting| section_of(&setting.key).map(|section| (section, setting)))
+        .collect();
+    html! {
+        h2 { (hits.len()) " found for “" (look.q) "”" }
+        @if hits.is_empty() {
+            (crate::web::parts::empty(
+                "No setting has these words.",
+                "Try one word of what it does: window, budget, memory.",
+            ))
+        } @else {
+            ul.settings-found {
+                @for (section, setting) in hits {
+                    li.card {
+                        a href={ (HERE) "?section=" (section.name) "#" (control::id(&setting.key)) } {
+                            (control::title(&setting.key))
+                        }
+                        " " span.muted { "in " (section.title) }
+                        p.hint { (setting.description) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The settings of one section.
+fn form(
+    sheet: &SettingsSheet,
+    caller: &Caller,
+    (section, look): (Section, &Look),
+    typed: &BTreeMap<String, String>,
+) -> Markup {
+    let for_all = look.for_all(caller);
+    let mine: Vec<_> = sheet.items.iter().filter(|setting| section.holds(&setting.key)).collect();
+    // The personality has an editor with versions above; for everybody it is a plain text.
+    let shown = mine.into_iter().filter(|one| for_all || one.key != "prompt.instructions");
+    let asked = Asked { for_all, typed };
+    let shown: Vec<_> = shown.collect();
+    let can = |setting: &&&crate::ports::Setting| asked.may_set(setting);
+    let any = shown.iter().any(|setting| can(&setting));
+    let version = if for_all { sheet.house_version } else { sheet.version };
+    html! {
+        @if caller.person.is_admin() { (scopes(section, for_all)) }
+        @if !shown.is_empty() {
+            form.settings method="post" action=(HERE) {
+                (csrf(caller))
+                input type="hidden" name="section" value=(section.name);
+                input type="hidden" name="for" value=(if for_all { "all" } else { "" });
+                input type="hidden" name="version" value=(version);
+                (group(&shown, &asked))
+                @if any {
+                    div.row.settings-save {
+                        button.btn.primary type="submit" { "Save" }
+                        span.hint { "Empty means: what is set below it, or the default, holds." }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn scopes(section: Section, for_all: bool) -> Markup {
+    let link = |all: bool, word: &str| {
+        let query = if all { "&for=all" } else { "" };
+        html! {
+            a.btn href={ (HERE) "?section=" (section.name) (query) }
+                aria-current=[(all == for_all).then_some("true")] { (word) }
+        }
+    };
+    html! {
+        div.row.settings-scopes role="group" aria-label="For whom" {
+            (link(false, "For me"))
+            (link(true, "For everybody"))
+        }
+    }
+}
+
+async fn save(
+    State(app): State<App>,
+    caller: Caller,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Answer<Response> {
+    let typed: BTreeMap<String, String> = fields.into_iter().collect();
+    let get = |name: &str| typed.get(name).cloned().unwrap_or_default();
+    let look = Look { section: get("section"), scope: get("for"), ..Look::default() };
+    match save_fields(&app, &caller, &look, &typed).await {
+        Ok(()) => {
+            let scope = if look.for_all(&caller) { "&for=all" } else { "" };
+            let section = Section::named(&look.section, &caller).name;
+            let back = format!("{HERE}?section={section}{scope}&saved=1");
+            Ok(Redirect::to(&back).into_response())
+        }
+        Err(problem) => {
+            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let said = refusal(&problem);
+            let page = render(&app, &caller, &look, (&said, &typed)).await?;
+            Ok((status, page).into_response())
+        }
+    }
+}
+
+/// What was not saved, and why.
+fn refusal(problem: &Problem) -> Markup {
+    html! {
+        p.notice.bad role="alert" {
+            strong { "Not saved: " }
+            (problem.detail)
+        }
+    }
+}
+
+async fn save_fields(
+    app: &App,
+    caller: &Caller,
+    look: &Look,
+    typed: &BTreeMap<String, String>,
+) -> Answer<()> {
+    let for_all = look.for_all(caller);
+    let home = app.home(&caller.person).await?;
+    let sheet = home.settings().sheet().await?;
+    let mut values: BTreeMap<String, Value> = BTreeMap::new();
+    for (name, text) in typed {
+        let Some(key) = name.strip_prefix("v:") else { continue };
+        let Some(setting) = sheet.items.iter().find(|setting| setting.key == key) else {
+            return Err(Problem::bad(format!("there is no setting {key}")));
+        };
+        let there = if for_all { setting.house.as_ref() } else { setting.own.as_ref() };
+        let value = control::parsed(setting, text);
+        if value.as_ref() != there {
+            values.insert(key.to_owned(), value.unwrap_or(Value::Null));
+        }
+    }
+    let version = typed.get("version").and_then(|text| text.parse().ok());
+    apply(app, caller, &SettingsChange { for_all, version, values }).await
+}

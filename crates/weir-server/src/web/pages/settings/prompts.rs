@@ -1,0 +1,284 @@
+//! The person's prompt files with their versions, and what a new chat would be told (S5).
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::{ASSETS, HERE, Look, refusal, top};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::ports::{PromptFile, PromptText, PromptVersion};
+use crate::problem::{Answer, Problem};
+use crate::render;
+use crate::web::parts::{badge, csrf, empty, moment, page_with};
+
+/// What people call a file, and what it is for.
+fn told(file: PromptFile) -> (&'static str, &'static str) {
+    match file {
+        PromptFile::Soul => {
+            ("Soul (SOUL.md)", "Who the agent is: identity, values, style. Told to every agent.")
+        }
+        PromptFile::User => (
+            "About you (USER.md)",
+            "Who you are and how you work, in your own words. Told to your agents.",
+        ),
+        PromptFile::Personality => {
+            ("Personality", "How agents are to behave towards you, whatever their profile.")
+        }
+    }
+}
+
+const FROZEN: &str = "A chat keeps the prompt with which it began. What you save here counts in \
+                      new chats.";
+
+fn named(name: &str) -> Answer<PromptFile> {
+    PromptFile::named(name).ok_or_else(|| Problem::missing(format!("a prompt file {name:?}")))
+}
+
+fn address(file: PromptFile) -> String {
+    format!("{HERE}/prompts/{}", file.name())
+}
+
+/// The files as cards, for the section `Prompt`.
+pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
+    let home = app.home(&caller.person).await?;
+    let mut texts = Vec::new();
+    for file in PromptFile::ALL {
+        texts.push(home.prompts().text(file).await?);
+    }
+    Ok(html! {
+        p.muted { (FROZEN) }
+        div.grid {
+            @for text in &texts {
+                section.card {
+                    h2 { (told(text.file).0) }
+                    p.muted { (told(text.file).1) }
+                    p {
+                        (text.text.chars().count()) " of " (text.chars_max) " characters"
+                        @if let Some(last) = text.versions.first() {
+                            ", version " (last.version) " " (moment(last.ts, app.now()))
+                        }
+                    }
+                    a.btn href=(address(text.file)) { "Edit" span.unseen { " " (told(text.file).0) } }
+                }
+            }
+        }
+        p { a.btn href={ (HERE) "/preview" } { "Preview the prompt of a new chat" } }
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Compare {
+    from: Option<u64>,
+    to: Option<u64>,
+    #[serde(default)]
+    saved: String,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(file): Path<String>,
+    Query(compare): Query<Compare>,
+) -> Answer<Markup> {
+    let text = app.home(&caller.person).await?.prompts().text(named(&file)?).await?;
+    let said = html! {
+        @if !compare.saved.is_empty() { p.notice.good role="status" { "Saved. " (FROZEN) } }
+    };
+    Ok(editor(&app, &caller, (&text, &text.text), (&said, &compare)))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Saved {
+    text: String,
+    version: u64,
+}
+
+pub(super) async fn save(
+    State(app): State<App>,
+    caller: Caller,
+    Path(file): Path<String>,
+    Form(saved): Form<Saved>,
+) -> Answer<Response> {
+    let file = named(&file)?;
+    let home = app.home(&caller.person).await?;
+    match home.prompts().save(file, &saved.text, Some(saved.version)).await {
+        Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", address(file))).into_response()),
+        Err(error) => {
+            let problem = Problem::from(error);
+            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let text = home.prompts().text(file).await?;
+            let said = refusal(&problem);
+            let both = (&said, &Compare::default());
+            Ok((status, editor(&app, &caller, (&text, &saved.text), both)).into_response())
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Restored {
+    version: u64,
+}
+
+pub(super) async fn restore(
+    State(app): State<App>,
+    caller: Caller,
+    Path(file): Path<String>,
+    Form(restored): Form<Restored>,
+) -> Answer<Redirect> {
+    let file = named(&file)?;
+    let home = app.home(&caller.person).await?;
+    let text = home.prompts().text(file).await?;
+    let old = text.versions.iter().find(|version| version.version == restored.version);
+    let old = old.ok_or_else(|| Problem::missing(format!("version {}", restored.version)))?;
+    home.prompts().save(file, &old.text, None).await?;
+    Ok(Redirect::to(&format!("{}?saved=1", address(file))))
+}
+
+fn editor(
+    app: &App,
+    caller: &Caller,
+    (text, typed): (&PromptText, &str),
+    (said, compare): (&Markup, &Compare),
+) -> Markup {
+    let (title, what) = told(text.file);
+    let newest = text.versions.first().map_or(0, |last| last.version);
+    let body = html! {
+        (top(caller, "prompt", &Look::default()))
+        (said)
+        h2 { (title) }
+        p.muted { (what) " " (FROZEN) }
+        form method="post" action=(address(text.file)) {
+            (csrf(caller))
+            input type="hidden" name="version" value=(newest);
+            div.field {
+                label for="text" { "Text" }
+                textarea.settings-text id="text" name="text" rows="18"
+                    aria-describedby="text-hint" { (typed) }
+                p.hint id="text-hint" {
+                    "At most " (text.chars_max) " characters. Empty: nothing is told."
+                }
+            }
+            div.row {
+                button.btn.primary type="submit" { "Save as a new version" }
+                a.btn.quiet href={ (HERE) "?section=prompt" } { "Back" }
+            }
+        }
+        (history(app, caller, text, compare))
+    };
+    page_with(caller, title, HERE, ASSETS, &body)
+}
+
+fn history(app: &App, caller: &Caller, text: &PromptText, compare: &Compare) -> Markup {
+    html! {
+        h2 { "Versions" }
+        @if text.versions.is_empty() {
+            (empty("Nobody has written it yet.", "What you save first is version 1."))
+        } @else {
+            (difference(text, compare))
+            div.table-wrap tabindex="0" {
+                table {
+                    caption { "Versions, the newest first" }
+                    thead {
+                        tr {
+                            th scope="col" { "Version" }
+                            th scope="col" { "Saved" }
+                            th.num scope="col" { "Characters" }
+                            th scope="col" { span.unseen { "Look and restore" } }
+                        }
+                    }
+                    tbody {
+                        @for (at, version) in text.versions.iter().enumerate() {
+                            (row(app, caller, (text, version), at))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(
+    app: &App,
+    caller: &Caller,
+    (text, version): (&PromptText, &PromptVersion),
+    at: usize,
+) -> Markup {
+    let here = address(text.file);
+    let number = version.version;
+    let before = text.versions.get(at + 1).map_or(0, |before| before.version);
+    html! {
+        tr {
+            th scope="row" {
+                (number) " "
+                @if at == 0 { (badge("good", "now")) }
+            }
+            td {
+                @if version.by == "outside" { "changed outside of this page" }
+                @else { "by " (version.by) }
+                ", " (moment(version.ts, app.now()))
+            }
+            td.num { (version.text.chars().count()) }
+            td {
+                div.row {
+                    a.btn.quiet href={ (here) "?from=" (before) "&to=" (number) } {
+                        "What changed" span.unseen { " in version " (number) }
+                    }
+                    @if at > 0 {
+                        form method="post" action={ (here) "/restore" } {
+                            (csrf(caller))
+                            input type="hidden" name="version" value=(number);
+                            button.btn type="submit" {
+                                "Restore" span.unseen { " version " (number) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is between two versions, where they were asked for.
+fn difference(text: &PromptText, compare: &Compare) -> Markup {
+    let (Some(from), Some(to)) = (compare.from, compare.to) else { return html! {} };
+    let of = |number: u64| {
+        let found = text.versions.iter().find(|version| version.version == number);
+        found.map(|version| version.text.as_str()).unwrap_or_default()
+    };
+    let unified = similar::TextDiff::from_lines(of(from), of(to))
+        .unified_diff()
+        .header(&format!("version {from}"), &format!("version {to}"))
+        .to_string();
+    html! {
+        section aria-label={ "From version " (from) " to version " (to) } {
+            h3 { "From version " (from) " to version " (to) }
+            @if unified.is_empty() { p.muted { "They are the same." } }
+            @else { (render::diff(&unified)) }
+        }
+    }
+}
+
+pub(super) async fn preview(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+    let sections = app.home(&caller.person).await?.prompts().preview().await?;
+    let all: u64 = sections.iter().map(|section| section.tokens).sum();
+    let body = html! {
+        (top(&caller, "prompt", &Look::default()))
+        h2 { "The prompt of a new chat" }
+        p.muted {
+            "About " (all) " tokens, without the descriptions of tools. Nothing was sent to a \
+             model. What hooks add at the start is not known here."
+        }
+        @for section in &sections {
+            details.card {
+                summary { strong { (section.name) } " " span.muted { "about " (section.tokens) " tokens" } }
+                pre { (section.text) }
+            }
+        }
+        p { a.btn.quiet href={ (HERE) "?section=prompt" } { "Back" } }
+    };
+    Ok(page_with(&caller, "Prompt", HERE, ASSETS, &body))
+}

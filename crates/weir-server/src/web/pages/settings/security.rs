@@ -1,0 +1,237 @@
+//! The layers that an admin switches for everybody, in the order in which a call meets them, each
+//! with what it costs; and what cannot be switched off (S6).
+
+use std::collections::BTreeMap;
+
+use axum::Form;
+use axum::extract::{Query, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::{ASSETS, HERE, Look, top};
+use crate::api::settings::apply;
+use crate::app::App;
+use crate::auth::accounts;
+use crate::guard::Caller;
+use crate::ports::{Setting, SettingsChange};
+use crate::problem::Answer;
+use crate::web::parts::{badge, csrf, page_with};
+
+/// Audit lines of each person that are looked through for figures.
+const LINES_MAX: u64 = 2_000;
+
+/// One layer.
+struct Layer {
+    key: &'static str,
+    title: &'static str,
+    on: &'static str,
+    off: &'static str,
+    cost: &'static str,
+}
+
+/// In the order per call.
+const LAYERS: &[Layer] = &[
+    Layer {
+        key: "security.confirmation",
+        title: "Confirmation",
+        on: "What the permission mode asks about waits until a person has answered.",
+        off: "What would be asked passes, as in mode “full”. Deny rules, protected paths, the hard \
+              floor and the rules about words from outside hold all the same.",
+        cost: "No model call and no token; a person's time.",
+    },
+    Layer {
+        key: "security.canary",
+        title: "Canary word",
+        on: "A secret word stands in each prompt, another every day. A call that carries it, plainly \
+             or encoded, is stopped with its run, and an alert is raised. Words of the last fourteen \
+             days are still watched.",
+        off: "No word is watched.",
+        cost: "About 60 tokens in each prompt, no model call; the new word of a day makes the \
+               prompt's cache of a running chat begin anew once.",
+    },
+    Layer {
+        key: "security.validate_output",
+        title: "Output validation",
+        on: "A judge model compares each call that changes something or leaves this machine with \
+             what the person asked for. No answer is a refusal to go on without a person.",
+        off: "No judge looks at calls.",
+        cost: "One call of the judge model for each such call: about 600 tokens in, 20 out, and its \
+               answering time before the call begins.",
+    },
+    Layer {
+        key: "security.screen_results",
+        title: "Screening of results",
+        on: "A judge model looks for instructions in what comes from outside before the agent reads \
+             it. What has some is withheld.",
+        off: "What comes from outside is marked as foreign, but not read first.",
+        cost: "One call of the judge model for each 24,000 characters from outside: about 6,000 \
+               tokens in, 20 out, and its answering time before the agent goes on.",
+    },
+];
+
+/// What is always on.
+const ALWAYS: &[(&str, &str)] = &[
+    ("Deny rules", "What a rule refuses is refused in every mode."),
+    ("Protected paths", "Keys, settings and the program's own folders are not written."),
+    ("The hard floor", "A short list of ruinous commands never runs."),
+    ("Folders", "Nobody reaches another person's files; links out are not followed."),
+    (
+        "Words from outside",
+        "Text from the web, mail or files of others gives no orders, and what \
+      it led to does not leave without a person.",
+    ),
+    ("Secrets", "Keys never reach a model; they are taken out of what is kept."),
+    ("The record", "Each decision is a line in the audit, chained to the one before."),
+];
+
+/// What the audit lines say.
+#[derive(Debug, Default)]
+struct Figures {
+    judged: u64,
+    asked: u64,
+    alerts: u64,
+    unfit: u64,
+    finished: u64,
+    withheld: u64,
+}
+
+impl Figures {
+    fn add(&mut self, fields: &Value) {
+        let is = |name: &str, word: &str| fields[name] == word;
+        match fields["kind"].as_str().unwrap_or_default() {
+            "call.judged" => {
+                self.judged += 1;
+                self.asked += u64::from(is("verdict", "ask"));
+                self.unfit += u64::from(is("gate", "intent") && !is("verdict", "allow"));
+            }
+            "call.finished" => {
+                self.finished += 1;
+                self.withheld += u64::from(!fields["withheld"].is_null());
+            }
+            "alert.raised" => self.alerts += u64::from(is("alert", "canary")),
+            _ => (),
+        }
+    }
+
+    fn of(&self, key: &str) -> String {
+        let all = self.judged;
+        match key {
+            "security.confirmation" => format!("{} of {all} calls asked a person.", self.asked),
+            "security.canary" => format!("{} alerts in {all} calls.", self.alerts),
+            "security.validate_output" => {
+                format!("{} of {all} calls did not fit what was asked for.", self.unfit)
+            }
+            _ => format!("{} of {} results were withheld.", self.withheld, self.finished),
+        }
+    }
+}
+
+/// Of everybody's newest lines.
+async fn figures(app: &App) -> Answer<Figures> {
+    let mut figures = Figures::default();
+    for person in accounts::all(&app.doorman.shelf).await? {
+        let store = app.home(&person).await?.store();
+        let last = crate::audit::last(store.as_ref()).await?;
+        let from = last.saturating_sub(LINES_MAX) + 1;
+        let lines = store.audit(from, usize::try_from(LINES_MAX).unwrap_or(usize::MAX)).await?;
+        lines.iter().for_each(|line| figures.add(&line.entry.fields));
+    }
+    Ok(figures)
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Query(look): Query<Look>,
+) -> Answer<Markup> {
+    let sheet = app.home(&caller.person).await?.settings().sheet().await?;
+    let figures = figures(&app).await?;
+    let find = |key: &str| sheet.items.iter().find(|setting| setting.key == key);
+    let body = html! {
+        (top(&caller, "security", &Look::default()))
+        @if !look.saved.is_empty() {
+            p.notice.good role="status" { "Saved. It counts from each next run on, for everybody." }
+        }
+        p {
+            "Four layers, in the order in which a call meets them. Each is on or off for everybody \
+             on this server. Figures are of the newest " (LINES_MAX) " audit lines of each person."
+        }
+        form method="post" action={ (HERE) "/security" } {
+            (csrf(&caller))
+            input type="hidden" name="version" value=(sheet.house_version);
+            ol.settings-layers {
+                @for layer in LAYERS {
+                    @if let Some(setting) = find(layer.key) { (one(layer, setting, &figures)) }
+                }
+            }
+            button.btn.primary type="submit" { "Save for everybody" }
+        }
+        (always())
+    };
+    Ok(page_with(&caller, "Security", HERE, ASSETS, &body))
+}
+
+fn one(layer: &Layer, setting: &Setting, figures: &Figures) -> Markup {
+    let is_on = setting.value == Value::Bool(true);
+    let id = super::control::id(layer.key);
+    let choice = |value: &str, word: &str, on: bool| {
+        html! {
+            label {
+                input type="radio" name={ "v:" (layer.key) } value=(value) checked[is_on == on];
+                (word)
+            }
+        }
+    };
+    html! {
+        li.card id=(id) {
+            fieldset.settings-switch {
+                legend { (layer.title) " " @if is_on { (badge("good", "on")) } @else { (badge("warn", "off")) } }
+                div.row { (choice("true", "on", true)) (choice("false", "off", false)) }
+            }
+            dl.kv {
+                dt { "On" } dd { (layer.on) }
+                dt { "Off" } dd { (layer.off) }
+                dt { "Costs" } dd { (layer.cost) }
+                dt { "Lately" } dd { (figures.of(layer.key)) }
+                dt { "Set by" } dd { (setting.origin) }
+            }
+        }
+    }
+}
+
+fn always() -> Markup {
+    html! {
+        section aria-labelledby="always" {
+            h2 id="always" { "Always on" }
+            p.muted { "These need no model and cannot be switched off here." }
+            dl.card.kv {
+                @for (title, what) in ALWAYS {
+                    dt { (title) " " (badge("good", "on")) }
+                    dd { (what) }
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn save(
+    State(app): State<App>,
+    caller: Caller,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Answer<Redirect> {
+    let typed: BTreeMap<String, String> = fields.into_iter().collect();
+    let sheet = app.home(&caller.person).await?.settings().sheet().await?;
+    let mut values = BTreeMap::new();
+    for layer in LAYERS {
+        let Some(word) = typed.get(&format!("v:{}", layer.key)) else { continue };
+        let value = Value::Bool(word == "true");
+        let now = sheet.items.iter().find(|setting| setting.key == layer.key);
+        if now.is_none_or(|setting| setting.value != value) {
+            values.insert(layer.key.to_owned(), value);
+        }
+    }
+    let version = typed.get("version").and_then(|text| text.parse().ok());
+    apply(&app, &caller, &SettingsChange { for_all: true, version, values }).await?;
+    Ok(Redirect::to(&format!("{HERE}/security?saved=1")))
+}

@@ -1,0 +1,278 @@
+//! What pages are made of: the frame around every page, and small pieces that look alike
+//! everywhere.
+
+use jiff::tz::TimeZone;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use weir_core::ids::Timestamp;
+
+use crate::guard::Caller;
+use crate::web::assets::address;
+
+mod icons;
+
+pub(crate) use icons::icon;
+
+/// An entry of the navigation: address, icon, words, and the name of its count.
+struct Entry(&'static str, &'static str, &'static str, &'static str);
+
+const WORK: &[Entry] = &[
+    Entry("/", "new", "New chat", ""),
+    Entry("/chats", "chats", "Chats", ""),
+    Entry("/approvals", "approvals", "Approvals", "approvals"),
+    Entry("/agents", "agents", "Agents", ""),
+    Entry("/files", "files", "Files", ""),
+    Entry("/memory", "memory", "Memory", ""),
+    Entry("/library", "library", "Library", ""),
+];
+const ABOUT: &[Entry] = &[
+    Entry("/models", "models", "Models", ""),
+    Entry("/usage", "usage", "Usage", ""),
+    Entry("/audit", "audit", "Audit", ""),
+    Entry("/mail", "mail", "Mail", ""),
+    Entry("/settings", "settings", "Settings", ""),
+    Entry("/help", "help", "Help", ""),
+];
+const ADMIN: &[Entry] =
+    &[Entry("/users", "users", "People", ""), Entry("/admin", "admin", "Server", "")];
+
+fn head(title: &str, assets: &[&str]) -> Markup {
+    let styles = assets.iter().filter(|name| name.ends_with(".css"));
+    let scripts = assets.iter().filter(|name| name.ends_with(".js"));
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
+            meta name="color-scheme" content="light dark";
+            title { (title) " · Weir" }
+            link rel="icon" type="image/svg+xml" href=(address("icon.svg"));
+            link rel="stylesheet" href=(address("app.css"));
+            @for name in styles { link rel="stylesheet" href=(address(name)); }
+            script src=(address("theme.js")) {}
+            script type="module" src=(address("frame.js")) {}
+            @for name in scripts { script type="module" src=(address(name)) {} }
+        }
+    }
+}
+
+/// A page that needs no account: sign in, setup, a shared chat.
+pub(crate) fn bare(title: &str, body: &Markup) -> Markup {
+    bare_with(title, &[], body)
+}
+
+/// The same with scripts or styles of its own, as [`page_with`] names them.
+pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, assets))
+            body.bare {
+                a.skip href="#main" { "Skip to the content" }
+                main id="main" tabindex="-1" { (body) }
+            }
+        }
+    }
+}
+
+/// A page with the navigation around it. `here`: the path of the entry that is marked.
+pub(crate) fn page(caller: &Caller, title: &str, here: &str, body: &Markup) -> Markup {
+    page_with(caller, title, here, &[], body)
+}
+
+/// The same with scripts or styles of its own: names below `web/assets`, `pages/chat.js`.
+pub(crate) fn page_with(
+    caller: &Caller,
+    title: &str,
+    here: &str,
+    assets: &[&str],
+    body: &Markup,
+) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, assets))
+            body.framed data-here=(here) data-csrf=(caller.csrf()) {
+                a.skip href="#main" { "Skip to the content" }
+                (top(caller, title))
+                (navigation(caller, here))
+                div.pane {
+                    (paused_bar(caller))
+                    (amiss_bar())
+                    main id="main" tabindex="-1" { (body) }
+                }
+            }
+        }
+    }
+}
+
+fn top(caller: &Caller, title: &str) -> Markup {
+    html! {
+        header.top {
+            button.icon-button.menu type="button" popovertarget="nav" aria-label="Menu" {
+                (icon("menu"))
+            }
+            a.brand href="/" aria-label="Weir: new chat" { (icon("weir")) span { "Weir" } }
+            span.top-title aria-hidden="true" { (title) }
+            span.grow {}
+            a.icon-button href="/notifications" title="Notifications" {
+                (icon("bell"))
+                span.unseen { "Notifications" }
+                span.count hidden data-count="notices" aria-hidden="true" {}
+                span.unseen {}
+            }
+            button.icon-button id="theme" type="button" hidden aria-label="Theme" {
+                (icon("theme"))
+            }
+            form.stop-all method="post" action="/pause" {
+                (csrf(caller))
+                button.btn.stop type="submit"
+                    title="Kill switch: everything of yours stops, and nothing starts" {
+                    (icon("stop")) span.wide { "Stop all" }
+                    span.unseen { " work (kill switch)" }
+                }
+            }
+        }
+    }
+}
+
+fn entries(all: &[Entry], here: &str) -> Markup {
+    html! {
+        ul {
+            @for Entry(path, picture, word, count) in all {
+                li {
+                    a href=(path) aria-current=[(*path == here).then_some("page")] {
+                        (icon(picture)) span { (word) }
+                        @if !count.is_empty() {
+                            span.count hidden data-count=(count) aria-hidden="true" {}
+                            span.unseen {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn navigation(caller: &Caller, here: &str) -> Markup {
+    html! {
+        // A popover on a narrow screen, a column on a wide one: neither needs a script.
+        nav id="nav" popover aria-label="Main" {
+            (entries(WORK, here))
+            (entries(ABOUT, here))
+            @if caller.person.is_admin() { (entries(ADMIN, here)) }
+            div.who {
+                a href="/account" aria-current=[(here == "/account").then_some("page")] {
+                    (icon("account")) span { (caller.person.called()) }
+                }
+                form method="post" action="/signout" {
+                    (csrf(caller))
+                    button.btn.quiet type="submit" { "Sign out" }
+                }
+            }
+        }
+    }
+}
+
+/// Says that the kill switch was thrown. Filled in by `frame.js`; without it `/pause` says so.
+fn paused_bar(caller: &Caller) -> Markup {
+    html! {
+        div.notice.bad.paused id="paused" role="status" hidden {
+            p {}
+            form method="post" action="/release" {
+                (csrf(caller))
+                button.btn type="submit" { "Release" }
+            }
+        }
+    }
+}
+
+/// Says that the server cannot do its work. Filled in by `frame.js`; without it each refusal says so.
+fn amiss_bar() -> Markup {
+    html! { div.notice.bad.paused id="amiss" role="alert" hidden { p {} } }
+}
+
+/// What every form that changes something carries.
+pub(crate) fn csrf(caller: &Caller) -> Markup {
+    html! { input type="hidden" name="csrf" value=(caller.csrf()); }
+}
+
+/// A moment: absolute for machines and on hover, in words for people.
+pub(crate) fn moment(ts: Timestamp, now: Timestamp) -> Markup {
+    let at = jiff::Timestamp::from_microsecond(ts.0).unwrap_or_default();
+    let iso = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let words = in_words(ts, now);
+    html! { time datetime=(iso) title=(at.strftime("%Y-%m-%d %H:%M UTC")) { (words) } }
+}
+
+/// How long ago, or the day where that is longer than a week.
+fn in_words(ts: Timestamp, now: Timestamp) -> String {
+    let (past, seconds) = match ts.0 <= now.0 {
+        true => (true, now.ms_since(ts) / 1_000),
+        false => (false, ts.ms_since(now) / 1_000),
+    };
+    let said = match seconds {
+        0..=44 if past => return "just now".into(),
+        0..=44 => return "in a moment".into(),
+        45..=3_569 => format!("{} min", (seconds + 30) / 60),
+        3_570..=84_599 => format!("{} h", (seconds + 1_800) / 3_600),
+        84_600..=604_799 => match (seconds + 43_200) / 86_400 {
+            1 => "1 day".into(),
+            days => format!("{days} days"),
+        },
+        _ => {
+            let at = jiff::Timestamp::from_microsecond(ts.0).unwrap_or_default();
+            return at.to_zoned(TimeZone::UTC).strftime("%-d %b %Y").to_string();
+        }
+    };
+    if past { format!("{said} ago") } else { format!("in {said}") }
+}
+
+/// A short word with a colour: `kind` is `good`, `bad`, `warn`, `info` or empty.
+pub(crate) fn badge(kind: &str, word: &str) -> Markup {
+    html! { span class={ "badge " (kind) } { (word) } }
+}
+
+/// Nothing is here, and what to do about it.
+pub(crate) fn empty(what: &str, how: &str) -> Markup {
+    html! { div.empty { p { (what) } p.muted { (how) } } }
+}
+
+/// A labelled control. `hint`: one line below it; may be empty.
+pub(crate) fn field(id: &str, label: &str, hint: &str, control: &Markup) -> Markup {
+    html! {
+        div.field {
+            label for=(id) { (label) }
+            (control)
+            @if !hint.is_empty() { p.hint id={ (id) "-hint" } { (hint) } }
+        }
+    }
+}
+
+/// Text of one of our own files, as it is: never what anybody typed.
+fn own(text: &'static str) -> PreEscaped<&'static str> {
+    PreEscaped(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s10_moments_are_told_in_words() {
+        let now = Timestamp(1_800_000_000_000_000);
+        for (seconds, words) in [
+            (0, "just now"),
+            (44, "just now"),
+            (60, "1 min ago"),
+            (3_569, "59 min ago"),
+            (3_600, "1 h ago"),
+            (84_599, "23 h ago"),
+            (86_400, "1 day ago"),
+            (200_000, "2 days ago"),
+            (604_800, "8 Jan 2027"),
+            (-60, "in 1 min"),
+            (-7_200, "in 2 h"),
+        ] {
+            assert_eq!(in_words(Timestamp(now.0 - seconds * 1_000_000), now), words, "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The app: news and keys in, wishes and frames out. Pure; time comes in as an argument.
+//!
+//! What happened is folded by [`fold`]; what a person does is in [`input`] and [`commands`]; the
+//! lines are made in [`crate::screen::chat`]. Not here: the terminal, the loop.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use weir_core::ids::Timestamp;
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+
+use crate::compose::{Composer, Written};
+use crate::link::{About, Named, Ticket, Tone, Wish};
+use crate::run::{FaceOptions, FullMode, Motion, Start, Thoughts};
+use crate::screen::approval::{Approval, Standing};
+use crate::screen::chat::{self, Last};
+use crate::screen::question::Question;
+use crate::screen::{Screen, View, With, open};
+use crate::terminal::{Frame, Size};
+use crate::text::theme::Theme;
+
+pub(crate) mod acts;
+pub(crate) mod commands;
+pub(crate) mod entries;
+pub(crate) mod fold;
+pub(crate) mod hear;
+pub(crate) mod input;
+pub(crate) mod lines;
+pub(crate) mod notes;
+pub(crate) mod say;
+pub(crate) mod shell;
+pub(crate) mod status;
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+pub(crate) mod writing;
+
+use fold::Fold;
+
+/// A dialog takes keys only when none came for so long: nobody answers by mistake while typing.
+pub(crate) const QUIET_MS: u64 = 500;
+/// A second press counts as one within this time.
+pub(crate) const TWICE_MS: u64 = 2_000;
+/// An answer of which nothing is heard for so long can be given again.
+pub(crate) const ANSWER_MS: u64 = 15_000;
+/// A hint stands so long.
+pub(crate) const HINT_MS: u64 = 6_000;
+/// While something runs, the screen changes by itself so often.
+pub(crate) const TICK_MS: u64 = 250;
+/// Screens that lie over each other at most.
+pub(crate) const SCREENS_MAX: usize = 8;
+
+/// What stands in the box while nothing else does.
+const HINT: &str = "Say what to do · ? keys · / commands";
+
+/// What is to be painted.
+#[derive(Debug, Clone)]
+pub(crate) enum Picture {
+    /// The chat: its live region, and what goes to the scrollback.
+    Chat(Frame),
+    /// A screen over it.
+    Full(View),
+}
+
+/// What only the terminal can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Local {
+    /// The text of the box goes through an editor.
+    Editor,
+    /// The terminal is given back for a while.
+    Suspend,
+    /// Everything is painted anew.
+    Repaint,
+    /// Another theme.
+    Theme(String),
+    /// A person who looks elsewhere is told.
+    Notify(String),
+}
+
+/// What stands in place of the box.
+#[derive(Debug, Clone)]
+pub(crate) enum Dialog {
+    /// About a call.
+    Approval(Approval),
+    /// About a question.
+    Question(Question),
+}
+
+/// A dialog, and whether it takes keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    /// Name of the approval or question.
+    pub(crate) name: String,
+    /// It.
+    pub(crate) dialog: Dialog,
+    /// When it was first painted: before, nobody can have answered it. `None`: not yet.
+    pub(crate) painted: Option<Timestamp>,
+    /// It takes keys.
+    pub(crate) focused: bool,
+    /// The person turned away from it by themselves: only they turn back.
+    pub(crate) left: bool,
+}
+
+/// An answer that was given here and that no fact tells of yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// Name of the approval or question.
+    pub(crate) name: String,
+    /// When.
+    pub(crate) at: Timestamp,
+}
+
+/// What was wished for and does not hold yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Wanted {
+    /// Permission mode.
+    pub(crate) permission: Option<PermissionMode>,
+    /// How much the model thinks.
+    pub(crate) thinking: Option<Thinking>,
+}
+
+/// A line that goes by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// Made safe.
+    pub(crate) text: String,
+    /// How loud.
+    pub(crate) tone: Tone,
+    /// Until when.
+    pub(crate) until: Timestamp,
+}
+
+/// A key that does something only when it is pressed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Armed {
+    /// Ctrl-C leaves.
+    Leave,
+    /// Esc goes back to an earlier message.
+    Rewind,
+}
+
+/// The face, as far as it was told and used.
+pub(crate) struct App {
+    pub(crate) fold: Fold,
+    pub(crate) composer: Composer,
+    pub(crate) screens: Vec<Box<dyn Screen>>,
+    pub(crate) shown: Option<Shown>,
+    /// The ask that was answered here and is not settled yet.
+    pub(crate) answered: Option<Answered>,
+    pub(crate) wanted: Wanted,
+    pub(crate) about: About,
+    /// A session is open.
+    pub(crate) opened: bool,
+    /// Everything that can be typed as `/name`.
+    pub(crate) named: Vec<Named>,
+    pub(crate) hint: Option<Hint>,
+    pub(crate) armed: Option<(Armed, Timestamp)>,
+    /// What was sent and did not arrive yet, by its name.
+    pub(crate) sent: BTreeMap<String, Written>,
+    /// What was said before a session was open.
+    pub(crate) held: Vec<Written>,
+    pub(crate) shell: shell::Shell,
+    /// Why the connection is lost.
+    pub(crate) lost: Option<String>,
+    /// The face goes: nothing is taken any more.
+    pub(crate) leaving: bool,
+    /// It is over; why.
+    pub(crate) over: Option<Option<String>>,
+    pub(crate) wishes: Vec<Wish>,
+    pub(crate) acts: Vec<Local>,
+    tickets: Cell<Ticket>,
+    /// The last key.
+    pub(crate) pressed: Timestamp,
+    /// The latest moment that it was told of.
+    pub(crate) now: Timestamp,
+    pub(crate) motion: Motion,
+    pub(crate) thoughts: Thoughts,
+    pub(crate) full: FullMode,
+    /// The terminal has no focus.
+    pub(crate) away: bool,
+    /// Something that is seen changed.
+    pub(crate) dirty: bool,
+    /// What was printed last, for the empty lines between.
+    pub(crate) last: Last,
+    pub(crate) theme: Theme,
+}
+
+impl App {
+    /// A face of which nothing is known yet.
+    pub(crate) fn new(options: &FaceOptions, theme: Theme, now: Timestamp) -> App {
+        let mut app = App {
+            fold: Fold::default(),
+            composer: Composer::default(),
+            screens: Vec::new(),
+            shown: None,
+            answered: None,
+            wanted: Wanted::default(),
+            about: About::default(),
+            opened: false,
+            named: Vec::new(),
+            hint: None,
+            armed: None,
+            sent: BTreeMap::new(),
+            held: Vec::new(),
+            shell: shell::Shell::default(),
+            lost: None,
+            leaving: false,
+            over: None,
+            wishes: Vec::new(),
+            acts: Vec::new(),
+            tickets: Cell::new(0),
+            pressed: Timestamp(0),
+            now,
+            motion: options.motion,
+            thoughts: options.thoughts,
+            full: options.full,
+            away: false,
+            dirty: true,
+            last: Last::Nothing,
+            theme,
+        };
+        app.fold.settings.still = options.motion == Motion::Still;
+        app.fold.settings.theme = app.theme.name.to_owned();
+        app.set_named();
+        app.composer.set_hint(HINT);
+        if let Some(text) = options.first.as_ref().filter(|text| !text.trim().is_empty()) {
+            app.held.push(Written { text: text.clone(), ..Written::default() });
+        }
+        if options.start == Start::Sessions {
+            app.open_screen(open::sessions("", now));
+        }
+        app
+    }
+
+    /// What screens may know.
+    pub(crate) fn with<'a>(
+        fold: &'a Fold,
+        named: &'a [Named],
+        tickets: &'a Cell<Ticket>,
+    ) -> With<'a> {
+        With { transcript: &fold.transcript, settings: &fold.settings, named, tickets }
+    }
+
+    /// Runs `f` with the uppermost screen.
+    pub(crate) fn on_screen<T>(
+        &mut self,
+        f: impl FnOnce(&mut dyn Screen, &With<'_>) -> T,
+    ) -> Option<T> {
+        let with = App::with(&self.fold, &self.named, &self.tickets);
+        let screen = self.screens.last_mut()?;
+        Some(f(screen.as_mut(), &with))
+    }
+
+    /// A ticket that nobody had.
+    pub(crate) fn ticket(&self) -> Ticket {
+        App::with(&self.fold, &self.named, &self.tickets).ticket()
+    }
+
+    /// What is wished, once.
+    pub(crate) fn take_wishes(&mut self) -> Vec<Wish> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// What the terminal is to do, once.
+    pub(crate) fn take_acts(&mut self) -> Vec<Local> {
+        std::mem::take(&mut self.acts)
+    }
+
+    /// Whether something that is seen changed since the last frame.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// What is to be painted now. What it prints is given once.
+    pub(crate) fn picture(&mut self, size: Size) -> Picture {
+        self.dirty = false;
+        let theme = self.theme.clone();
+        match self.on_screen(|screen, with| screen.view(size, &theme, with)) {
+            Some(view) => Picture::Full(view),
+            None => Picture::Chat(chat::frame(self, size)),
+        }
+    }
+
+    /// A line that goes by itself.
+    pub(crate) fn hint(&mut self, tone: Tone, text: impl Into<String>) {
+        let until = self.now.plus_ms(HINT_MS);
+        self.hint = Some(Hint { text: text.into(), tone, until });
+        self.dirty = true;
+    }
+
+    /// The clock went on.
+    pub(crate) fn tick(&mut self, now: Timestamp) {
+        let step = |at: Timestamp| at.ms_since(Timestamp(0)) / TICK_MS;
+        let moved = self.moves() && step(now) != step(self.now);
+        self.now = now;
+        if self.hint.as_ref().is_some_and(|hint| hint.until <= now) {
+            self.hint = None;
+            self.dirty = true;
+        }
+        self.dirty |= moved | self.settle_answer() | self.settle_focus();
+    }
+
+    /// In how many milliseconds the screen changes by itself; `None`: it does not.
+    pub(crate) fn next_tick_ms(&self) -> Option<u64> {
+        let hint = self.hint.as_ref().map(|hint| hint.until.ms_since(self.now).max(1));
+        let moves = self.moves().then_some(TICK_MS);
+        let answer = self.answered.as_ref().map(|answered| answered.at.plus_ms(ANSWER_MS));
+        let answer = answer.map(|until| until.ms_since(self.now).max(1));
+        [hint, moves, answer, self.until_focus()].into_iter().flatten().min()
+    }
+
+    /// Whether anything moves by itself: something runs, nobody is waited for, and it may.
+    fn moves(&self) -> bool {
+        let runs = self.fold.running() && (self.fold.asks.is_empty() || self.fold.calls_run());
+        self.motion == Motion::Lively
+            && (runs || self.shell.is_running())
+            && self.screens.is_empty()
+            && self.lost.is_none()
+    }
+
+    /// How the dialog stands.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing {
+            others: self.fold.asks.len().saturating_sub(1),
+            focused: self.shown.as_ref().is_some_and(|shown| shown.focused),
+        }
+    }
+
+    /// The next permission mode in the order that the key goes through. `full` is among them only
+    /// where the person asked for it before.
+    pub(crate) fn cycled(&self, forward: bool) -> PermissionMode {
+        let count = if self.full == FullMode::Cycled { 4 } else { 3 };
+        let modes = &PermissionMode::ALL[..count];
+        let now = self.wanted.permission.unwrap_or(self.fold.settings.permission);
+        let at = modes.iter().position(|mode| *mode == now);
+        let next = match (at, forward) {
+            (Some(n), true) => (n + 1) % count,
+            (Some(n), false) => (n + count - 1) % count,
+            // Out of `full`: to what asks least among the others, or the narrowest.
+            (None, true) => 0,
+            (None, false) => count - 1,
+        };
+        modes[next]
+    }
+}

@@ -1,0 +1,209 @@
+//! The commands of the face, in one table: what is typed as `/name`. One line adds one. Names of
+//! the session's workflows and skills are no commands of the face: they are said to the engine.
+
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+
+use super::words::one_line;
+use super::writing::Print;
+use super::{App, Local};
+use crate::compose::Written;
+use crate::link::{Report, Tone, Which, Wish};
+use crate::screen::{Screen, open};
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+pub(crate) struct Command {
+    /// Without the slash.
+    pub(crate) name: &'static str,
+    /// What it takes.
+    pub(crate) hint: &'static str,
+    /// One sentence.
+    pub(crate) about: &'static str,
+    does: fn(&mut App, &str),
+}
+
+const fn command(
+    name: &'static str,
+    hint: &'static str,
+    about: &'static str,
+    does: fn(&mut App, &str),
+) -> Command {
+    Command { name, hint, about, does }
+}
+
+/// Every command of the face.
+pub(crate) const COMMANDS: &[Command] = &[
+    command("help", "", "Keys and commands", |app, _| app.show(open::help())),
+    command("model", "[provider/name]", "Chooses another model", App::model),
+    command("profile", "[name]", "Chooses another profile", App::profile),
+    command("permissions", "[mode]", "Rules and modes; a mode changes it", App::permissions),
+    command("context", "", "The prompt by section and how full the context is", |app, rest| {
+        app.report(Report::Context, rest);
+    }),
+    command("paste", "", "Attaches the picture in the clipboard", |app, _| {
+        app.ask_clipboard();
+    }),
+    command("compact", "[what to keep]", "Makes the context shorter", |app, rest| {
+        app.wishes.push(Wish::Condense(rest.to_owned()));
+    }),
+    command("resume", "[words]", "Opens another session", |app, rest| {
+        app.show(open::sessions(rest, app.now));
+    }),
+    command("fork", "", "Goes on in a copy of this session", App::fork),
+    command("undo", "", "Takes the files of the last run back", |app, _| {
+        app.wishes.push(Wish::Undo);
+    }),
+    command("rewind", "", "Back to an earlier message: words, files or both", |app, _| {
+        app.show(open::rewind());
+    }),
+    command("checkpoints", "", "What was saved before it was changed", |app, rest| {
+        app.report(Report::Checkpoints, rest);
+    }),
+    command("memory", "[words]", "What is remembered", |app, rest| {
+        app.report(Report::Memory, rest);
+    }),
+    command("skills", "", "What it knows how to do", |app, rest| {
+        app.report(Report::Skills, rest);
+    }),
+    command("recipes", "", "Ways that worked before", |app, rest| {
+        app.report(Report::Recipes, rest);
+    }),
+    command("agents", "", "Scheduled agents and sub-agents", |app, rest| {
+        app.report(Report::Agents, rest);
+    }),
+    command("mcp", "", "Foreign servers", |app, rest| app.report(Report::Mcp, rest)),
+    command("tools", "", "Tools of this session", |app, rest| app.report(Report::Tools, rest)),
+    command("call", "number", "Everything that is kept of one call", |app, rest| {
+        app.report(Report::Call, rest);
+    }),
+    command("cost", "", "What the session and the day cost", |app, rest| {
+        app.report(Report::Cost, rest);
+    }),
+    command("export", "[file.md|.html|.jsonl]", "Writes the session to a file", |app, rest| {
+        app.wishes.push(Wish::Export(rest.to_owned()));
+    }),
+    command("doctor", "", "What works here and what does not", |app, rest| {
+        app.report(Report::Doctor, rest);
+    }),
+    command("clear", "", "A new session on an empty screen", App::clear),
+    command("pause", "[reason]", "Stops every run until /release", |app, rest| {
+        let reason = if rest.is_empty() { "stopped by hand" } else { rest };
+        app.wishes.push(Wish::Pause(Some(reason.to_owned())));
+    }),
+    command("release", "", "Lets runs start again", |app, _| app.wishes.push(Wish::Release)),
+    command("thinking", "[off|low|medium|high]", "How much the model thinks", App::thinking),
+    command("theme", "[name]", "Other colours", App::theme),
+    command("quit", "", "Leaves; the session can be taken up again", |app, _| app.leave()),
+];
+
+impl App {
+    /// A line that begins with a slash. Whether it is done with: names of the session's workflows
+    /// and skills are said, and so is a path.
+    pub(crate) fn slash(&mut self, line: &str, written: &Written) -> bool {
+        let name = line.strip_prefix('/').unwrap_or(line);
+        let name = name.split(char::is_whitespace).next().unwrap_or_default();
+        let known = COMMANDS.iter().any(|command| command.name == name);
+        if !known && self.fold.named.iter().any(|named| named.name == name) {
+            return false;
+        }
+        // `/etc/hosts is wrong` is no command, and neither are notes after `//`.
+        if !known && (name.is_empty() || name.contains('/')) {
+            return false;
+        }
+        if !self.command(line) {
+            self.composer.give_back(written);
+            let name = one_line(name);
+            self.hint(Tone::Bad, format!("/{name} is not known; /help lists what is"));
+        }
+        true
+    }
+
+    /// Does what a line says. Whether it is a command of the face.
+    pub(crate) fn command(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        let line = line.strip_prefix('/').unwrap_or(line);
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+            return false;
+        };
+        (command.does)(self, rest.trim());
+        self.dirty = true;
+        true
+    }
+
+    fn show(&mut self, screen: Box<dyn Screen>) {
+        self.open_screen(screen);
+    }
+
+    fn report(&mut self, report: Report, rest: &str) {
+        self.open_screen(open::report(report, rest));
+    }
+
+    fn model(&mut self, rest: &str) {
+        match rest {
+            "" => self.show(open::models()),
+            name => self.wishes.push(Wish::Model(name.to_owned())),
+        }
+    }
+
+    fn profile(&mut self, rest: &str) {
+        match rest {
+            "" => self.show(open::profiles()),
+            name => self.wishes.push(Wish::Profile(name.to_owned())),
+        }
+    }
+
+    fn permissions(&mut self, rest: &str) {
+        if rest.is_empty() {
+            return self.report(Report::Permissions, rest);
+        }
+        match rest.parse::<PermissionMode>() {
+            Ok(mode) => self.mode(mode),
+            Err(why) => self.wrong("permissions", rest, &why),
+        }
+    }
+
+    fn thinking(&mut self, rest: &str) {
+        let thinking = match rest {
+            "off" => Thinking::Off,
+            "low" => Thinking::Low,
+            "medium" => Thinking::Medium,
+            "high" => Thinking::High,
+            "" => return self.show(open::thinking()),
+            _ => return self.wrong("thinking", rest, "It is one of off, low, medium, high"),
+        };
+        self.think(thinking);
+    }
+
+    fn theme(&mut self, rest: &str) {
+        match rest {
+            "" => self.show(open::themes(&self.fold.settings.theme)),
+            name => self.acts.push(Local::Theme(name.to_owned())),
+        }
+    }
+
+    /// An argument that cannot be: what was typed is given back.
+    fn wrong(&mut self, name: &str, rest: &str, why: &str) {
+        self.composer.set(&format!("/{name} {rest}"));
+        self.hint(Tone::Bad, one_line(why));
+    }
+
+    fn fork(&mut self, _: &str) {
+        match self.fold.settings.session.clone() {
+            Some(of) => self.wishes.push(Wish::Open(Which::Fork { of, before: None })),
+            None => self.hint(Tone::Bad, "Nothing was said yet: there is nothing to copy"),
+        }
+    }
+
+    fn clear(&mut self, _: &str) {
+        self.fold.prints.push_back(Print::Screen);
+        self.wishes.push(Wish::Open(Which::New));
+    }
+
+    /// What a person typed at once with the name: for tests and for lines that come from a screen.
+    #[cfg(test)]
+    pub(crate) fn typed(&mut self, text: &str) {
+        self.send(Written::seen(text));
+    }
+}

@@ -1,0 +1,267 @@
+//! The transcript as data: what was said and done, in order, as the facts themselves. Lines are
+//! made of it when somebody looks ([`super::lines`]). Not here: what is being written, what waits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_core::event::{CallFinished, CallJudged, CallProposed, Event, InputAccepted, RunStatus};
+use weir_core::ids::{CallId, Seq, SessionId, Timestamp};
+use weir_core::message::plain_text;
+
+use super::notes::Loud;
+
+/// Most of what a shell command printed that the transcript keeps, in bytes; the end of it.
+pub(crate) const SHELL_BYTES_MAX: usize = 64 * 1024;
+
+/// Something that stands in the transcript.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The place of the fact that it began with; of the fact before, where it is no fact.
+    pub(crate) seq: Seq,
+    /// When.
+    pub(crate) ts: Timestamp,
+    /// What.
+    pub(crate) what: What,
+}
+
+/// What it is.
+#[derive(Debug, Clone)]
+pub(crate) enum What {
+    /// Somebody said something: `input.accepted`.
+    Said(Arc<Event>),
+    /// The model answered: `model.replied`. `thought_ms`: how long it thought, where that was seen.
+    Replied {
+        /// The fact.
+        event: Arc<Event>,
+        /// Milliseconds from the first thought to the first word.
+        thought_ms: Option<u64>,
+    },
+    /// The model made a picture: `image.produced`.
+    Image(Arc<Event>),
+    /// A call of a tool, as far as it is.
+    Call(Box<Row>),
+    /// A line about the conversation, made safe already.
+    Note(Loud, String),
+    /// A run ended: `run.finished`.
+    Ended(Arc<Event>),
+    /// A command of the person's own. No fact: it is gone with the face.
+    Shell(Box<Ran>),
+}
+
+/// A command that the person ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// The command line.
+    pub(crate) command: String,
+    /// What it printed; the last [`SHELL_BYTES_MAX`] bytes.
+    pub(crate) output: String,
+    /// How it ended, in words.
+    pub(crate) status: String,
+    /// It ended with 0.
+    pub(crate) ok: bool,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Asked for.
+    Proposed,
+    /// A person must say.
+    Waiting,
+    /// Under way.
+    Running,
+    /// Over, and it succeeded.
+    Done,
+    /// Over, and it did not.
+    Failed,
+    /// Not allowed.
+    Refused,
+    /// Nobody can tell whether it happened.
+    Unknown,
+}
+
+impl Stage {
+    /// Whether nothing more will come of it.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Stage::Done | Stage::Failed | Stage::Refused | Stage::Unknown)
+    }
+}
+
+/// A sub-agent of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Agent {
+    /// Its session.
+    pub(crate) id: SessionId,
+    /// `agent.spawned`.
+    pub(crate) spawned: Arc<Event>,
+    /// It waits for a person.
+    pub(crate) asks: bool,
+    /// How it ended, and what it said.
+    pub(crate) ended: Option<(RunStatus, String)>,
+}
+
+/// A call, as far as it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Which.
+    pub(crate) call: CallId,
+    /// `call.proposed`.
+    pub(crate) proposed: Arc<Event>,
+    /// How far it is.
+    pub(crate) stage: Stage,
+    /// `call.judged`.
+    pub(crate) judged: Option<Arc<Event>>,
+    /// When it began to run.
+    pub(crate) started: Option<Timestamp>,
+    /// `call.finished`.
+    pub(crate) finished: Option<Arc<Event>>,
+    /// What else happened to it, a sentence each, made safe already.
+    pub(crate) notes: Vec<String>,
+    /// Its sub-agents.
+    pub(crate) agents: Vec<Agent>,
+}
+
+impl Row {
+    /// A call that was asked for.
+    pub(crate) fn new(call: CallId, proposed: Arc<Event>) -> Row {
+        let (judged, started, finished) = (None, None, None);
+        let (notes, agents) = (Vec::new(), Vec::new());
+        Row { call, proposed, stage: Stage::Proposed, judged, started, finished, notes, agents }
+    }
+
+    /// The fact that asked for it.
+    pub(crate) fn asked(&self) -> Option<&CallProposed> {
+        match self.proposed.as_ref() {
+            Event::CallProposed(fact) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// The fact that judged it.
+    pub(crate) fn judged(&self) -> Option<&CallJudged> {
+        match self.judged.as_deref() {
+            Some(Event::CallJudged(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// The fact that ended it.
+    pub(crate) fn finished(&self) -> Option<&CallFinished> {
+        match self.finished.as_deref() {
+            Some(Event::CallFinished(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+}
+
+impl Entry {
+    /// What was said, where this is something that was said.
+    pub(crate) fn said(&self) -> Option<&InputAccepted> {
+        match &self.what {
+            What::Said(event) => match event.as_ref() {
+                Event::InputAccepted(fact) => Some(fact),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The words of what was said, as they were written: not made safe.
+    pub(crate) fn words(&self) -> Option<String> {
+        self.said().map(|fact| plain_text(&fact.content))
+    }
+}
+
+/// Everything that was said and done in the session that is open.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    entries: Vec<Entry>,
+    /// Where calls of the run that is on stand.
+    calls: HashMap<CallId, usize>,
+    /// Where those of them stand that are not over, in the order in which they were asked for.
+    open: Vec<usize>,
+    /// Counts changes: a reader sees from it that something is new.
+    changed: u64,
+}
+
+impl Transcript {
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// An entry, counted from 0.
+    pub(crate) fn get(&self, n: usize) -> Option<&Entry> {
+        self.entries.get(n)
+    }
+
+    /// All of them, the oldest first.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// A number that is another one after every change.
+    pub(crate) fn version(&self) -> u64 {
+        self.changed
+    }
+
+    /// Puts an entry at the end and says where.
+    pub(crate) fn push(&mut self, entry: Entry) -> usize {
+        self.changed += 1;
+        if let What::Call(row) = &entry.what {
+            self.calls.insert(row.call, self.entries.len());
+            self.open.push(self.entries.len());
+        }
+        self.entries.push(entry);
+        self.entries.len() - 1
+    }
+
+    /// Where a call of the run that is on stands.
+    pub(crate) fn place_of(&self, call: CallId) -> Option<usize> {
+        self.calls.get(&call).copied()
+    }
+
+    /// A call of the run that is on.
+    pub(crate) fn row(&self, call: CallId) -> Option<&Row> {
+        match &self.entries.get(self.place_of(call)?)?.what {
+            What::Call(row) => Some(row),
+            _ => None,
+        }
+    }
+
+    /// A call of the run that is on, to change it.
+    pub(crate) fn row_mut(&mut self, call: CallId) -> Option<&mut Row> {
+        self.changed += 1;
+        let place = self.place_of(call)?;
+        match &mut self.entries.get_mut(place)?.what {
+            What::Call(row) => Some(row),
+            _ => None,
+        }
+    }
+
+    /// Calls that are not over, in the order in which they were asked for.
+    pub(crate) fn open_calls(&self) -> Vec<&Row> {
+        let rows = self.open.iter().filter_map(|n| match &self.entries.get(*n)?.what {
+            What::Call(row) => Some(row.as_ref()),
+            _ => None,
+        });
+        rows.filter(|row| !row.stage.is_over()).collect()
+    }
+
+    /// A call is over, and where it stands.
+    pub(crate) fn close(&mut self, call: CallId) -> Option<usize> {
+        let place = self.place_of(call)?;
+        self.open.retain(|open| *open != place);
+        Some(place)
+    }
+
+    /// No call changes any more, but those of which nobody knows how they ended.
+    pub(crate) fn settle(&mut self) {
+        self.open.clear();
+        let entries = &self.entries;
+        self.calls.retain(|_, n| match entries.get(*n).map(|entry| &entry.what) {
+            Some(What::Call(row)) => row.stage == Stage::Unknown,
+            _ => false,
+        });
+    }
+}

@@ -1,0 +1,69 @@
+//! What was said while a run is on and no turn has taken yet. Nothing leaves it but by a fact: what
+//! is taken back may have been told already.
+
+use weir_core::ids::InputId;
+
+use super::super::entries::Entry;
+use super::{Fold, Happened};
+use crate::compose::Written;
+
+/// Something that a person said and that no turn has taken yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Queued {
+    /// Its number.
+    pub(crate) input: InputId,
+    /// The fact, for when it is told.
+    pub(crate) entry: Entry,
+    /// As it was written here; `None`: it was said elsewhere, and is not ours to take back.
+    pub(crate) own: Option<Written>,
+    /// It is being taken back: it is not shown, and comes back when the fact says that it was not
+    /// told.
+    pub(crate) withdrawing: bool,
+}
+
+/// How an input left the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Told {
+    Delivered,
+    Withdrawn,
+}
+
+impl Fold {
+    /// An input leaves the queue.
+    pub(super) fn unqueue(&mut self, input: InputId, how: Told) {
+        let Some(n) = self.queue.iter().position(|queued| queued.input == input) else { return };
+        let queued = self.queue.remove(n);
+        match how {
+            Told::Delivered => self.push(queued.entry),
+            Told::Withdrawn if queued.withdrawing => {
+                let written = queued.own.unwrap_or_default();
+                self.happened(Happened::TakenBack(written));
+            }
+            Told::Withdrawn => (),
+        }
+    }
+
+    /// What arrived under this name was written here, like this.
+    pub(crate) fn own(&mut self, name: &str, written: Written) {
+        let named = |queued: &&mut Queued| {
+            let fact = queued.entry.said();
+            fact.is_some_and(|fact| fact.client_id.as_deref() == Some(name))
+        };
+        if let Some(queued) = self.queue.iter_mut().find(named) {
+            queued.own = Some(written);
+        }
+    }
+
+    /// The last thing that was said here and waits is to be taken back; `None`: there is none.
+    pub(crate) fn withdraw_last(&mut self) -> Option<InputId> {
+        let waits = |queued: &&mut Queued| queued.own.is_some() && !queued.withdrawing;
+        let queued = self.queue.iter_mut().rev().find(waits)?;
+        queued.withdrawing = true;
+        Some(queued.input)
+    }
+
+    /// Something could not be done: what was to be taken back may still wait.
+    pub(crate) fn keep_queued(&mut self) {
+        self.queue.iter_mut().for_each(|queued| queued.withdrawing = false);
+    }
+}

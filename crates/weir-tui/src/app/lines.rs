@@ -1,0 +1,364 @@
+//! Entries of the transcript as lines. Pure. Everything passes [`crate::text::clean`].
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use weir_core::event::{Event, InputAccepted, ModelReplied, RunFinished};
+use weir_core::ids::Timestamp;
+use weir_core::message::{Block, Media};
+
+use super::entries::{Entry, Ran, What};
+use super::notes::Loud;
+use super::words::{brief, counted, dollars, going, one_line, status, tokens};
+use crate::text::clean::{clean, plain_output};
+use crate::text::markdown;
+use crate::text::theme::Theme;
+use crate::text::wrap::wrap;
+
+pub(crate) mod row;
+
+/// Lines of something said that the scrollback shows.
+const SAID_LINES_MAX: usize = 40;
+/// Lines of a text that the full transcript shows of one part of an entry; all of any usual one.
+const FULL_LINES_MAX: usize = 5_000;
+/// Lines that a command of the person's own leaves in the scrollback.
+const SHELL_LINES_MAX: usize = 20;
+/// Files or denials that the end of a run names.
+const NAMED_MAX: usize = 10;
+/// Characters of a source that is named.
+const CITED_CHARS_MAX: usize = 300;
+
+/// How much of an entry is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// As in the scrollback: calls and thoughts folded.
+    Brief,
+    /// All of it: arguments, whole results, thoughts.
+    Full,
+}
+
+/// `entry` in lines of at most `width` cells, an empty line first where one belongs before it.
+pub(crate) fn lines(
+    entry: &Entry,
+    width: usize,
+    theme: &Theme,
+    detail: Detail,
+) -> Vec<Line<'static>> {
+    let mut lines = body(entry, width, theme, detail);
+    if !lines.is_empty() && !matches!(entry.what, What::Note(..)) {
+        lines.insert(0, Line::default());
+    }
+    lines
+}
+
+/// The same without the empty line.
+pub(crate) fn body(
+    entry: &Entry,
+    width: usize,
+    theme: &Theme,
+    detail: Detail,
+) -> Vec<Line<'static>> {
+    match (&entry.what, entry.said()) {
+        (_, Some(fact)) => {
+            let mut lines = match detail {
+                Detail::Brief => Vec::new(),
+                Detail::Full => who(fact, entry.ts, width, theme),
+            };
+            lines.extend(said(fact, width, theme, detail));
+            lines
+        }
+        (What::Replied { event, thought_ms }, _) => match event.as_ref() {
+            Event::ModelReplied(fact) => {
+                let mut lines = thoughts(fact, *thought_ms, width, theme, detail);
+                lines.extend(answer(fact, width, theme));
+                lines.extend(beside(event, width, theme));
+                lines
+            }
+            _ => Vec::new(),
+        },
+        (What::Image(event), _) => beside(event, width, theme),
+        (What::Call(row), _) => row::lines(row, width, theme, detail),
+        (What::Note(loud, text), _) => note(*loud, text, width, theme),
+        (What::Ended(event), _) => match event.as_ref() {
+            Event::RunFinished(fact) => ended(fact, fact.error.as_deref(), (width, theme), detail),
+            _ => Vec::new(),
+        },
+        (What::Shell(ran), _) => shell(ran, width, theme, detail),
+        (What::Said(_), None) => Vec::new(),
+    }
+}
+
+/// The style of a line by how loud it is.
+pub(crate) fn style(loud: Loud, theme: &Theme) -> Style {
+    match loud {
+        Loud::Quiet | Loud::Mark => theme.quiet,
+        Loud::Good => theme.good,
+        Loud::Warn => theme.warn,
+        Loud::Bad => theme.bad,
+    }
+}
+
+/// A note in the conversation.
+pub(crate) fn note(loud: Loud, text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let sign = match loud {
+        Loud::Quiet | Loud::Good => "· ",
+        Loud::Mark => "─ ",
+        Loud::Warn | Loud::Bad => "! ",
+    };
+    wrap(&Line::styled(format!("{sign}{text}"), style(loud, theme)), width, 2)
+}
+
+/// `text` as lines after a sign, at most `lines_max` of them, and how many were left out.
+pub(crate) fn block(
+    text: &str,
+    sign: &'static str,
+    how: (Style, usize, usize),
+) -> (Vec<Line<'static>>, usize) {
+    let (style, width, lines_max) = how;
+    let text = clean(text);
+    let hang = crate::text::wrap::width(sign);
+    let mut lines = Vec::new();
+    let mut left = text.lines();
+    for part in left.by_ref() {
+        // A line that fills screens is cut before it is wrapped: nobody reads it here.
+        let part = brief(part, width.max(1).saturating_mul(lines_max.saturating_add(1)));
+        let line = Line::from(vec![Span::styled(sign, style), Span::styled(part, style)]);
+        lines.extend(wrap(&line, width, hang));
+        if lines.len() >= lines_max {
+            break;
+        }
+    }
+    let cut = lines.len().saturating_sub(lines_max);
+    lines.truncate(lines_max);
+    (lines, left.count() + cut)
+}
+
+/// Who said something, and when.
+fn who(fact: &InputAccepted, ts: Timestamp, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let ts = ts.to_string();
+    // `2026-11-22T19:03:12.000000Z`: to the minute.
+    let (day, time) = (ts.get(..10).unwrap_or_default(), ts.get(11..16).unwrap_or_default());
+    let text = format!("{}, {day} {time} UTC", one_line(&fact.by));
+    wrap(&Line::styled(text, theme.quiet), width, 2)
+}
+
+fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+    let lines_max = match detail {
+        Detail::Brief => SAID_LINES_MAX,
+        Detail::Full => FULL_LINES_MAX,
+    };
+    let mut lines = Vec::new();
+    for part in &fact.content {
+        match part {
+            Block::Text { text, .. } => {
+                let sign = if lines.is_empty() { "> " } else { "  " };
+                let text = text.trim_end();
+                let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+                let (more, left) = block(first, sign, (theme.person, width, lines_max));
+                lines.extend(more);
+                let room = lines_max.saturating_sub(lines.len());
+                let (more, left_then) = match rest.is_empty() {
+                    true => (Vec::new(), 0),
+                    false => block(rest, "  ", (theme.person, width, room)),
+                };
+                lines.extend(more);
+                lines.extend(left_out(left + left_then, detail, width, theme));
+            }
+            Block::Image { media } | Block::Document { media } => {
+                lines.extend(attachment(media, width, theme));
+            }
+            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => (),
+        }
+    }
+    for added in &fact.added {
+        let text = format!("  + {}", one_line(&added.source));
+        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 4));
+        if detail == Detail::Full {
+            lines.extend(block(&added.text, "    ", (theme.quiet, width, FULL_LINES_MAX)).0);
+        }
+    }
+    lines
+}
+
+/// A line that says how many lines were left out; none when none were.
+pub(crate) fn left_out(
+    count: usize,
+    detail: Detail,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let how = match detail {
+        Detail::Brief => " · Ctrl-O shows all",
+        Detail::Full => "",
+    };
+    let text = format!("  … {}{how}", counted(count, "more line"));
+    wrap(&Line::styled(text, theme.quiet), width, 4)
+}
+
+fn attachment(media: &Media, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let name = media.name.as_deref().unwrap_or("attachment");
+    let (kind, bytes) = (one_line(&media.media_type), media.bytes.div_ceil(1_000));
+    let text = format!("  [{}: {kind}, {bytes} kB]", one_line(name));
+    wrap(&Line::styled(text, theme.accent), width, 4)
+}
+
+/// The line about thoughts, or all of them.
+fn thoughts(
+    fact: &ModelReplied,
+    ms: Option<u64>,
+    width: usize,
+    theme: &Theme,
+    detail: Detail,
+) -> Vec<Line<'static>> {
+    let thought = fact.content.iter().filter_map(|block| match block {
+        Block::Thinking { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    let text = thought.collect::<Vec<_>>().join("\n\n");
+    match (text.is_empty(), detail) {
+        (true, _) => Vec::new(),
+        (false, Detail::Brief) => thought_line(ms, width, theme),
+        (false, Detail::Full) => all_thoughts(&text, width, theme),
+    }
+}
+
+/// How long the model thought.
+pub(crate) fn thought_line(ms: Option<u64>, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let long = match ms {
+        Some(ms) if ms >= 1_000 => format!("Thought for {}", going(ms)),
+        Some(_) => "Thought for a moment".into(),
+        None => "Thought".into(),
+    };
+    wrap(&Line::styled(format!("· {long} · Ctrl-O shows it"), theme.quiet), width, 2)
+}
+
+/// What the model thought.
+pub(crate) fn all_thoughts(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled("· Thoughts", theme.quiet)];
+    let (more, left) = block(text.trim(), "  ", (theme.quiet, width, FULL_LINES_MAX));
+    lines.extend(more);
+    lines.extend(left_out(left, Detail::Full, width, theme));
+    lines
+}
+
+fn answer(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for block in &fact.content {
+        if let Block::Text { text, .. } = block
+            && !text.trim().is_empty()
+        {
+            lines.extend(markdown::render(text, width, theme));
+        }
+    }
+    lines
+}
+
+/// What an answer has beside its words: pictures, documents, sources. Sources are shown as text:
+/// one is no reason to open it.
+pub(crate) fn beside(event: &Event, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let content = match event {
+        Event::ModelReplied(fact) => fact.content.as_slice(),
+        Event::ImageProduced(fact) => {
+            let text = format!("  [A picture that the model made: {}]", one_line(&fact.media_type));
+            return wrap(&Line::styled(text, theme.accent), width, 4);
+        }
+        _ => &[],
+    };
+    let (mut lines, mut sources) = (Vec::new(), Vec::new());
+    for block in content {
+        match block {
+            Block::Image { media } | Block::Document { media } => {
+                lines.extend(attachment(media, width, theme));
+            }
+            Block::Text { citations, .. } => sources.extend(citations.iter().filter_map(|one| {
+                let field = |name: &str| one.get(name).and_then(serde_json::Value::as_str);
+                let words = field("title").or(field("cited_text")).or(field("url"))?;
+                Some(brief(&one_line(words), CITED_CHARS_MAX))
+            })),
+            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => (),
+        }
+    }
+    for (n, source) in sources.iter().enumerate() {
+        let text = format!("  [{}] {source}", n + 1);
+        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 6));
+    }
+    lines
+}
+
+/// The end of a run. `error`: what went wrong, unless the line above says so already.
+pub(crate) fn ended(
+    fact: &RunFinished,
+    error: Option<&str>,
+    (width, theme): (usize, &Theme),
+    detail: Detail,
+) -> Vec<Line<'static>> {
+    let (loud, word) = status(fact.status);
+    let mut rest = format!(" · {} tokens", tokens(fact.usage.total()));
+    if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) {
+        rest.push_str(&format!(" · {}", dollars(usd)));
+    }
+    if fact.tool_calls > 0 {
+        let calls = counted(usize::try_from(fact.tool_calls).unwrap_or(usize::MAX), "tool call");
+        rest.push_str(&format!(" · {calls}"));
+    }
+    if !fact.changed_files.is_empty() {
+        rest.push_str(&format!(" · {} changed", counted(fact.changed_files.len(), "file")));
+    }
+    if !fact.denials.is_empty() {
+        rest.push_str(&format!(" · {} not allowed", counted(fact.denials.len(), "call")));
+    }
+    let line = Line::from(vec![
+        Span::styled(format!("─ {word}"), style(loud, theme)),
+        Span::styled(rest, theme.quiet),
+    ]);
+    let mut lines = wrap(&line, width, 2);
+    if let Some(error) = error {
+        lines.extend(block(error, "  ", (theme.bad, width, SHELL_LINES_MAX)).0);
+    }
+    if !fact.marked_files.is_empty() {
+        let text = format!(
+            "  Read these before you use them: they were written while words from outside and \
+             private data stood in the context: {}",
+            listed(&fact.marked_files)
+        );
+        lines.extend(wrap(&Line::styled(text, theme.warn), width, 2));
+    }
+    let denials = if detail == Detail::Full { fact.denials.as_slice() } else { &[] };
+    for one in denials.iter().take(NAMED_MAX) {
+        let what = if one.summary.is_empty() { &one.tool } else { &one.summary };
+        let (what, by) = (one_line(what), one_line(&one.by));
+        let text = format!("  Not allowed: {what}, by {by}: {}", one_line(&one.reason));
+        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 4));
+    }
+    lines
+}
+
+/// Names in a row, at most [`NAMED_MAX`].
+fn listed(names: &[String]) -> String {
+    let mut text: Vec<String> = names.iter().take(NAMED_MAX).map(|name| one_line(name)).collect();
+    if names.len() > NAMED_MAX {
+        text.push(format!("and {} more", names.len() - NAMED_MAX));
+    }
+    text.join(", ")
+}
+
+fn shell(ran: &Ran, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+    let lines_max = match detail {
+        Detail::Brief => SHELL_LINES_MAX,
+        Detail::Full => FULL_LINES_MAX,
+    };
+    let (mut lines, left) = block(&ran.command, "! ", (theme.person, width, SHELL_LINES_MAX));
+    lines.extend(left_out(left, detail, width, theme));
+    // What a command printed last is what matters.
+    let output = plain_output(&ran.output);
+    let all = output.lines().count();
+    let skipped = all.saturating_sub(lines_max);
+    lines.extend(left_out(skipped, detail, width, theme));
+    let shown: Vec<&str> = output.lines().skip(skipped).collect();
+    lines.extend(block(&shown.join("\n"), "  ", (theme.text, width, lines_max)).0);
+    let style = if ran.ok { theme.quiet } else { theme.bad };
+    lines.extend(wrap(&Line::styled(format!("  {}", one_line(&ran.status)), style), width, 2));
+    lines
+}

@@ -1,0 +1,286 @@
+//! A call of a tool as lines: in brief a line with what it does and a little of what came of it, in
+//! full everything that is known.
+
+use std::borrow::Cow;
+
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+use weir_core::event::Event;
+use weir_core::governance::Verdict;
+use weir_core::message::{Block, plain_text};
+use weir_core::tool::News;
+
+use super::super::entries::{Agent, Row, Stage};
+use super::super::words::{brief, lasted, one_line, status};
+use super::{Detail, FULL_LINES_MAX, block, left_out, style};
+use crate::text::clean::plain_output;
+use crate::text::diff;
+use crate::text::theme::Theme;
+use crate::text::wrap::{cut, wrap};
+
+/// Characters of arguments that stand in the row itself; it is cut to the width besides.
+const ARGUMENT_CHARS_MAX: usize = 400;
+/// Lines of a command's output in the row.
+const OUTPUT_LINES_MAX: usize = 5;
+/// Lines of an error in the row.
+const ERROR_LINES_MAX: usize = 4;
+/// Lines of a difference in the row.
+const DIFF_LINES_MAX: usize = 16;
+/// Sub-agents that a row names.
+const AGENTS_MAX: usize = 16;
+/// Arguments that say most about a call, the best first.
+const TELLING: [&str; 12] = [
+    "command",
+    "path",
+    "file_path",
+    "pattern",
+    "query",
+    "url",
+    "task",
+    "question",
+    "name",
+    "tool",
+    "text",
+    "job",
+];
+
+/// A call in lines.
+pub(crate) fn lines(row: &Row, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+    match detail {
+        Detail::Brief => folded(row, width, theme),
+        Detail::Full => unfolded(row, width, theme),
+    }
+}
+
+/// Sign, tool, what it is about, how long it took: one line.
+pub(crate) fn head(
+    row: &Row,
+    sign: &str,
+    time: Option<String>,
+    how: (usize, &Theme),
+) -> Line<'static> {
+    let (width, theme) = how;
+    let mark = match row.stage {
+        Stage::Done => theme.good,
+        Stage::Failed | Stage::Refused => theme.bad,
+        Stage::Unknown | Stage::Waiting => theme.warn,
+        Stage::Proposed | Stage::Running => theme.accent,
+    };
+    let tool = row.asked().map(|fact| one_line(&fact.tool)).unwrap_or_default();
+    let tail = time.map(|time| format!(" · {time}")).unwrap_or_default();
+    let first = vec![
+        Span::styled(format!("{sign} "), mark),
+        Span::styled(tool, theme.tool),
+        Span::styled(format!(" {}", about(row)), theme.text),
+    ];
+    let room = width.saturating_sub(crate::text::wrap::width(&tail));
+    let mut line = cut(Line::from(first), room);
+    line.push_span(Span::styled(tail, theme.quiet));
+    cut(line, width)
+}
+
+/// The sign of a call by how far it is, where nothing moves.
+pub(crate) fn sign(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Proposed | Stage::Running => "●",
+        Stage::Waiting | Stage::Unknown => "?",
+        Stage::Done => "✓",
+        Stage::Failed => "✗",
+        Stage::Refused => "⊘",
+    }
+}
+
+/// What a call is about: the argument that tells most.
+pub(crate) fn about(row: &Row) -> String {
+    let Some(fact) = row.asked() else { return String::new() };
+    let text = match &fact.input {
+        Value::Object(fields) => {
+            let telling = TELLING.iter().find_map(|name| fields.get(*name)?.as_str());
+            let any = || fields.values().find_map(Value::as_str);
+            match telling.or_else(any) {
+                Some(text) => text.to_owned(),
+                None if fields.is_empty() => String::new(),
+                None => fact.input.to_string(),
+            }
+        }
+        other => other.to_string(),
+    };
+    brief(&one_line(&brief(&text, ARGUMENT_CHARS_MAX)), ARGUMENT_CHARS_MAX)
+}
+
+fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let time = row.finished().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
+    let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
+    for note in &row.notes {
+        // What was saved first is of use only when something is taken back.
+        if !note.starts_with("Saved first") {
+            lines.extend(wrap(&Line::styled(format!("  {note}"), theme.quiet), width, 2));
+        }
+    }
+    lines.extend(row.agents.iter().take(AGENTS_MAX).map(|agent| agent_line(agent, width, theme)));
+    // Who refused it and why stands there already.
+    if row.stage != Stage::Refused || row.notes.is_empty() {
+        lines.extend(outcome(row, width, theme));
+    }
+    lines
+}
+
+/// A little of what came of it.
+fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(fact) = row.finished() else { return Vec::new() };
+    let judged = row.judged();
+    let changes = judged.and_then(|fact| fact.inspection.diff.as_deref());
+    if let (Some(text), Stage::Done) = (changes, row.stage) {
+        return diff::render(text, width, DIFF_LINES_MAX, theme);
+    }
+    let said = plain_text(&fact.result);
+    let commands = judged.is_some_and(|fact| !fact.inspection.effects.commands.is_empty());
+    // Only what a program printed: elsewhere what steers a terminal is written out.
+    let said = if commands { plain_output(&said) } else { Cow::Borrowed(said.as_str()) };
+    if !fact.ok {
+        let text = if said.trim().is_empty() { fact.summary.as_str() } else { said.trim() };
+        let (mut lines, left) = block(text, "  ", (theme.bad, width, ERROR_LINES_MAX));
+        lines.extend(left_out(left, Detail::Brief, width, theme));
+        return lines;
+    }
+    if commands {
+        let all: Vec<&str> = said.trim_end().lines().collect();
+        let skipped = all.len().saturating_sub(OUTPUT_LINES_MAX);
+        let mut lines = left_out(skipped, Detail::Brief, width, theme);
+        let last = all.get(skipped..).unwrap_or_default().join("\n");
+        let (more, left) = block(&last, "  ", (theme.quiet, width, OUTPUT_LINES_MAX));
+        lines.extend(more);
+        lines.extend(left_out(left, Detail::Brief, width, theme));
+        return lines;
+    }
+    match fact.summary.trim() {
+        "" => Vec::new(),
+        summary => vec![cut(Line::styled(format!("  {}", one_line(summary)), theme.quiet), width)],
+    }
+}
+
+/// A sub-agent in one line.
+pub(crate) fn agent_line(agent: &Agent, width: usize, theme: &Theme) -> Line<'static> {
+    let Event::AgentSpawned(fact) = agent.spawned.as_ref() else { return Line::default() };
+    let (mark, word) = match &agent.ended {
+        Some((ended, _)) => {
+            let (loud, word) = status(*ended);
+            (style(loud, theme), word)
+        }
+        None if agent.asks => (theme.warn, "waits for you"),
+        None => (theme.accent, "working"),
+    };
+    let task = fact.task.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line = Line::from(vec![
+        Span::styled("  ↳ ", theme.quiet),
+        Span::styled(one_line(&fact.profile), theme.tool),
+        Span::styled(format!(" {word}"), mark),
+        Span::styled(format!(" · {}", one_line(&brief(task, ARGUMENT_CHARS_MAX))), theme.quiet),
+    ]);
+    cut(line, width)
+}
+
+fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let time = row.finished().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
+    let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
+    if let Some(fact) = row.asked() {
+        lines.extend(arguments(&fact.input, width, theme));
+    }
+    lines.extend(judgement(row, width, theme));
+    for note in &row.notes {
+        lines.extend(wrap(&Line::styled(format!("  {note}"), theme.quiet), width, 2));
+    }
+    for agent in row.agents.iter().take(AGENTS_MAX) {
+        lines.push(agent_line(agent, width, theme));
+        if let Some((_, text)) = &agent.ended {
+            lines.extend(block(text, "    ", (theme.text, width, FULL_LINES_MAX)).0);
+        }
+    }
+    lines.extend(result(row, width, theme));
+    lines
+}
+
+/// Arguments by name: texts as they are, everything else as JSON.
+pub(crate) fn arguments(input: &Value, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let Value::Object(fields) = input else {
+        return block(&input.to_string(), "  ", (theme.code, width, FULL_LINES_MAX)).0;
+    };
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let name = one_line(name);
+        if text.contains('\n') {
+            lines.extend(wrap(&Line::styled(format!("  {name}:"), theme.quiet), width, 4));
+            let (more, left) = block(&text, "    ", (theme.code, width, FULL_LINES_MAX));
+            lines.extend(more);
+            lines.extend(left_out(left, Detail::Full, width, theme));
+        } else {
+            let text = crate::text::clean::clean(&text).into_owned();
+            let line = Line::from(vec![
+                Span::styled(format!("  {name}: "), theme.quiet),
+                Span::styled(text, theme.code),
+            ]);
+            lines.extend(wrap(&line, width, 4));
+        }
+    }
+    lines
+}
+
+fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(fact) = row.judged() else { return Vec::new() };
+    let verdict = match fact.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "a person is asked",
+        Verdict::Deny => "not allowed",
+    };
+    let mut text = format!("  Decision: {verdict}");
+    for (what, said) in [("rule", &fact.rule), ("gate", &fact.gate)] {
+        if let Some(said) = said {
+            text.push_str(&format!(", {what} {}", one_line(said)));
+        }
+    }
+    if let Some(reason) = &fact.reason {
+        text.push_str(&format!(": {}", one_line(reason)));
+    }
+    let mut lines = wrap(&Line::styled(text, theme.quiet), width, 4);
+    if let Some(changes) = &fact.inspection.diff {
+        lines.extend(diff::render(changes, width, FULL_LINES_MAX, theme));
+    }
+    lines
+}
+
+fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(fact) = row.finished() else { return Vec::new() };
+    let mut lines = Vec::new();
+    let mut told = |text: String, style| lines.extend(wrap(&Line::styled(text, style), width, 4));
+    if let Some(why) = &fact.withheld {
+        told(format!("  Kept from the model: {}", one_line(why)), theme.bad);
+    }
+    for news in &fact.news {
+        if let News::Step { tool, ok, summary } = news {
+            let failed = if *ok { "" } else { " (failed)" };
+            told(format!("  ↳ {} {}{failed}", one_line(tool), one_line(summary)), theme.quiet);
+        }
+    }
+    if !fact.changed.is_empty() {
+        told(format!("  Changed: {}", one_line(&fact.changed.join(", "))), theme.quiet);
+    }
+    if let Some(from) = &fact.marks {
+        let text = format!("  What it wrote counts as foreign from now on: {}", one_line(from));
+        told(text, theme.warn);
+    }
+    if !fact.label.is_clean() {
+        told(format!("  Where it is from: {}", one_line(&fact.label.to_string())), theme.quiet);
+    }
+    let shade = if fact.ok { theme.text } else { theme.bad };
+    let text = plain_text(&fact.result);
+    let (more, left) = block(text.trim_end(), "  ", (shade, width, FULL_LINES_MAX));
+    lines.extend(more);
+    lines.extend(left_out(left, Detail::Full, width, theme));
+    for part in &fact.result {
+        if let Block::Image { media } | Block::Document { media } = part {
+            lines.extend(super::attachment(media, width, theme));
+        }
+    }
+    lines
+}

@@ -1,0 +1,36 @@
+//! Lines about the conversation: what every face tells alike (`weir_core::view::told`), and what a
+//! terminal tells in its own way. Pure.
+
+use weir_core::event::Event;
+use weir_core::view::told;
+pub(crate) use weir_core::view::told::{Told, Tone as Loud};
+
+use super::words::{lasted, one_line};
+
+/// What a fact tells in passing; `None`: nothing, or it is shown in another way.
+pub(crate) fn told(event: &Event) -> Option<Told> {
+    Some(match event {
+        Event::SessionOpened(f) => {
+            let parent = one_line(f.parent.as_ref()?.as_str());
+            (Loud::Mark, format!("A copy of session {parent} begins here."))
+        }
+        Event::ModelRetried(f) => (
+            Loud::Quiet,
+            format!(
+                "Attempt {} failed, the next one begins in {}: {}",
+                f.attempt,
+                lasted(f.wait_ms),
+                one_line(&f.message)
+            ),
+        ),
+        Event::MemoryProposed(f) => (
+            Loud::Quiet,
+            format!("Waits in your memory's inbox (/memory): {}", one_line(&f.note.text)),
+        ),
+        Event::RunRemembered(f) => {
+            let why = one_line(f.failed.as_deref()?);
+            (Loud::Quiet, format!("Nothing was remembered: {why}"))
+        }
+        event => return told::told(event),
+    })
+}

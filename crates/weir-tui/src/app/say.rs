@@ -1,0 +1,86 @@
+//! What a person says on its way out, and back.
+
+use weir_core::slash;
+
+use super::App;
+use crate::compose::{Written, WrittenKind};
+use crate::link::{Tone, Wish};
+
+/// Messages that wait until a session is open.
+const HELD_MAX: usize = 64;
+
+impl App {
+    /// What was written is sent: a command of the face, a command for the shell, or words.
+    pub(crate) fn send(&mut self, written: Written) {
+        let text = written.text.trim();
+        if text.is_empty() && written.attached.is_empty() {
+            return;
+        }
+        if let Some(command) = written.shell().map(str::to_owned) {
+            self.run_shell(command, &written);
+            return;
+        }
+        if written.kind == WrittenKind::Command && self.slash(text, &written) {
+            return;
+        }
+        self.say(written);
+    }
+
+    /// Words go out; before a session is open they wait.
+    pub(crate) fn say(&mut self, mut written: Written) {
+        if !self.opened && self.held.len() >= HELD_MAX {
+            self.composer.give_back(&written);
+            self.hint(Tone::Bad, "Too much waits to be said already: no session is open yet");
+            return;
+        }
+        if !self.opened {
+            self.held.push(written);
+            self.dirty = true;
+            return;
+        }
+        self.shell.dismiss();
+        let shown = self.shell.take_along();
+        let plain = written.clone();
+        written.text = shown.into_iter().fold(written.text, |text, ran| format!("{text}\n\n{ran}"));
+        let client_id = format!("tui-{:x}-{}", self.now.micros(), self.ticket());
+        self.sent.insert(client_id.clone(), plain);
+        self.wishes.push(Wish::Say { text: written.text, attached: written.attached, client_id });
+        self.dirty = true;
+    }
+
+    /// The last thing that was said here and waits comes back into the box. Whether there was one.
+    pub(crate) fn take_back(&mut self) -> bool {
+        if let Some(held) = self.held.pop() {
+            self.taken_back(&held);
+            return true;
+        }
+        let input = self.fold.withdraw_last();
+        self.wishes.extend(input.map(Wish::Withdraw));
+        input.is_some()
+    }
+
+    /// What was to be taken back was not said: it goes into the box, before what stands there.
+    pub(crate) fn taken_back(&mut self, written: &Written) {
+        self.composer.give_back(written);
+        self.hint(Tone::Quiet, "Taken back: it was not said");
+    }
+
+    /// The run ends now; what was said here and not told yet comes back into the box.
+    pub(crate) fn interrupt(&mut self) {
+        while let Some(input) = self.fold.withdraw_last() {
+            self.wishes.push(Wish::Withdraw(input));
+        }
+        self.wishes.push(Wish::Cancel);
+        self.dirty = true;
+    }
+
+    /// What was said once, to be written again: of commands only those of the session can be it.
+    pub(crate) fn said(&self, text: String) -> Written {
+        let name = slash::typed(&text).map(|typed| typed.name);
+        let kind = match name.is_some_and(|name| self.fold.named.iter().any(|n| n.name == name)) {
+            true => WrittenKind::Command,
+            false => WrittenKind::Words,
+        };
+        Written { text, attached: Vec::new(), kind }
+    }
+}

@@ -1,0 +1,7 @@
+//! The app as a whole: news and keys in, frames and wishes out.
+
+mod fixed;
+mod frames;
+mod keys;
+mod made;
+mod sent;

@@ -1,0 +1,390 @@
+//! What keys do: wishes, queue, dialogs, leaving.
+
+use crossterm::event::KeyCode;
+use serde_json::json;
+use weir_core::event::Decision;
+use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+
+use super::made::Face;
+use crate::link::{About, News, Report, ShellNews, Wish};
+
+pub(super) fn asks(rules: &[&str]) -> Face {
+    let mut face = Face::open(80, 24);
+    face.begin("Run it.");
+    let input = json!({"command": "make"});
+    face.proposed("c1", "run_shell", &input);
+    face.wait(1_000);
+    ask(&mut face, "a1", rules);
+    face.wait(1_000);
+    face.wished();
+    face
+}
+
+pub(super) fn ask(face: &mut Face, name: &str, rules: &[&str]) {
+    let rules = rules.iter().map(|rule| json!({"action": "allow", "rule": rule, "source": "x"}));
+    let rules: Vec<_> = rules.collect();
+    let fields = json!({
+        "approval": name, "call": "c1", "tool": "run_shell", "input": {"command": "make"},
+        "summary": "Run make", "reason": "commands are asked", "binds": "x", "rules": rules,
+    });
+    face.fact("approval.requested", &fields);
+}
+
+pub(super) fn decided(decision: Decision, reason: Option<&str>) -> Vec<Wish> {
+    let approval = ApprovalId::new("a1");
+    vec![Wish::Decide { approval, decision, reason: reason.map(str::to_owned) }]
+}
+
+#[test]
+fn f1_an_approval_is_answered_with_a_key() {
+    let rule = ["Shell(make:*)"];
+    let cases = [
+        ("y", decided(Decision::Once, None)),
+        ("1", decided(Decision::Once, None)),
+        ("s", decided(Decision::Session, None)),
+        ("2", decided(Decision::Session, None)),
+        ("a", decided(Decision::Always, None)),
+        ("3", decided(Decision::Always, None)),
+        ("n\n", decided(Decision::Deny, None)),
+        ("4too slow\n", decided(Decision::Deny, Some("too slow"))),
+        ("x", vec![]),
+        ("my yes", vec![]),
+    ];
+    for (keys, expected) in cases {
+        let mut face = asks(&rule);
+        for c in keys.chars() {
+            face.wait(100);
+            face.press(if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
+        }
+        assert_eq!(face.wished(), expected, "{keys:?}");
+    }
+}
+
+#[test]
+fn f1_what_cannot_last_is_not_offered() {
+    for key in ['s', 'a', '2', '3'] {
+        let mut face = asks(&[]);
+        face.press(KeyCode::Char(key));
+        assert_eq!(face.wished(), [], "{key}");
+    }
+}
+
+#[test]
+fn f1_a_letter_that_was_meant_for_the_box_answers_nothing() {
+    let mut face = Face::open(80, 24);
+    face.begin("Run it.");
+    face.proposed("c1", "run_shell", &json!({"command": "make"}));
+    face.type_in("I sa");
+    ask(&mut face, "a1", &["Shell(make:*)"]);
+    face.type_in("y yes");
+    assert!(face.wished().is_empty());
+    assert_eq!(face.app.composer.written().text, "I say yes");
+    // Only Tab turns to it while something stands in the box.
+    face.wait(5_000);
+    face.press(KeyCode::Char('y'));
+    assert!(face.wished().is_empty());
+    face.press(KeyCode::Tab);
+    face.press(KeyCode::Char('y'));
+    assert_eq!(face.wished(), decided(Decision::Once, None));
+}
+
+#[test]
+fn f1_an_answer_is_not_taken_for_the_next_question() {
+    let mut face = asks(&[]);
+    ask(&mut face, "a2", &[]);
+    face.press(KeyCode::Char('y'));
+    assert_eq!(face.wished(), decided(Decision::Once, None));
+    face.press(KeyCode::Char('y'));
+    assert!(face.wished().is_empty(), "the answer is under way");
+    face.app.composer.set("");
+    let resolved = json!({"approval": "a1", "call": "c1", "decision": "once", "by": "ada"});
+    face.fact("approval.resolved", &resolved);
+    face.press(KeyCode::Char('y'));
+    assert!(face.wished().is_empty(), "the next one has only just come");
+}
+
+#[test]
+fn f1_an_approval_that_was_answered_elsewhere_goes() {
+    let mut face = asks(&[]);
+    let resolved = json!({"approval": "a1", "call": "c1", "decision": "deny", "by": "web:bob"});
+    face.fact("approval.resolved", &resolved);
+    let shot = face.shot();
+    assert!(shot.contains("Answered elsewhere. Denied by web:bob"), "{shot}");
+    assert!(!shot.contains("Allow this?"), "{shot}");
+}
+
+#[test]
+fn f1_esc_interrupts_and_gives_back_what_was_not_said() {
+    let mut face = Face::open(80, 24);
+    face.begin("Go on.");
+    face.queue("i2", "one");
+    face.queue("i3", "two");
+    face.type_in("three");
+    face.press(KeyCode::Esc);
+    let wished = face.wished();
+    let expected = [Wish::Withdraw(InputId(3)), Wish::Withdraw(InputId(2)), Wish::Cancel];
+    assert_eq!(wished, expected);
+    for input in ["i3", "i2"] {
+        face.fact("input.withdrawn", &json!({"input": input}));
+    }
+    assert_eq!(face.app.composer.written().text, "one\ntwo\nthree");
+}
+
+#[test]
+fn f1_the_last_queued_message_is_taken_back() {
+    for key in [KeyCode::Up, KeyCode::Backspace] {
+        let mut face = Face::open(80, 24);
+        face.begin("Go on.");
+        face.queue("i2", "later");
+        face.press(key);
+        assert_eq!(face.wished(), [Wish::Withdraw(InputId(2))]);
+        assert!(face.app.composer.is_empty(), "nobody knows yet whether it was told");
+        face.fact("input.withdrawn", &json!({"input": "i2"}));
+        assert_eq!(face.app.composer.written().text, "later");
+    }
+}
+
+#[test]
+fn f1_what_is_refused_comes_back() {
+    let mut face = Face::open(80, 24);
+    face.say("hello");
+    let wished = face.wished();
+    let [Wish::Say { text, client_id, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+    assert_eq!(text, "hello");
+    face.type_in("more");
+    face.news(&News::Refused { client_id: client_id.clone(), why: "the disk is full".into() });
+    assert_eq!(face.app.composer.written().text, "hello\nmore");
+    assert!(face.shot().contains("Not sent: the disk is full."));
+}
+
+#[test]
+fn f1_tab_goes_through_the_modes_and_full_only_when_it_was_named() {
+    use PermissionMode::{Ask, AutoEdit, Full, Plan};
+    let mut face = Face::open(80, 24);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        face.press(KeyCode::Tab);
+    }
+    face.say("/permissions full");
+    face.press(KeyCode::Tab);
+    face.press(KeyCode::BackTab);
+    for wish in face.wished() {
+        if let Wish::Mode(mode) = wish {
+            seen.push(mode);
+        }
+    }
+    assert_eq!(seen, [AutoEdit, Plan, Ask, Full, Plan, Full]);
+}
+
+#[test]
+fn f1_keys_for_thinking_transcript_help_and_rewind() {
+    let mut face = Face::open(80, 24);
+    face.control('t');
+    assert_eq!(face.wished(), [Wish::Thinking(Thinking::Low)]);
+    face.begin("hello");
+    face.ended("completed", None);
+    for (keys, title) in [("o", "Conversation"), ("?", "Help")] {
+        match keys {
+            "o" => face.control('o'),
+            _ => face.press(KeyCode::Char('?')),
+        }
+        assert!(face.shot().contains(title), "{title}");
+        face.press(KeyCode::Char('q'));
+        assert!(face.app.screens.is_empty(), "{title} closes");
+    }
+    face.wait(3_000);
+    face.press(KeyCode::Esc);
+    face.wait(5_000);
+    face.press(KeyCode::Esc);
+    assert!(face.app.screens.is_empty(), "too late for the second one");
+    face.wait(500);
+    face.press(KeyCode::Esc);
+    assert_eq!(face.app.screens.len(), 1);
+}
+
+#[test]
+fn f1_ctrl_c_and_ctrl_d_leave() {
+    let mut face = Face::open(80, 24);
+    face.type_in("text");
+    face.control('c');
+    assert!(face.app.composer.is_empty() && face.wished().is_empty());
+    face.control('c');
+    face.wait(3_000);
+    face.control('c');
+    assert!(face.wished().is_empty(), "the second one came too late");
+    face.wait(100);
+    face.control('c');
+    assert_eq!(face.wished(), [Wish::Leave]);
+
+    let mut face = Face::open(80, 24);
+    face.type_in("x");
+    face.control('d');
+    assert!(face.wished().is_empty());
+    face.press(KeyCode::Backspace);
+    face.control('d');
+    assert_eq!(face.wished(), [Wish::Leave]);
+
+    let mut face = Face::open(80, 24);
+    face.begin("Go on.");
+    face.control('c');
+    assert_eq!(face.wished(), [Wish::Cancel]);
+}
+
+#[test]
+fn f1_commands_do_what_they_say() {
+    let cases = [
+        ("/compact the plan", Wish::Condense("the plan".into())),
+        ("/undo", Wish::Undo),
+        ("/export a.md", Wish::Export("a.md".into())),
+        ("/release", Wish::Release),
+        ("/pause lunch", Wish::Pause(Some("lunch".into()))),
+        ("/model a/b", Wish::Model("a/b".into())),
+        ("/thinking high", Wish::Thinking(Thinking::High)),
+        ("/quit", Wish::Leave),
+    ];
+    for (line, expected) in cases {
+        let mut face = Face::open(80, 24);
+        face.app.typed(line);
+        assert_eq!(face.app.take_wishes(), [expected], "{line}");
+    }
+    let mut face = Face::open(80, 24);
+    face.app.typed("/cost");
+    let wished = face.app.take_wishes();
+    assert!(matches!(wished[..], [Wish::Report { report: Report::Cost, .. }]), "{wished:?}");
+}
+
+#[test]
+fn f1_an_unknown_command_is_kept_and_a_path_is_said() {
+    let mut face = Face::open(80, 24);
+    face.app.typed("/nope now");
+    assert!(face.app.take_wishes().is_empty());
+    assert_eq!(face.app.composer.written().text, "/nope now");
+    assert!(face.shot().contains("/nope is not known"));
+    let mut face = Face::open(80, 24);
+    face.app.typed("/etc/hosts is wrong");
+    assert!(matches!(face.app.take_wishes()[..], [Wish::Say { .. }]));
+}
+
+#[test]
+fn f1_a_command_of_the_shell_is_shown_to_the_model_only_when_the_person_wants() {
+    for shown in [true, false] {
+        let mut face = Face::open(80, 24);
+        face.app.typed("!ls");
+        let wished = face.app.take_wishes();
+        let [Wish::Shell { command, ticket }] = wished.as_slice() else { panic!("{wished:?}") };
+        assert_eq!(command, "ls");
+        let (status, told) = ("exit 0".to_owned(), "a.rs".to_owned());
+        let news = ShellNews::Ended { status, ok: true, shown: told };
+        face.news(&News::Shell { ticket: *ticket, news });
+        face.press(if shown { KeyCode::Enter } else { KeyCode::Esc });
+        face.app.typed("what is that?");
+        let wished = face.app.take_wishes();
+        let [Wish::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        assert_eq!(text.contains("a.rs"), shown, "{text}");
+    }
+}
+
+#[test]
+fn f1_a_question_is_answered_by_number_by_words_or_by_a_message() {
+    let asks = |multiple: bool| {
+        let mut face = Face::open(80, 24);
+        face.begin("Go on.");
+        face.wait(1_000);
+        let fields = json!({
+            "question": "q1", "call": "c1", "text": "Which?", "options": ["A", "B", "C"],
+            "multiple": multiple,
+        });
+        face.fact("question.asked", &fields);
+        face.wait(1_000);
+        face.wished();
+        face
+    };
+    let cases = [(false, "2", "B"), (true, "13\n", "A, C"), (false, "neither 1\n", "neither 1")];
+    for (multiple, keys, expected) in cases {
+        let mut face = asks(multiple);
+        for c in keys.chars() {
+            face.press(if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
+        }
+        let (question, answer) = (QuestionId::new("q1"), expected.to_owned());
+        assert_eq!(face.wished(), [Wish::Reply { question, answer }], "{keys:?}");
+    }
+    let mut face = asks(false);
+    face.press(KeyCode::Esc);
+    face.say("what do you mean?");
+    let wished = face.wished();
+    assert!(matches!(&wished[..], [Wish::Say { .. }]), "{wished:?}");
+}
+
+#[test]
+fn f1_nothing_moves_when_nothing_runs() {
+    let mut face = Face::open(80, 24);
+    face.shot();
+    assert_eq!(face.app.next_tick_ms(), None);
+    face.wait(60_000);
+    assert!(!face.app.is_dirty());
+    face.begin("Go on.");
+    assert_eq!(face.app.next_tick_ms(), Some(250));
+    face.ended("completed", None);
+    face.shot();
+    assert_eq!(face.app.next_tick_ms(), None);
+}
+
+#[test]
+fn f1_what_is_finished_is_printed_once_and_old_entries_are_bounded() {
+    let mut face = Face::shut(80, 24);
+    face.opened(1_001);
+    face.fact("session.opened", &super::made::opened());
+    for n in 0..1_000 {
+        let content = json!([{"type": "text", "text": format!("message {n}")}]);
+        let input = format!("i{n}");
+        face.fact("input.accepted", &json!({"input": input, "content": content, "by": "ada"}));
+    }
+    face.shot();
+    let count = |face: &Face, text: &str| face.printed.iter().filter(|l| l.contains(text)).count();
+    assert_eq!(count(&face, "> message"), 200);
+    assert_eq!(count(&face, "… 800 earlier entries: Ctrl-O shows them"), 1);
+    face.shot();
+    assert_eq!(count(&face, "> message"), 200);
+}
+
+#[test]
+fn f1_a_new_session_is_greeted_once_and_another_one_forgets_what_was_known() {
+    let mut face = Face::shut(80, 24);
+    let open = |session: Option<&str>| News::Opened {
+        session: session.map(SessionId::new),
+        known: 0,
+        about: Box::new(About { folder: "~/code".into(), ..About::default() }),
+        named: Vec::new(),
+    };
+    face.news(&open(None));
+    face.say("hello");
+    face.news(&open(Some("0197")));
+    face.fact("session.opened", &super::made::opened());
+    face.begin("hello");
+    face.shot();
+    let greetings =
+        |face: &Face| face.printed.iter().filter(|line| line.starts_with("Weir")).count();
+    assert_eq!(greetings(&face), 1);
+    assert_eq!(face.app.fold.settings.session, Some(SessionId::new("0197")));
+    face.news(&open(Some("0198")));
+    face.shot();
+    assert_eq!(greetings(&face), 2);
+    assert_eq!(face.app.fold.transcript.len(), 0);
+}
+
+#[test]
+fn f1_any_size_will_do() {
+    for (columns, rows) in [(0, 0), (1, 1), (2, 3), (5, 2), (40, 1), (1, 50), (300, 100)] {
+        let mut face = Face::open(columns, rows);
+        face.begin("Go on.");
+        face.proposed("c1", "run_shell", &json!({"command": "make"}));
+        face.wait(1_000);
+        ask(&mut face, "a1", &["Shell(make:*)"]);
+        face.wait(1_000);
+        face.shot();
+        face.type_in("ntext");
+        face.shot();
+    }
+}

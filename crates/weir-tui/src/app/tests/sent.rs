@@ -1,0 +1,118 @@
+//! What leaves the box, and what comes back into it.
+
+use crossterm::event::KeyCode;
+
+use super::made::Face;
+use crate::link::{Attached, Clip, News, Wish};
+
+/// What stands in the box.
+fn boxed(face: &Face) -> String {
+    face.app.composer.written().text
+}
+
+#[test]
+fn f1_a_pasted_text_is_said_and_never_run_however_it_begins() {
+    for begins in ["![logo](a.png)", "/quit", "/help me"] {
+        let long = format!("{begins}\n{}", "line\n".repeat(12));
+        let mut face = Face::open(80, 24);
+        for _ in 0..2 {
+            face.app.paste(&long, face.now);
+            face.press(KeyCode::Enter);
+            let wished = face.wished();
+            let [Wish::Say { text, client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
+            assert_eq!(text.trim_start(), long);
+            assert!(!face.app.leaving && face.app.screens.is_empty());
+            // Refused it comes back, and is still no command.
+            let (client_id, why) = (client_id.clone(), "paused".into());
+            face.news(&News::Refused { client_id, why });
+            assert_eq!(boxed(&face).trim_start(), long);
+            face.press(KeyCode::Enter);
+            assert!(matches!(&face.wished()[..], [Wish::Say { .. }]), "{begins}");
+            face.app.composer.set("");
+        }
+        // What is seen in the box counts.
+        face.app.composer.set("!ls");
+        face.press(KeyCode::Enter);
+        assert!(matches!(&face.wished()[..], [Wish::Shell { .. }]));
+    }
+}
+
+#[test]
+fn f1_what_does_not_fit_the_box_is_told() {
+    let mut face = Face::open(80, 24);
+    face.app.paste(&"x".repeat(33 << 20), face.now);
+    let hint = face.app.hint.as_ref().expect("it is told");
+    assert!(hint.text.contains("at most 32 MB"), "{}", hint.text);
+}
+
+#[test]
+fn f1_what_waits_for_a_session_has_a_bound() {
+    let mut face = Face::shut(80, 24);
+    for at in 0..70 {
+        face.app.typed(&format!("message {at}"));
+    }
+    assert_eq!(face.app.held.len(), 64);
+    assert_eq!(face.app.held[63].text, "message 63");
+    assert!(boxed(&face).contains("message 64") && boxed(&face).contains("message 69"));
+}
+
+/// The ticket of a look at the clipboard.
+fn asked(face: &mut Face) -> u64 {
+    match &face.wished()[..] {
+        [Wish::Clipboard(ticket)] => *ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn f1_a_picture_of_the_clipboard_goes_from_the_key_to_the_message() {
+    let bytes: std::sync::Arc<[u8]> = vec![1; 1_500].into();
+    let keys: [fn(&mut Face); 3] = [
+        |face| face.control('v'),
+        |face| {
+            face.app.paste("", face.now);
+            face.wishes.extend(face.app.take_wishes());
+        },
+        |face| face.say("/paste"),
+    ];
+    for key in keys {
+        let mut face = Face::open(80, 24);
+        key(&mut face);
+        let ticket = asked(&mut face);
+        assert!(face.shot().contains("[reading the clipboard]"));
+        let clip = Clip::Image { ending: "png".into(), bytes: bytes.clone() };
+        face.news(&News::Clipboard { ticket, clip });
+        assert!(face.shot().contains("[image: pasted-1.png, 1 kB]"));
+        face.say("look");
+        let wished = face.wished();
+        let [Wish::Say { text, attached, client_id }] = &wished[..] else { panic!("{wished:?}") };
+        assert_eq!(text, "[image: pasted-1.png, 1 kB] look");
+        let sent = Attached::Bytes { name: "pasted-1.png".into(), bytes: bytes.clone() };
+        assert_eq!(attached[..], *std::slice::from_ref(&sent));
+        // Refused it comes back whole.
+        let (client_id, why) = (client_id.clone(), "paused".into());
+        face.news(&News::Refused { client_id, why });
+        assert_eq!(face.app.composer.written().attached, [sent]);
+    }
+}
+
+#[test]
+fn f1_a_clipboard_that_cannot_be_read_says_why_and_takes_nothing() {
+    let mut face = Face::open(80, 24);
+    face.type_in("see ");
+    face.control('v');
+    let ticket = asked(&mut face);
+    let why = "There is no picture in the clipboard. Copy one, or save the picture as a file and \
+               name it with @";
+    face.news(&News::Failed { ticket, why: why.into() });
+    assert_eq!(boxed(&face), "see ");
+    face.shot();
+    let printed = face.printed.join(" ");
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    assert!(words.join(" ").contains(why), "all of it stays to be read: {printed}");
+    // The answer to nobody's question changes nothing.
+    face.news(&News::Failed { ticket, why: "late".into() });
+    face.news(&News::Clipboard { ticket, clip: Clip::Text("late".into()) });
+    assert_eq!(boxed(&face), "see ");
+    assert!(!face.shot().contains("late"));
+}

@@ -1,0 +1,394 @@
+//! The box in which a person writes: text, cursor, history, completion, pasted things. Pure but for
+//! three looks at files: the history ([`history`]), what an editor is given ([`editor`]), whether a
+//! pasted path leads to one. Not here: what becomes of what was written.
+//!
+//! Reading order: this file, `acts` (what keys do), `clipboard`, `view`; then `buffer`, `layout`,
+//! `undo`, `token`, `written`, which they stand on.
+
+mod acts;
+mod buffer;
+mod clipboard;
+mod complete;
+pub mod editor;
+pub mod history;
+mod keys;
+mod layout;
+mod offers;
+mod paste;
+mod recall;
+#[cfg(test)]
+mod tests;
+mod token;
+mod undo;
+mod view;
+mod written;
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+
+use crossterm::event::KeyEvent;
+
+use crate::link::{Attached, Named, Ticket};
+use buffer::{Buffer, Pos};
+pub(crate) use clipboard::pasted_name;
+use complete::{Offer, Word};
+use paste::PASTED_BYTES_MAX;
+use recall::{Draft, Recall, Search};
+pub(crate) use token::size;
+use token::{Token, Tokens};
+use undo::{Change, Kills, Kind, Undo};
+pub use written::{Kind as WrittenKind, Written};
+
+/// Keys of the box and what they do, for the help.
+pub const KEYS: &[(&str, &str)] = &[
+    ("Enter", "send; take what is chosen in a list"),
+    ("Shift-Enter, Alt-Enter, Ctrl-J, \\ Enter", "new line"),
+    ("@", "name a file: Tab or Enter takes it, Esc closes the list"),
+    ("/ at the start", "a command"),
+    ("! at the start", "a command of the shell"),
+    ("Up, Down, Ctrl-P, Ctrl-N", "a row up or down; past the first or last: earlier messages"),
+    ("Ctrl-R", "search earlier messages: Ctrl-R on, Ctrl-S back, Enter takes, Esc ends"),
+    ("Left, Right, Ctrl-B, Ctrl-F", "a character back or on"),
+    ("Ctrl-Left, Ctrl-Right, Alt-B, Alt-F", "a word back or on"),
+    ("Home, End, Ctrl-A, Ctrl-E", "start and end of the line"),
+    ("Ctrl-Home, Ctrl-End, Alt-<, Alt->", "start and end of the text"),
+    ("Backspace, Ctrl-H; Delete, Ctrl-D", "delete the character before or after"),
+    ("Ctrl-W", "cut the word before, up to a blank"),
+    ("Alt-Backspace, Alt-D", "cut the word before or after"),
+    ("Ctrl-U, Ctrl-K", "cut to the start or the end of the line"),
+    ("Ctrl-Y, Alt-Y", "put in what was cut; what was cut before that"),
+    ("Ctrl-_, Alt-_", "undo, redo"),
+    ("Ctrl-V", "attach the picture in the clipboard; put in its text where it holds none"),
+    ("Alt-U", "unfold the pasted text at the cursor"),
+    ("Ctrl-G, Ctrl-X Ctrl-E", "write in $VISUAL or $EDITOR"),
+    ("Ctrl-C", "clear; Up brings it back"),
+];
+
+/// Tickets of the box begin here: those of others are smaller.
+pub const FIRST_TICKET: Ticket = 1 << 48;
+/// Cells of a row until the box has been shown.
+const CELLS: usize = 77;
+
+/// What a key meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Did {
+    /// The box took it.
+    Took,
+    /// Nothing in the box: it is somebody else's.
+    Passed,
+    /// What is in the box is to be sent.
+    Send(Written),
+    /// Files like this are looked for: the answer goes to [`Composer::files`], none if it failed.
+    Files {
+        /// Part of a path.
+        query: String,
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// What the clipboard holds is to be put in: the answer goes to [`Composer::clipboard`].
+    Clipboard(Ticket),
+    /// The person's own editor is to be opened ([`editor::edit`]) on [`Composer::written`]; what
+    /// comes of it goes to [`Composer::edited`].
+    Editor,
+}
+
+/// What the key before did, where that matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Other,
+    Cut,
+    /// What was put in begins here.
+    Yanked(Pos),
+    Recalled,
+}
+
+/// The box.
+#[derive(Debug)]
+pub struct Composer {
+    buffer: Buffer,
+    cursor: Pos,
+    tokens: Tokens,
+    undo: Undo,
+    kills: Kills,
+    recall: Recall,
+    search: Option<Search>,
+    history: Option<PathBuf>,
+    trouble: Option<String>,
+    named: Vec<Named>,
+    offer: Option<Offer>,
+    waiting: Option<(Ticket, Word)>,
+    /// Pictures of the clipboard that were put in, ever: no two have one name.
+    pictures: usize,
+    /// The word for which the person wanted no list.
+    dismissed: Option<Pos>,
+    ticket: Ticket,
+    last: Last,
+    /// The cell that rows are gone up and down in.
+    goal: Option<usize>,
+    prefix: bool,
+    hint: String,
+    is_file: fn(&str) -> bool,
+    shown: Cell<view::Shown>,
+    laid: RefCell<view::Laid>,
+}
+
+impl Default for Composer {
+    fn default() -> Composer {
+        Composer::new(Vec::new())
+    }
+}
+
+impl Composer {
+    /// An empty one. `history`: earlier messages, the oldest first.
+    pub fn new(history: Vec<String>) -> Composer {
+        Composer {
+            buffer: Buffer::new(),
+            cursor: Pos::default(),
+            tokens: Tokens::default(),
+            undo: Undo::default(),
+            kills: Kills::default(),
+            recall: Recall::new(history),
+            search: None,
+            history: None,
+            trouble: None,
+            named: Vec::new(),
+            offer: None,
+            waiting: None,
+            pictures: 0,
+            dismissed: None,
+            ticket: FIRST_TICKET,
+            last: Last::Other,
+            goal: None,
+            prefix: false,
+            hint: String::new(),
+            is_file,
+            shown: Cell::new(view::Shown { cells: CELLS, top: (0, 0) }),
+            laid: RefCell::default(),
+        }
+    }
+
+    /// Reads earlier messages from a file and adds those to come. In place of the ones that are
+    /// known; what is in the box stays.
+    pub fn set_history(&mut self, path: PathBuf) {
+        match history::read(&path) {
+            Ok(entries) => {
+                self.recall = Recall::new(entries);
+                self.search = None;
+                self.history = Some(path);
+            }
+            Err(error) => self.lost(&path, &error),
+        }
+    }
+
+    /// A sentence on what went wrong since this was asked last: a text that was too long, a history
+    /// that cannot be kept (nothing more is written to it then). To be asked after each key and
+    /// paste; it is told once.
+    pub fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    /// What can be typed as `/name`: those of the face and those of the session, in the order in
+    /// which they are offered. Of two with one name the first counts.
+    pub fn set_named(&mut self, named: Vec<Named>) {
+        self.named = named;
+    }
+
+    /// What is shown, faintly, while nothing is in the box.
+    pub fn set_hint(&mut self, hint: &str) {
+        hint.clone_into(&mut self.hint);
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: KeyEvent) -> Did {
+        let did = self.act_on(key);
+        self.settle();
+        did
+    }
+
+    /// Text that was pasted at once. Terminals that were told to paste a picture paste nothing at
+    /// all: then the clipboard itself is looked at.
+    pub fn paste(&mut self, text: &str) -> Did {
+        if text.is_empty() && self.search.is_none() {
+            return self.ask_clipboard();
+        }
+        if text.len() > PASTED_BYTES_MAX {
+            let (has, most) = (text.len() >> 20, PASTED_BYTES_MAX >> 20);
+            self.trouble = Some(format!(
+                "the pasted text has {has} MB, at most {most} MB fit; put it in a file and name \
+                 that with @"
+            ));
+            return Did::Took;
+        }
+        let text = paste::cleaned(text);
+        if let Some(search) = &mut self.search {
+            search.add(&text, self.recall.entries());
+            return Did::Took;
+        }
+        self.close_offer();
+        self.undo.close();
+        self.touched();
+        match self.pasted(&text) {
+            Some(Token::File(file)) => self.attach(file),
+            Some(token) => match self.tokens.add(token) {
+                Some(sign) => self.put(sign.encode_utf8(&mut [0; 4]), Kind::Whole),
+                None => self.put(&text, Kind::Whole),
+            },
+            None => self.put(&text, Kind::Whole),
+        }
+        self.settle();
+        Did::Took
+    }
+
+    /// What a pasted text is shown as; `None`: as itself.
+    fn pasted(&self, text: &str) -> Option<Token> {
+        // A command of the shell is given the path and nothing that goes along.
+        let dropped = paste::path(text)
+            .filter(|path| !self.is_shell() && token::is_picture(path) && (self.is_file)(path));
+        match dropped {
+            Some(path) => Some(Token::File(Attached::Path(path))),
+            None if paste::is_long(text) => Some(Token::Pasted(text.into())),
+            None => None,
+        }
+    }
+
+    /// A file or picture that goes along: it stands at the cursor as one thing.
+    pub fn attach(&mut self, file: Attached) {
+        self.close_offer();
+        self.touched();
+        if let Some(sign) = self.tokens.add(Token::File(file)) {
+            self.put(&format!("{sign} "), Kind::Whole);
+            self.settle();
+        }
+    }
+
+    /// The answer to [`Did::Files`].
+    pub fn files(&mut self, ticket: Ticket, found: Vec<String>) {
+        self.take_files(ticket, found);
+    }
+
+    /// What is in it, as it would be sent.
+    pub fn written(&self) -> Written {
+        let text = self.buffer.text();
+        let (expanded, attached) = self.tokens.expand(&text);
+        let kind = WrittenKind::of(&text);
+        Written { text: expanded.into_owned(), attached, kind }
+    }
+
+    /// Puts a text in it, in place of what is there; the cursor at its end.
+    pub fn set(&mut self, text: &str) {
+        self.close_offer();
+        self.search = None;
+        self.replace_all(&paste::cleaned(text));
+        self.settle();
+    }
+
+    /// What the editor made of it: files whose label is still there go along as before.
+    pub fn edited(&mut self, text: &str) {
+        let before = self.written();
+        let mut text = self.tokens.labelled(&paste::cleaned(text), &before.attached);
+        // A pasted text that was one thing in the box is no command once it is unfolded.
+        if before.boxed() != before.text {
+            text = written::as_words(&text).into_owned();
+        }
+        self.close_offer();
+        self.replace_all(&text);
+        self.settle();
+    }
+
+    /// Puts something back that was sent and not taken, before what has been written since.
+    pub fn give_back(&mut self, written: &Written) {
+        let mut text = self.tokens.labelled(&paste::cleaned(&written.boxed()), &written.attached);
+        if !self.buffer.is_empty() {
+            text.push('\n');
+            text.push_str(&self.buffer.text());
+        }
+        self.close_offer();
+        self.search = None;
+        self.replace_all(&text);
+        self.settle();
+    }
+
+    /// Whether nothing is in it and nothing is searched.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty() && self.search.is_none()
+    }
+
+    /// Whether Tab is for the box: a list is open, or one could be.
+    pub fn completes(&self) -> bool {
+        let wanted = |word: Word| self.dismissed != Some(word.start);
+        self.search.is_some()
+            || self.offer.is_some()
+            || complete::word(&self.buffer, self.cursor).is_some_and(wanted)
+    }
+
+    /// Empties it, as Ctrl-C does: what was in it is kept among the earlier messages.
+    pub fn clear(&mut self) {
+        let written = self.written();
+        self.remember(&written);
+        self.set("");
+    }
+
+    /// Whether what is in it is a command for the shell.
+    pub fn is_shell(&self) -> bool {
+        self.buffer.line(0).starts_with('!') && self.buffer.next(Pos::default()).byte == 1
+    }
+
+    fn draft(&self) -> Draft {
+        Draft { text: self.buffer.text(), cursor: self.cursor }
+    }
+
+    /// Keeps a message among the earlier ones.
+    fn remember(&mut self, written: &Written) {
+        let text = written.boxed();
+        if self.recall.push(&text)
+            && let Some(path) = self.history.take()
+        {
+            match history::append(&path, &text) {
+                Ok(()) => self.history = Some(path),
+                Err(error) => self.lost(&path, &error),
+            }
+        }
+    }
+
+    fn lost(&mut self, path: &Path, error: &std::io::Error) {
+        let path = path.display();
+        self.trouble = Some(format!("earlier messages cannot be kept in {path}: {error}"));
+    }
+
+    /// Puts a text at the cursor.
+    fn put(&mut self, text: &str, kind: Kind) {
+        let change = Change { kind, from: self.cursor, to: self.cursor, before: self.cursor };
+        self.cursor = self.undo.change(&mut self.buffer, &change, text);
+    }
+
+    fn replace(&mut self, from: Pos, to: Pos, text: &str) {
+        let change = Change { kind: Kind::Whole, from, to, before: self.cursor };
+        self.cursor = self.undo.change(&mut self.buffer, &change, text);
+    }
+
+    fn replace_all(&mut self, text: &str) {
+        self.replace(Pos::default(), self.buffer.end(), text);
+        self.touched();
+    }
+
+    /// The text was changed by something else than the key before: what that key did is over.
+    fn touched(&mut self) {
+        (self.last, self.goal) = (Last::Other, None);
+    }
+
+    /// The cursor where it may stand: between clusters, behind the `!` of a shell command.
+    fn settle(&mut self) {
+        self.cursor = self.buffer.snap(self.cursor);
+        if self.cursor == Pos::default() && self.is_shell() {
+            self.cursor.byte = 1;
+        }
+    }
+}
+
+/// Whether a path that was pasted leads to a file of this machine.
+fn is_file(path: &str) -> bool {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest).is_file(),
+        _ => Path::new(path).is_file(),
+    }
+}

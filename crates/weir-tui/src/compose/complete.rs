@@ -1,0 +1,220 @@
+//! What can be completed where the cursor is: a command after `/`, a file after `@`. Pure; not
+//! here: which files there are.
+
+use super::buffer::{Buffer, Pos};
+use crate::fuzzy;
+use crate::link::Named;
+
+/// Things that are offered.
+pub(super) const ITEMS_MAX: usize = 100;
+/// Bytes before the cursor in which an `@` is sought.
+const LOOKED_BACK_BYTES: usize = 4096;
+/// What may stand before an `@`, as the engine reads mentions (`attach::mention`).
+const OPENING: [char; 6] = ['(', '[', '{', '<', '"', '\''];
+
+/// What is completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Command,
+    File,
+}
+
+/// A word that can be completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) kind: Kind,
+    /// Where its sign stands.
+    pub(super) start: Pos,
+    /// What was typed of it.
+    pub(super) query: String,
+}
+
+/// Something that is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) hint: String,
+    pub(super) about: String,
+}
+
+/// What is offered for a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) word: Word,
+    pub(super) items: Vec<Item>,
+    pub(super) chosen: usize,
+    /// The person went through the list.
+    pub(super) moved: bool,
+}
+
+impl Offer {
+    pub(super) fn new(word: Word, items: Vec<Item>) -> Option<Offer> {
+        (!items.is_empty()).then_some(Offer { word, items, chosen: 0, moved: false })
+    }
+
+    /// Goes up or down the list, round its ends.
+    pub(super) fn go(&mut self, on: isize) {
+        let count = self.items.len() as isize;
+        self.chosen = (self.chosen as isize + on).rem_euclid(count) as usize;
+        self.moved = true;
+    }
+
+    pub(super) fn item(&self) -> &Item {
+        &self.items[self.chosen]
+    }
+}
+
+/// The word at the cursor that can be completed.
+pub(super) fn word(buffer: &Buffer, cursor: Pos) -> Option<Word> {
+    let line = &buffer.line(cursor.line)[..cursor.byte];
+    if cursor.line == 0
+        && let Some(typed) = line.strip_prefix('/')
+        && !typed.contains(char::is_whitespace)
+    {
+        let query = typed.to_owned();
+        return Some(Word { kind: Kind::Command, start: Pos::default(), query });
+    }
+    let mut from = line.len().saturating_sub(LOOKED_BACK_BYTES);
+    while !line.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut rest = &line[from..];
+    // The last `@` that begins a word counts; one within a quoted name belongs to the name.
+    while let Some(at) = rest.rfind('@') {
+        let start = from + at;
+        rest = &rest[..at];
+        let before = line[..start].chars().next_back();
+        if !before.is_none_or(|c| c.is_whitespace() || OPENING.contains(&c)) {
+            continue;
+        }
+        let typed = &line[start + 1..];
+        let query = match typed.chars().next().filter(|c| ['"', '\''].contains(c)) {
+            Some(quote) if typed[1..].contains(quote) => continue,
+            Some(_) => &typed[1..],
+            None if typed.contains(char::is_whitespace) => continue,
+            None => typed,
+        };
+        let start = Pos { line: cursor.line, byte: start };
+        return Some(Word { kind: Kind::File, start, query: query.to_owned() });
+    }
+    None
+}
+
+/// The commands that are like what was typed.
+pub(super) fn commands(named: &[Named], query: &str) -> Vec<Item> {
+    let mut seen: Vec<&str> = Vec::new();
+    let names = named.iter().filter(|command| {
+        let fresh = !seen.contains(&command.name.as_str());
+        seen.push(&command.name);
+        fresh
+    });
+    let found = fuzzy::best(query, names.map(Candidate), ITEMS_MAX);
+    let item = |Candidate(command): Candidate<'_>| Item {
+        name: command.name.clone(),
+        hint: command.hint.clone(),
+        about: command.about.clone(),
+    };
+    found.into_iter().map(item).collect()
+}
+
+struct Candidate<'a>(&'a Named);
+
+impl AsRef<str> for Candidate<'_> {
+    fn as_ref(&self) -> &str {
+        &self.0.name
+    }
+}
+
+/// A path as it is written after an `@`, so that the engine reads just this name; `None`: it cannot
+/// be written. A folder (it ends with `/`) is left open, for what is in it.
+pub(super) fn mention(path: &str) -> Option<String> {
+    if path.contains('\n') || path.is_empty() {
+        return None;
+    }
+    if !path.contains(char::is_whitespace) && !path.starts_with(['"', '\'']) {
+        return Some(format!("@{path}"));
+    }
+    let quote = ['"', '\''].into_iter().find(|quote| !path.contains(*quote))?;
+    let close = if path.ends_with('/') { String::new() } else { quote.to_string() };
+    Some(format!("@{quote}{path}{close}"))
+}
+
+/// A path as a word of a shell.
+pub(super) fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_./+-,=:@%".contains(c);
+    // A word that begins with `-` would be an option.
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    if path.chars().all(plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Option<(Kind, usize, String)> {
+        let mut buffer = Buffer::new();
+        buffer.splice(Pos::default(), Pos::default(), text);
+        let word = word(&buffer, buffer.end())?;
+        Some((word.kind, word.start.byte, word.query))
+    }
+
+    #[test]
+    fn f1_words_that_can_be_completed_are_found() {
+        let file = |start, query: &str| Some((Kind::File, start, query.to_owned()));
+        let command = |query: &str| Some((Kind::Command, 0, query.to_owned()));
+        for (text, expected) in [
+            ("/", command("")),
+            ("/mo", command("mo")),
+            ("/model x", None),
+            (" /mo", None),
+            ("a\n/mo", None),
+            ("/open @a", file(6, "a")),
+            ("@", file(0, "")),
+            ("see @src/ma", file(4, "src/ma")),
+            ("(@a", file(1, "a")),
+            ("me@example", None),
+            ("@a b", None),
+            ("@\"my fi", file(0, "my fi")),
+            ("@\"my file\" ", None),
+            ("@\"my @fi", file(5, "fi")),
+            ("@a@b", file(0, "a@b")),
+            ("a\n@b", file(0, "b")),
+            ("", None),
+        ] {
+            assert_eq!(at(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn f1_paths_are_words_of_a_shell() {
+        for (path, expected) in [
+            ("src/a.rs", "src/a.rs"),
+            ("my file", "'my file'"),
+            ("it's", "'it'\\''s'"),
+            ("$(x)", "'$(x)'"),
+            ("-rf", "./-rf"),
+            ("größe", "größe"),
+        ] {
+            assert_eq!(quoted(path), expected);
+        }
+    }
+
+    #[test]
+    fn f1_paths_are_written_so_that_they_are_attached() {
+        for (path, expected) in [
+            ("src/a.rs", Some("@src/a.rs")),
+            ("src/", Some("@src/")),
+            ("my file.txt", Some("@\"my file.txt\"")),
+            ("my folder/", Some("@\"my folder/")),
+            ("a \"b\".txt", Some("@'a \"b\".txt'")),
+            ("\"a\"", Some("@'\"a\"'")),
+            ("a 'b' \"c\"", None),
+            ("a\nb", None),
+        ] {
+            assert_eq!(mention(path).as_deref(), expected, "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The box as lines of cells, in the space that there is. Lays out no more of a long text than is
+//! shown, and the line of the cursor. Not here: how one line is laid out ([`super::layout`]).
+
+use std::sync::Arc;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::Composer;
+use super::complete::{Kind, Offer};
+use super::layout::{Frame, Look, Row, cut, row_of};
+use super::recall::Search;
+use crate::text::clean::clean;
+use crate::text::theme::Theme;
+use crate::text::wrap::width;
+
+/// Rows of the list of completions.
+const OFFERED_ROWS_MAX: usize = 8;
+/// Rows of text that stay, where there are as many, when a list takes space.
+const TEXT_ROWS_MIN: usize = 3;
+/// Cells before the text.
+const SIGN_CELLS: usize = 2;
+/// Narrower boxes have no sign.
+const SIGNED_CELLS_MIN: usize = 6;
+/// Lines that are laid out once and kept, in bytes.
+const LONG_LINE_BYTES: usize = 4096;
+/// So many of them.
+const LONG_LINES_MAX: usize = 100;
+
+/// What was shown last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    /// Cells of a row.
+    pub(super) cells: usize,
+    /// The first line and row of it.
+    pub(super) top: (usize, usize),
+}
+
+/// Long lines that were laid out, of one text in one width.
+#[derive(Debug, Default)]
+pub(super) struct Laid {
+    version: u64,
+    cells: usize,
+    lines: Vec<(usize, Arc<[Row]>)>,
+}
+
+/// The space there is.
+#[derive(Clone, Copy)]
+struct Space<'a> {
+    width: usize,
+    sign: usize,
+    rows: usize,
+    theme: &'a Theme,
+}
+
+impl Composer {
+    /// Its lines, the list of completions below included, at most `rows_max` of them, and where the
+    /// cursor stands (row, cell).
+    pub fn view(
+        &self,
+        width: usize,
+        rows_max: usize,
+        theme: &Theme,
+    ) -> (Vec<Line<'static>>, (usize, usize)) {
+        if width == 0 || rows_max == 0 {
+            return (Vec::new(), (0, 0));
+        }
+        let sign = if width >= SIGNED_CELLS_MIN { SIGN_CELLS } else { 0 };
+        let top = self.shown.get().top;
+        self.shown.set(Shown { cells: (width - sign).saturating_sub(1).max(1), top });
+        let space = Space { width, sign, rows: rows_max, theme };
+        match &self.search {
+            Some(search) => self.searched(search, space),
+            None => self.written_and_offered(space),
+        }
+    }
+
+    pub(super) fn frame(&self, line: usize) -> Frame<'_> {
+        let hidden = usize::from(line == 0 && self.is_shell());
+        Frame { tokens: &self.tokens, cells: self.shown.get().cells, hidden }
+    }
+
+    /// The rows of a line.
+    pub(super) fn rows(&self, line: usize) -> Arc<[Row]> {
+        let (text, cells) = (self.buffer.line(line), self.shown.get().cells);
+        let version = self.buffer.version();
+        if text.len() < LONG_LINE_BYTES {
+            return self.frame(line).rows(text).into();
+        }
+        let mut laid = self.laid.borrow_mut();
+        if (laid.version, laid.cells) != (version, cells) || laid.lines.len() > LONG_LINES_MAX {
+            *laid = Laid { version, cells, lines: Vec::new() };
+        }
+        if let Some((_, rows)) = laid.lines.iter().find(|(kept, _)| *kept == line) {
+            return rows.clone();
+        }
+        let rows: Arc<[Row]> = self.frame(line).rows(text).into();
+        laid.lines.push((line, rows.clone()));
+        rows
+    }
+
+    fn written_and_offered(&self, space: Space<'_>) -> (Vec<Line<'static>>, (usize, usize)) {
+        if self.buffer.is_empty() {
+            let hint = cut(&clean(&self.hint), self.shown.get().cells).0;
+            let mut spans = self.sign(true, space);
+            spans.push(Span::styled(hint, space.theme.quiet));
+            return (vec![Line::from(spans)], (0, space.sign));
+        }
+        let needed = self.count((0, 0), space.rows);
+        let offered = self.offer.as_ref().map_or(0, |offer| offer.items.len());
+        let offered = offered.min(OFFERED_ROWS_MAX).min(space.rows - needed.min(TEXT_ROWS_MIN));
+        let (mut lines, cursor) = self.text(Space { rows: space.rows - offered, ..space });
+        if let Some(offer) = &self.offer {
+            lines.extend(offered_lines(offer, offered, space));
+        }
+        (lines, cursor)
+    }
+
+    /// The text, so far that the cursor is in it.
+    fn text(&self, space: Space<'_>) -> (Vec<Line<'static>>, (usize, usize)) {
+        let line = self.cursor.line;
+        let cursor = (line, row_of(&self.rows(line), self.cursor.byte));
+        let last = self.buffer.lines().len() - 1;
+        let end = (last, self.rows(last).len() - 1);
+        // Neither after the cursor nor so far before it that it is below; and no space is left
+        // under the text while some of it is hidden above.
+        let top = self.shown.get().top.min(cursor).max(self.above(cursor, space.rows - 1));
+        let top = if self.count(top, space.rows) < space.rows {
+            self.above(end, space.rows - 1)
+        } else {
+            top
+        };
+        let top = (top.0, top.1.min(self.rows(top.0).len() - 1));
+        self.shown.set(Shown { top, ..self.shown.get() });
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        let mut at = (0, 0);
+        for line in top.0..=last {
+            let rows = self.rows(line);
+            let from = if line == top.0 { top.1 } else { 0 };
+            for (index, row) in rows.iter().enumerate().skip(from) {
+                if lines.len() == space.rows {
+                    return (lines, at);
+                }
+                if (line, index) == cursor {
+                    let frame = self.frame(line);
+                    let cell = frame.cell(self.buffer.line(line), *row, self.cursor.byte);
+                    at = (lines.len(), (space.sign + cell).min(space.width - 1));
+                }
+                let mut spans = self.sign((line, index) == (0, 0), space);
+                spans.extend(self.spans(line, *row, space));
+                lines.push(Line::from(spans));
+            }
+        }
+        (lines, at)
+    }
+
+    /// How many rows there are from one on, at most `most`.
+    fn count(&self, from: (usize, usize), most: usize) -> usize {
+        let mut count = 0;
+        for line in from.0..self.buffer.lines().len() {
+            let skipped = if line == from.0 { from.1 } else { 0 };
+            count += self.rows(line).len().saturating_sub(skipped);
+            if count >= most {
+                return most;
+            }
+        }
+        count
+    }
+
+    /// The row so many above another, the first if there are not as many.
+    fn above(&self, (mut line, mut row): (usize, usize), mut by: usize) -> (usize, usize) {
+        while by > row {
+            if line == 0 {
+                return (0, 0);
+            }
+            by -= row + 1;
+            line -= 1;
+            row = self.rows(line).len() - 1;
+        }
+        (line, row - by)
+    }
+
+    /// What stands before the text.
+    fn sign(&self, first: bool, space: Space<'_>) -> Vec<Span<'static>> {
+        if space.sign == 0 {
+            return Vec::new();
+        }
+        vec![match (first, self.is_shell()) {
+            (true, true) => Span::styled("! ", space.theme.warn),
+            (true, false) => Span::styled("> ", space.theme.accent),
+            (false, _) => Span::raw("  "),
+        }]
+    }
+
+    fn spans(&self, line: usize, row: Row, space: Space<'_>) -> Vec<Span<'static>> {
+        let theme = space.theme;
+        let text = if self.is_shell() { theme.code } else { theme.text };
+        let units = self.frame(line).units(self.buffer.line(line), row);
+        // In a box of one cell there is no room for the blank that hangs over.
+        let mut room = space.width - space.sign;
+        let fits = units.take_while(|unit| {
+            let fits = unit.cells <= room;
+            room = room.saturating_sub(unit.cells);
+            fits
+        });
+        styled(fits.map(|unit| {
+            let style = match unit.look {
+                Look::Text => text,
+                Look::Token => theme.accent,
+                Look::Odd => theme.quiet,
+            };
+            (unit.shown, style)
+        }))
+    }
+
+    /// What a search has found, and below it what is searched.
+    fn searched(&self, search: &Search, space: Space<'_>) -> (Vec<Line<'static>>, (usize, usize)) {
+        let shown = match search.found.and_then(|index| self.recall.entries().get(index)) {
+            Some(entry) => entry.as_str(),
+            None => &search.before.text,
+        };
+        let frame = Frame { tokens: &self.tokens, cells: self.shown.get().cells, hidden: 0 };
+        let mut lines = Vec::new();
+        for text in shown.split('\n') {
+            for row in frame.rows(text) {
+                if lines.len() + 1 >= space.rows {
+                    break;
+                }
+                let mut room = space.width - space.sign;
+                let units = frame.units(text, row).take_while(|unit| {
+                    let fits = unit.cells <= room;
+                    room = room.saturating_sub(unit.cells);
+                    fits
+                });
+                let mut spans = self.sign(lines.is_empty(), space);
+                spans.extend(styled(units.map(|unit| (unit.shown, space.theme.quiet))));
+                lines.push(Line::from(spans));
+            }
+            if lines.len() + 1 >= space.rows {
+                break;
+            }
+        }
+        let name = match search.failed {
+            Some(_) => "nothing more: ",
+            None => "search: ",
+        };
+        // The end of what is searched is seen in any case: there the person writes.
+        let mut query = clean(&search.query).into_owned();
+        let mut room = space.width - 1;
+        let name = if width(name) + 4 <= room { name } else { "" };
+        room -= width(name);
+        while width(&query) > room {
+            query.remove(0);
+        }
+        let cursor = (lines.len(), width(name) + width(&query));
+        let name = Span::styled(name, space.theme.accent);
+        lines.push(Line::from(vec![name, Span::styled(query, space.theme.text)]));
+        (lines, cursor)
+    }
+}
+
+/// Pieces of text with their styles; like ones that follow each other are one.
+fn styled<'a>(
+    pieces: impl Iterator<Item = (std::borrow::Cow<'a, str>, Style)>,
+) -> Vec<Span<'static>> {
+    let mut spans: Vec<(String, Style)> = Vec::new();
+    for (text, style) in pieces {
+        match spans.last_mut().filter(|last| last.1 == style) {
+            Some(last) => last.0.push_str(&text),
+            None => spans.push((text.into_owned(), style)),
+        }
+    }
+    spans.into_iter().map(|(text, style)| Span::styled(text, style)).collect()
+}
+
+/// The part of a list in which the chosen one is.
+fn offered_lines(offer: &Offer, rows: usize, space: Space<'_>) -> Vec<Line<'static>> {
+    let from = (offer.chosen + 1).saturating_sub(rows);
+    let items = offer.items.iter().enumerate().skip(from).take(rows);
+    let lead = if offer.word.kind == Kind::Command { "/" } else { "" };
+    items
+        .map(|(index, item)| {
+            let chosen = index == offer.chosen;
+            let (mark, style) =
+                if chosen { ("▸ ", space.theme.chosen) } else { ("  ", space.theme.text) };
+            let mut room = space.width - 1;
+            let mut spans = Vec::new();
+            let rest = if chosen { space.theme.chosen } else { space.theme.quiet };
+            let name = format!("{mark}{lead}{}", clean(&item.name).replace('\n', " "));
+            for (text, style) in [
+                (name, style),
+                (format!(" {}", clean(&item.hint)), rest),
+                (format!("  {}", clean(&item.about).replace('\n', " ")), rest),
+            ] {
+                if text.trim().is_empty() || room == 0 {
+                    continue;
+                }
+                let (text, cells) = cut(&text, room);
+                room -= cells;
+                spans.push(Span::styled(text, style));
+            }
+            Line::from(spans)
+        })
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! The keys of the chat, in one table: what they do and what the help says of them. Not here: what
+//! the box does with keys ([`crate::compose`]), keys within a dialog or screen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What a key does in the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Ends what runs; twice when nothing does: goes back to an earlier message.
+    Interrupt,
+    /// Ends what runs, else clears the box; twice when idle: leaves.
+    Stop,
+    /// Leaves.
+    Leave,
+    /// Gives the terminal back for a while.
+    Suspend,
+    /// The next permission mode.
+    NextMode,
+    /// The one before.
+    PreviousMode,
+    /// More thinking, or none again.
+    Thinking,
+    /// The whole conversation.
+    Transcript,
+    /// Paints everything anew.
+    Repaint,
+    /// What can be done.
+    Help,
+    /// The last queued message back into the box.
+    TakeBack,
+}
+
+/// When a key is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Before the box sees it.
+    First,
+    /// When the box did not want it.
+    Passed,
+    /// When the box is empty, before it sees it.
+    Empty,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Binding {
+    /// The key, as people write it.
+    pub(crate) keys: &'static str,
+    code: KeyCode,
+    modifiers: KeyModifiers,
+    when: When,
+    act: Act,
+    /// A sentence for the help.
+    pub(crate) help: &'static str,
+}
+
+const fn on(
+    keys: &'static str,
+    code: KeyCode,
+    modifiers: KeyModifiers,
+    does: (When, Act),
+    help: &'static str,
+) -> Binding {
+    Binding { keys, code, modifiers, when: does.0, act: does.1, help }
+}
+
+const NONE: KeyModifiers = KeyModifiers::NONE;
+const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
+
+/// Every key of the chat.
+pub(crate) const BINDINGS: &[Binding] = &[
+    on(
+        "Esc",
+        KeyCode::Esc,
+        NONE,
+        (When::Passed, Act::Interrupt),
+        "stops the run and gives back what was not said yet; twice when idle: an earlier message",
+    ),
+    on(
+        "Ctrl-C",
+        KeyCode::Char('c'),
+        CONTROL,
+        (When::First, Act::Stop),
+        "stops the run, else clears the box; twice when idle: leaves",
+    ),
+    on("Ctrl-D", KeyCode::Char('d'), CONTROL, (When::Empty, Act::Leave), "leaves, on an empty box"),
+    on(
+        "Tab",
+        KeyCode::Tab,
+        NONE,
+        (When::Passed, Act::NextMode),
+        "the next permission mode: plan, ask, auto-edit; or answers what waits",
+    ),
+    on(
+        "Shift-Tab",
+        KeyCode::BackTab,
+        NONE,
+        (When::Passed, Act::PreviousMode),
+        "the permission mode before",
+    ),
+    on(
+        "Ctrl-T",
+        KeyCode::Char('t'),
+        CONTROL,
+        (When::First, Act::Thinking),
+        "how much the model thinks: off, low, medium, high",
+    ),
+    on(
+        "Ctrl-O",
+        KeyCode::Char('o'),
+        CONTROL,
+        (When::First, Act::Transcript),
+        "the whole conversation: calls, results, thoughts",
+    ),
+    on(
+        "Ctrl-L",
+        KeyCode::Char('l'),
+        CONTROL,
+        (When::First, Act::Repaint),
+        "paints the screen anew",
+    ),
+    on(
+        "Ctrl-Z",
+        KeyCode::Char('z'),
+        CONTROL,
+        (When::First, Act::Suspend),
+        "back to the shell; fg returns",
+    ),
+    on(
+        "Up",
+        KeyCode::Up,
+        NONE,
+        (When::Empty, Act::TakeBack),
+        "on an empty box: takes the last queued message back, else an earlier one",
+    ),
+    on(
+        "Backspace",
+        KeyCode::Backspace,
+        NONE,
+        (When::Empty, Act::TakeBack),
+        "on an empty box: takes the last queued message back",
+    ),
+    on("?", KeyCode::Char('?'), NONE, (When::Empty, Act::Help), "this help, on an empty box"),
+];
+
+/// What this key does at this point.
+pub(crate) fn act(key: KeyEvent, when: When) -> Option<Act> {
+    // Terminals report Shift with characters that need it.
+    let modifiers = match key.code {
+        KeyCode::Char(_) | KeyCode::BackTab => key.modifiers - KeyModifiers::SHIFT,
+        _ => key.modifiers,
+    };
+    let found = BINDINGS.iter().find(|binding| {
+        binding.when == when && binding.code == key.code && binding.modifiers == modifiers
+    });
+    found.map(|binding| binding.act)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_every_key_stands_once_and_has_help() {
+        for (n, one) in BINDINGS.iter().enumerate() {
+            assert!(!one.help.is_empty() && !one.keys.is_empty());
+            let same = |other: &Binding| other.code == one.code && other.modifiers == one.modifiers;
+            assert!(!BINDINGS[n + 1..].iter().any(same), "{} stands twice", one.keys);
+            assert_eq!(act(KeyEvent::new(one.code, one.modifiers), one.when), Some(one.act));
+        }
+    }
+
+    #[test]
+    fn f1_shift_does_not_hide_a_character() {
+        let question = KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT);
+        assert_eq!(act(question, When::Empty), Some(Act::Help));
+        assert_eq!(act(question, When::First), None);
+        let back = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert_eq!(act(back, When::Passed), Some(Act::PreviousMode));
+    }
+}

@@ -1,0 +1,470 @@
+//! What passes between this face and whoever runs the session: wishes one way, news the other (F1).
+//!
+//! Neither side waits for the other's answer: a wish that something comes back for carries a
+//! [`Ticket`], and whoever no longer cares ignores what comes. Plain data; not here: who makes it so.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use weir_core::event::{Decision, Event};
+use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId, Timestamp};
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+
+/// News that may wait for the face; past it, whoever tells waits (a face that loads a long journal).
+pub const NEWS_MAX: usize = 1024;
+/// Wishes that may wait; a person does not type faster.
+pub const WISHES_MAX: usize = 256;
+
+/// The face's end.
+#[derive(Debug)]
+pub struct Link {
+    /// What the person wants.
+    pub wishes: mpsc::Sender<Wish>,
+    /// What happened.
+    pub news: mpsc::Receiver<News>,
+}
+
+/// The other end.
+#[derive(Debug)]
+pub struct Far {
+    /// What the person wants. Closed: the face has gone.
+    pub wishes: mpsc::Receiver<Wish>,
+    /// What happened.
+    pub news: mpsc::Sender<News>,
+}
+
+/// Both ends of a new link.
+pub fn link() -> (Link, Far) {
+    let (wishes, wished) = mpsc::channel(WISHES_MAX);
+    let (told, news) = mpsc::channel(NEWS_MAX);
+    (Link { wishes, news }, Far { wishes: wished, news: told })
+}
+
+/// Names a wish for which something comes back. Chosen by the face, each one once.
+pub type Ticket = u64;
+
+/// Which session is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// A new one, in the folder that the program was started for. It exists from the first message
+    /// on: until then nothing is written.
+    New,
+    /// One that exists, in its own folder.
+    Existing(SessionId),
+    /// A copy of one, up to and without the input that was accepted as fact `before`; all of it
+    /// where that is `None`.
+    Fork {
+        /// The original.
+        of: SessionId,
+        /// The place of an `input.accepted`.
+        before: Option<Seq>,
+    },
+}
+
+/// A file that goes with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attached {
+    /// A file by its path, as the person named it: relative to the workspace, absolute, or `~/…`.
+    Path(String),
+    /// Bytes from the clipboard.
+    Bytes {
+        /// A name for it: `pasted-1.png`.
+        name: String,
+        /// The content.
+        bytes: Arc<[u8]>,
+    },
+}
+
+/// What goes back when a session is wound back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Back {
+    /// The conversation: a copy of the session up to there is opened; files stay.
+    Conversation,
+    /// Files, as they were before the first change after it; the conversation stays.
+    Files,
+    /// Both.
+    Both,
+}
+
+/// A text that the other end makes for reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Report {
+    /// The prompt by section and the context meter.
+    Context,
+    /// What the session and the day cost.
+    Cost,
+    /// Rules and where each came from, and leases.
+    Permissions,
+    /// Checkpoints of the session.
+    Checkpoints,
+    /// What is remembered. Arguments: words to search.
+    Memory,
+    /// Skills.
+    Skills,
+    /// Recipes.
+    Recipes,
+    /// Scheduled agents and sub-agents.
+    Agents,
+    /// Foreign servers.
+    Mcp,
+    /// What works here and what does not.
+    Doctor,
+    /// Tools of the session.
+    Tools,
+    /// One call with everything that is kept of it. Arguments: its number.
+    Call,
+}
+
+/// What the person wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    /// Open another session instead of the one that is open.
+    Open(Which),
+    /// Say something. While a run is on it is queued.
+    Say {
+        /// The words. May begin with `/name` of a workflow or skill.
+        text: String,
+        /// What goes along.
+        attached: Vec<Attached>,
+        /// A name for it; [`News::Refused`] gives it back, `input.accepted` carries it.
+        client_id: String,
+    },
+    /// Take back something that is queued.
+    Withdraw(InputId),
+    /// End the run now.
+    Cancel,
+    /// Answer an approval, also one of a sub-agent.
+    Decide {
+        /// Which.
+        approval: ApprovalId,
+        /// How.
+        decision: Decision,
+        /// Why not.
+        reason: Option<String>,
+    },
+    /// Answer a question.
+    Reply {
+        /// Which.
+        question: QuestionId,
+        /// With what.
+        answer: String,
+    },
+    /// Another permission mode.
+    Mode(PermissionMode),
+    /// How much the model thinks.
+    Thinking(Thinking),
+    /// Another model.
+    Model(String),
+    /// Another profile.
+    Profile(String),
+    /// Make the context shorter; with what the summary must keep.
+    Condense(String),
+    /// Take the files of the last run back.
+    Undo,
+    /// Run a command of the person's own in a shell, in the workspace. What it prints comes as
+    /// [`News::Shell`].
+    Shell {
+        /// The command line.
+        command: String,
+        /// By which its news are known.
+        ticket: Ticket,
+    },
+    /// End that command.
+    EndShell(Ticket),
+    /// Sessions in which these words stand, all when there are none: [`Items::Sessions`].
+    Sessions {
+        /// Words.
+        query: String,
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// Files of the workspace whose path is like this: [`Items::Files`], the best first.
+    Files {
+        /// Part of a path.
+        query: String,
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// Models that can be chosen: [`Items::Choices`].
+    Models(Ticket),
+    /// Profiles that can be chosen: [`Items::Choices`].
+    Profiles(Ticket),
+    /// What the clipboard of the person's own machine holds: [`News::Clipboard`].
+    Clipboard(Ticket),
+    /// What winding back to before the input at this place would change in files:
+    /// [`News::Text`] with a unified diff.
+    Preview {
+        /// The place of an `input.accepted`.
+        before: Seq,
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// Wind back to before the input at this place.
+    Rewind {
+        /// The place of an `input.accepted`.
+        before: Seq,
+        /// What.
+        back: Back,
+    },
+    /// A text for reading: [`News::Text`].
+    Report {
+        /// Which.
+        report: Report,
+        /// What follows the command's name.
+        arguments: String,
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// Write the session to a file: `md`, `html` or `jsonl` by its ending; a name is chosen when
+    /// empty. Told as [`News::Notice`].
+    Export(String),
+    /// Throw (with a reason) or release the kill switch.
+    Pause(Option<String>),
+    /// Let runs start again.
+    Release,
+    /// The face goes. The other end gives the session back and closes the news.
+    Leave,
+}
+
+/// What is known of the surroundings of an open session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The folder, as a person would write it: `~/code/weir`.
+    pub folder: String,
+    /// The git branch, where there is one.
+    pub branch: Option<String>,
+    /// How the session is taken up again, as a command line: `weir --resume 0197…`.
+    pub resume: String,
+    /// Where the engine is, when it is not in this process: the server's address.
+    pub server: Option<String>,
+    /// What a person should know now: the folder is not trusted, no sandbox works, …
+    pub notes: Vec<String>,
+    /// An external editor may be used, files of this machine can be named.
+    pub local: bool,
+}
+
+/// A command that can be typed as `/name`, beside those of the face itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its name, without the slash.
+    pub name: String,
+    /// One sentence.
+    pub about: String,
+    /// What it takes: `[file]`.
+    pub hint: String,
+    /// `workflow`, `skill`, `plugin`.
+    pub kind: String,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLine {
+    /// Which.
+    pub id: SessionId,
+    /// Its title or first words.
+    pub title: String,
+    /// Its folder.
+    pub folder: String,
+    /// When something last happened.
+    pub last: Timestamp,
+    /// How it stands: `completed`, `running elsewhere`, `waits for you`, …
+    pub state: String,
+    /// The place where the words were found.
+    pub found: Option<String>,
+}
+
+/// Something that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// What is sent when it is chosen.
+    pub value: String,
+    /// One line about it.
+    pub about: String,
+    /// It is the one that holds now.
+    pub current: bool,
+}
+
+/// A list that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Items {
+    /// To [`Wish::Sessions`].
+    Sessions(Vec<SessionLine>),
+    /// To [`Wish::Files`]: paths relative to the workspace; folders end with `/`.
+    Files(Vec<String>),
+    /// To [`Wish::Models`] and [`Wish::Profiles`].
+    Choices(Vec<Choice>),
+}
+
+/// What the clipboard holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clip {
+    /// A picture. That it is whole and of a kind that can be attached was looked at.
+    Image {
+        /// How names of its kind end: `png`.
+        ending: String,
+        /// The content.
+        bytes: Arc<[u8]>,
+    },
+    /// No picture, but words.
+    Text(String),
+}
+
+/// How a text is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// As it is.
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// A unified diff.
+    Diff,
+}
+
+/// How loud a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// To be known.
+    Quiet,
+    /// Something was done.
+    Good,
+    /// Something could not be done.
+    Bad,
+}
+
+/// What a signal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignalKind {
+    /// The model writes.
+    Text,
+    /// The model thinks.
+    Thinking,
+    /// A tool shows progress.
+    Output,
+}
+
+/// What comes of a command of the person's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShellNews {
+    /// It printed this.
+    Output(String),
+    /// It ended: what to say of it (`exit 0`, `killed by signal 9`), whether well, and what the
+    /// model would be told if it were shown to it (cut to a bound, redacted).
+    Ended {
+        /// In words.
+        status: String,
+        /// It ended with 0.
+        ok: bool,
+        /// For the model.
+        shown: String,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// A session is open: everything before belongs to another one. Its facts follow from the first
+    /// on; the first `known` of them are from before.
+    Opened {
+        /// Which; `None`: a new one that does not exist yet.
+        session: Option<SessionId>,
+        /// How many of the facts that follow are old.
+        known: Seq,
+        /// What is known of its surroundings.
+        about: Box<About>,
+        /// What can be typed as `/name`.
+        named: Vec<Named>,
+    },
+    /// A durable fact: each once, in order, without a gap.
+    Fact {
+        /// Its place.
+        seq: Seq,
+        /// When.
+        ts: Timestamp,
+        /// What.
+        event: Arc<Event>,
+    },
+    /// Streamed text or progress; the fact that follows carries all of it again.
+    Signal {
+        /// About what.
+        kind: SignalKind,
+        /// The turn or call, as facts name it.
+        subject: String,
+        /// The text.
+        text: String,
+    },
+    /// The settings that a new session would have, before it exists; later facts tell more.
+    Settings {
+        /// `provider/name`.
+        model: String,
+        /// Name of the profile.
+        profile: String,
+        /// Permission mode.
+        permission: PermissionMode,
+        /// How much the model thinks.
+        thinking: Thinking,
+    },
+    /// A list that was asked for.
+    Listed {
+        /// To which wish.
+        ticket: Ticket,
+        /// It.
+        items: Items,
+    },
+    /// A text that was asked for.
+    Text {
+        /// To which wish.
+        ticket: Ticket,
+        /// Its title.
+        title: String,
+        /// The text.
+        text: String,
+        /// How it is to be shown.
+        kind: TextKind,
+    },
+    /// What the clipboard holds, as it was asked for.
+    Clipboard {
+        /// To which wish.
+        ticket: Ticket,
+        /// It.
+        clip: Clip,
+    },
+    /// What was asked for with this ticket cannot be had: why and what to do.
+    Failed {
+        /// To which wish.
+        ticket: Ticket,
+        /// A sentence.
+        why: String,
+    },
+    /// What came of a shell command.
+    Shell {
+        /// Which.
+        ticket: Ticket,
+        /// What.
+        news: ShellNews,
+    },
+    /// A line for the person.
+    Notice {
+        /// How loud.
+        tone: Tone,
+        /// A sentence.
+        text: String,
+    },
+    /// What was said did not arrive, and is given back.
+    Refused {
+        /// As it was called.
+        client_id: String,
+        /// Why.
+        why: String,
+    },
+    /// The branch is another one now.
+    Branch(Option<String>),
+    /// The connection to the server is lost, or (`None`) there again.
+    Lost(Option<String>),
+    /// Where this machine keeps the person's earlier messages, one JSON string a line; the face
+    /// reads and appends.
+    History(PathBuf),
+    /// It is over: the session was given back. An error is why.
+    Over(Option<String>),
+}

@@ -1,0 +1,269 @@
+//! Line mode: the same talk for terminals without abilities and for screen readers (F1). Whole
+//! lines in through the terminal's own editing, finished lines out; no cursor movement, no redrawing, no
+//! raw mode.
+//!
+//! What asks is answered with typed words; only a clear yes is one. Reading order: `state`,
+//! `heard`, `asks`, `commands`. Not here: what somebody meant by a line that asks nothing, which is the
+//! session's.
+
+use std::io::{self, BufRead};
+use std::time::Duration;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use weir_core::ids::Timestamp;
+
+use crate::link::{Link, News};
+use crate::run::{Left, Start};
+use crate::text::clean::clean;
+use crate::text::theme::Theme;
+
+mod asked;
+mod asks;
+mod clipboard;
+mod commands;
+mod heard;
+mod picks;
+mod state;
+mod stream;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use state::Talk;
+
+/// Lines that were read and not taken yet.
+const LINES_WAITING_MAX: usize = 16;
+/// Longest line that is read, in bytes; a longer one ends there.
+const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// Printed text that may wait to be taken, in bytes; past it no more news is taken.
+const PRINT_BYTES_MAX: usize = 256 * 1024;
+/// How long the other end may take to give the session back.
+const LEAVE_MS_MAX: u64 = 10_000;
+
+/// How line mode is to be.
+#[derive(Debug, Clone)]
+pub struct PlainOptions {
+    /// Everything in words and whole paragraphs, without colours.
+    pub screen_reader: bool,
+    /// Colours of labels; `None`, or one without colours: no escape sequence is ever written.
+    pub theme: Option<Theme>,
+    /// A prompt is printed when it is the person's turn.
+    pub prompt: bool,
+    /// Standard input is a terminal: its end means to leave at once. What comes from a pipe is
+    /// worked off first.
+    pub terminal: bool,
+    /// Begins the names of the messages that are sent; no other face may use it.
+    pub name: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+    /// What stands there first.
+    pub start: Start,
+    /// What is said as soon as a session is open.
+    pub first: Option<String>,
+}
+
+/// Line mode had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum PlainError {
+    /// Standard output cannot be written to.
+    #[error("the conversation cannot be printed: {0}")]
+    Write(#[source] io::Error),
+    /// Signals cannot be heard, so nothing would be given back.
+    #[error("signals cannot be waited for: {0}")]
+    Signals(#[source] io::Error),
+}
+
+/// What interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// Ctrl-C.
+    Run,
+    /// The program is to end, by the signal of this number.
+    Program(u8),
+}
+
+/// Talks on standard input and output until the person or the other end leaves.
+///
+/// # Errors
+/// Standard output is gone, or signals cannot be heard.
+pub async fn run(link: Link, options: PlainOptions) -> Result<Left, PlainError> {
+    let (tell, interrupts) = mpsc::channel(LINES_WAITING_MAX);
+    let mut ctrl_c = signal(SignalKind::interrupt()).map_err(PlainError::Signals)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(PlainError::Signals)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(PlainError::Signals)?;
+    let signals = async move {
+        loop {
+            let what = tokio::select! {
+                _ = ctrl_c.recv() => Interrupt::Run,
+                _ = terminate.recv() => Interrupt::Program(15),
+                _ = hang_up.recv() => Interrupt::Program(1),
+            };
+            if tell.send(what).await.is_err() {
+                return std::future::pending::<Left>().await;
+            }
+        }
+    };
+    let ends = Ends { lines: typed_lines(), interrupts, out: tokio::io::stdout() };
+    tokio::select! {
+        left = talk(link, options, ends) => left,
+        left = signals => Ok(left),
+    }
+}
+
+/// Lines of standard input. A thread reads them, because a read cannot be taken back: the runtime
+/// would wait for one more line before the program could end. It ends with the program.
+fn typed_lines() -> mpsc::Receiver<String> {
+    let (tell, lines) = mpsc::channel(LINES_WAITING_MAX);
+    std::thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let mut line = Vec::new();
+            match io::Read::take(&mut input, LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => (),
+            }
+            let text = String::from_utf8_lossy(&line);
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            if tell.blocking_send(text.strip_suffix('\r').unwrap_or(text).to_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Where lines come from and go to.
+pub(crate) struct Ends<W> {
+    /// What is typed; closed: its end.
+    pub(crate) lines: mpsc::Receiver<String>,
+    /// Signals.
+    pub(crate) interrupts: mpsc::Receiver<Interrupt>,
+    /// What is printed.
+    pub(crate) out: W,
+}
+
+/// One thing that happened.
+enum Happened {
+    News(Option<News>),
+    Line(Option<String>),
+    Interrupt(Interrupt),
+    Wished,
+    /// So many bytes; none: they were passed on.
+    Printed(Option<usize>),
+    TooLate,
+}
+
+/// Talks over these ends.
+pub(crate) async fn talk<W: AsyncWrite + Unpin>(
+    link: Link,
+    options: PlainOptions,
+    ends: Ends<W>,
+) -> Result<Left, PlainError> {
+    let Link { wishes, mut news } = link;
+    let Ends { mut lines, mut interrupts, mut out } = ends;
+    let mut talk = Talk::new(options);
+    let mut left = Left::default();
+    let mut late = None;
+    let mut reads = true;
+    let mut printing = Printing::default();
+    loop {
+        printing.add(&talk.printed());
+        if talk.is_leaving() && late.is_none() {
+            late = Some(Instant::now() + Duration::from_millis(LEAVE_MS_MAX));
+        }
+        // Whoever cannot be told anything more for the moment is not asked for more; signals and
+        // wishes go on.
+        let room = printing.waiting.len() < PRINT_BYTES_MAX;
+        let happened = tokio::select! {
+            biased;
+            Some(what) = interrupts.recv() => Happened::Interrupt(what),
+            place = wishes.reserve(), if talk.has_wishes() => match (place, talk.wished()) {
+                (Ok(place), Some(wish)) => {
+                    place.send(wish);
+                    Happened::Wished
+                }
+                _ => Happened::News(None),
+            },
+            done = printing.some(&mut out), if printing.is_owed() => {
+                Happened::Printed(done.map_err(PlainError::Write)?)
+            }
+            heard = news.recv(), if room => Happened::News(heard),
+            line = lines.recv(), if reads && room && late.is_none() && talk.takes_lines() => {
+                Happened::Line(line)
+            }
+            () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() => {
+                Happened::TooLate
+            }
+        };
+        match happened {
+            Happened::News(Some(what)) => {
+                if let Err(why) = talk.heard(what) {
+                    left.why = why.map(|why| clean(&why).into_owned());
+                    break;
+                }
+            }
+            Happened::News(None) | Happened::TooLate => break,
+            Happened::Line(Some(line)) => talk.line(&line),
+            Happened::Line(None) => {
+                reads = false;
+                talk.ended();
+            }
+            Happened::Interrupt(Interrupt::Run) if talk.interrupted() => break,
+            Happened::Interrupt(Interrupt::Program(_)) if talk.is_leaving() => break,
+            Happened::Interrupt(Interrupt::Program(number)) => {
+                left.code = 128 + number;
+                talk.leave();
+            }
+            Happened::Interrupt(Interrupt::Run) | Happened::Wished => (),
+            Happened::Printed(count) => printing.printed(count),
+        }
+    }
+    left.resume = talk.farewell();
+    printing.add(&talk.printed());
+    let last = async {
+        out.write_all(&printing.waiting).await?;
+        out.flush().await
+    };
+    match timeout(Duration::from_millis(LEAVE_MS_MAX), last).await {
+        Ok(done) => done.map(|()| left).map_err(PlainError::Write),
+        // Nobody takes what is printed: it is left all the same.
+        Err(_) => Ok(left),
+    }
+}
+
+/// What is to be printed and was not taken yet.
+#[derive(Default)]
+struct Printing {
+    waiting: Vec<u8>,
+    unflushed: bool,
+}
+
+impl Printing {
+    fn add(&mut self, text: &str) {
+        self.waiting.extend_from_slice(text.as_bytes());
+    }
+
+    fn is_owed(&self) -> bool {
+        !self.waiting.is_empty() || self.unflushed
+    }
+
+    /// Writes some of it, or passes on what was written. May be dropped and called again.
+    async fn some<W: AsyncWrite + Unpin>(&self, out: &mut W) -> io::Result<Option<usize>> {
+        if self.waiting.is_empty() {
+            return out.flush().await.map(|()| None);
+        }
+        match out.write(&self.waiting).await? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            count => Ok(Some(count)),
+        }
+    }
+
+    fn printed(&mut self, count: Option<usize>) {
+        self.waiting.drain(..count.unwrap_or(0));
+        self.unflushed = count.is_some();
+    }
+}

@@ -1,0 +1,251 @@
+//! Facts in words, for line mode: what a call does, how it ended, how a run ended. Pure; everything
+//! is made safe. Not here: the model's text as it streams, and what asks the person.
+
+use std::collections::BTreeMap;
+
+use weir_core::event::{CallFinished, CallJudged, Event, RunFinished, RunStatus};
+use weir_core::ids::CallId;
+use weir_core::tool::PlanStatus;
+use weir_core::view::plain::visible;
+
+use crate::app::notes::{self, Loud};
+use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status};
+
+/// Most calls that are remembered at once; a turn has far fewer.
+const CALLS_MAX: usize = 1_000;
+/// Longest description of a call, in characters.
+const ABOUT_CHARACTERS_MAX: usize = 200;
+/// Lines of the task list that are said.
+const TASKS_MAX: usize = 50;
+/// Files that are named at the end of a run.
+const FILES_MAX: usize = 50;
+
+/// Whose words a line has: what it is coloured by, where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// What is read.
+    Text,
+    /// Whose text follows: a line before it.
+    Label,
+    /// What tools do.
+    Tool,
+    /// In passing.
+    Quiet,
+    /// It went well.
+    Good,
+    /// Look at this.
+    Warn,
+    /// It went wrong.
+    Bad,
+}
+
+/// A line to be printed.
+pub(super) type Saying = (Voice, String);
+
+/// What is known of the calls of the run that is on.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    known: BTreeMap<CallId, Call>,
+}
+
+#[derive(Debug)]
+struct Call {
+    tool: String,
+    about: String,
+    /// It changes something: it is said when it begins, too.
+    changes: bool,
+}
+
+impl Calls {
+    /// Nothing is known any more.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// What a fact says; empty: nothing that is said in this way.
+    pub(super) fn told(&mut self, event: &Event) -> Vec<Saying> {
+        match event {
+            Event::CallProposed(f) => {
+                let about = about(&f.input);
+                let call = Call { tool: one_line(&f.tool), about, changes: true };
+                self.known.insert(f.call, call);
+                while self.known.len() > CALLS_MAX {
+                    self.known.pop_first();
+                }
+                Vec::new()
+            }
+            Event::CallJudged(f) => {
+                self.judged(f);
+                Vec::new()
+            }
+            Event::CallStarted(f) => match self.known.get(&f.call) {
+                Some(call) if call.changes => vec![(Voice::Tool, line(call, "runs"))],
+                Some(_) | None => Vec::new(),
+            },
+            Event::CallReconciled(f) => {
+                let what = format!("runs again, because it had not happened: {}", f.evidence);
+                self.about_call(f.call, Voice::Tool, &one_line(&what))
+            }
+            Event::CallFinished(f) => vec![self.finished(f)],
+            Event::CallUnknown(f) => {
+                let what = format!(
+                    "outcome unknown: {} Look whether it happened before it is done again.",
+                    sentence(&f.reason)
+                );
+                let about = self.known.get(&f.call).map(|call| call.about.clone());
+                let tool = one_line(&f.tool);
+                let call = Call { tool, about: about.unwrap_or_default(), changes: true };
+                vec![(Voice::Warn, line(&call, &what))]
+            }
+            Event::PlanUpdated(f) => {
+                let done = f.items.iter().filter(|item| item.status == PlanStatus::Done).count();
+                let head = format!("tasks: {done} of {} done", f.items.len());
+                let items = f.items.iter().take(TASKS_MAX).map(|item| {
+                    let how = match item.status {
+                        PlanStatus::Pending => "to do",
+                        PlanStatus::InProgress => "under way",
+                        PlanStatus::Done => "done",
+                    };
+                    (Voice::Quiet, format!("  {how}: {}", one_line(&item.text)))
+                });
+                [(Voice::Quiet, head)].into_iter().chain(items).collect()
+            }
+            Event::RunFinished(f) => {
+                self.forget();
+                ended(f)
+            }
+            Event::ImageProduced(f) => {
+                let what = format!("a picture was made: {}", one_line(&f.media_type));
+                vec![(Voice::Quiet, what)]
+            }
+            event => agent(event).map_or_else(|| noted(event), |line| vec![line]),
+        }
+    }
+
+    fn judged(&mut self, fact: &CallJudged) {
+        if let Some(call) = self.known.get_mut(&fact.call) {
+            let summary = one_line(&fact.inspection.summary);
+            if !summary.is_empty() {
+                call.about = brief(&summary, ABOUT_CHARACTERS_MAX);
+            }
+            call.changes = fact.inspection.effects.changes_world();
+        }
+    }
+
+    fn finished(&mut self, fact: &CallFinished) -> Saying {
+        let about = self.known.remove(&fact.call).map(|call| call.about).unwrap_or_default();
+        let call = Call { tool: one_line(&fact.tool), about, changes: false };
+        let summary = brief(&one_line(&fact.summary), ABOUT_CHARACTERS_MAX);
+        let mut what = match (fact.ok, fact.duration_ms) {
+            (true, ms) => format!("done in {}", lasted(ms)),
+            (false, 0) => "not done".into(),
+            (false, ms) => format!("failed after {}", lasted(ms)),
+        };
+        if !summary.is_empty() && summary != call.about {
+            what.push_str(&format!(": {summary}"));
+        }
+        if let Some(why) = &fact.withheld {
+            what.push_str(&format!("; its result is withheld: {}", one_line(why)));
+        }
+        (if fact.ok { Voice::Tool } else { Voice::Bad }, line(&call, &what))
+    }
+
+    fn about_call(&self, call: CallId, voice: Voice, what: &str) -> Vec<Saying> {
+        self.known.get(&call).map(|call| (voice, line(call, what))).into_iter().collect()
+    }
+}
+
+fn line(call: &Call, what: &str) -> String {
+    let between = if call.about.is_empty() { "" } else { ", " };
+    format!("tool {}{between}{}: {what}", call.tool, call.about)
+}
+
+/// The first short text of the arguments: mostly a path or a command.
+fn about(input: &serde_json::Value) -> String {
+    let fields = input.as_object().into_iter().flatten();
+    let text = fields.filter_map(|(_, value)| value.as_str()).next().unwrap_or_default();
+    brief(&one_line(text), ABOUT_CHARACTERS_MAX)
+}
+
+fn noted(event: &Event) -> Vec<Saying> {
+    let told = notes::told(event).map(|(loud, text)| (voice(loud), text));
+    told.into_iter().collect()
+}
+
+/// The voice for a line that is so loud.
+pub(super) fn voice(loud: Loud) -> Voice {
+    match loud {
+        Loud::Quiet | Loud::Mark => Voice::Quiet,
+        Loud::Good => Voice::Good,
+        Loud::Warn => Voice::Warn,
+        Loud::Bad => Voice::Bad,
+    }
+}
+
+/// What sub-agents do (M6).
+fn agent(event: &Event) -> Option<Saying> {
+    Some(match event {
+        Event::AgentSpawned(f) => {
+            let task = brief(&one_line(&f.task), ABOUT_CHARACTERS_MAX);
+            (Voice::Tool, format!("agent {}: begins: {task}", one_line(&f.profile)))
+        }
+        Event::AgentFinished(f) => {
+            let (loud, word) = status(f.status);
+            let error = f.error.as_deref().map(|why| format!(": {}", one_line(why)));
+            let cost = f.cost_usd.map(|usd| format!(", {}", dollars(usd))).unwrap_or_default();
+            let tokens = f.usage.total();
+            let error = error.unwrap_or_default();
+            let word = word.to_lowercase();
+            (voice(loud), format!("agent: {word}{error} ({tokens} tokens{cost})"))
+        }
+        _ => return None,
+    })
+}
+
+/// How a run ended, what it cost, what it changed.
+fn ended(fact: &RunFinished) -> Vec<Saying> {
+    let (loud, word) = status(fact.status);
+    let mut lines = Vec::new();
+    if let Some(error) = &fact.error {
+        // What went wrong, why, and what to do may be several lines.
+        let text = error.lines().map(visible).collect::<Vec<_>>().join("\n");
+        let voice = if fact.status == RunStatus::Failed { Voice::Bad } else { Voice::Warn };
+        lines.push((voice, format!("error: {text}")));
+    }
+    let cost = match fact.cost_usd {
+        Some(usd) => format!(", cost {}", dollars(usd)),
+        None => ", cost unknown".into(),
+    };
+    let calls = counted(fact.tool_calls as usize, "tool call");
+    let iterations = counted(fact.iterations as usize, "model call");
+    let tokens = fact.usage.total();
+    lines.push((
+        voice(loud),
+        format!("{}: {iterations}, {calls}, {tokens} tokens{cost}.", word.to_lowercase()),
+    ));
+    if !fact.changed_files.is_empty() {
+        let files = named(&fact.changed_files);
+        lines.push((Voice::Quiet, format!("changed: {files} (/undo takes it back)")));
+    }
+    if !fact.marked_files.is_empty() {
+        let files = named(&fact.marked_files);
+        let what = "read before you use them, they were written with foreign words and private \
+                    data in the context";
+        lines.push((Voice::Warn, format!("{what}: {files}")));
+    }
+    for denial in &fact.denials {
+        let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
+        let (by, why) = (one_line(&denial.by), one_line(&denial.reason));
+        lines.push((Voice::Quiet, format!("denied: {} (by {by}: {why})", one_line(what))));
+    }
+    lines
+}
+
+fn named(files: &[String]) -> String {
+    let mut names: Vec<String> = files.iter().take(FILES_MAX).map(|name| one_line(name)).collect();
+    let more = files.len() - names.len();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,183 @@
+//! What asks, and what is typed while it comes and goes; how a talk begins and ends.
+
+use super::*;
+
+fn question(name: &str, options: &[&str]) -> Value {
+    json!({ "question": name, "call": "c5", "text": "Which one?", "options": options,
+        "multiple": false })
+}
+
+fn answered(name: &str) -> Value {
+    json!({ "question": name, "answer": "red", "by": "bo" })
+}
+
+fn bad() -> News {
+    News::Notice { tone: Tone::Bad, text: "The session is busy.".into() }
+}
+
+#[tokio::test]
+async fn f1_an_answer_that_was_typed_for_something_else_is_asked_again() {
+    let asks = [
+        ("approval.requested", approval("s-a1", "c1", "Run ls")),
+        ("question.asked", question("s-q1", &["red", "blue"])),
+    ];
+    let settles = [
+        ("approval.resolved", resolved("s-a1", "c1", "once", None)),
+        ("question.answered", answered("s-q1")),
+    ];
+    for (ask, settle) in asks.iter().zip(&settles) {
+        for (kind, next, line, wish) in [
+            (
+                "approval.requested",
+                approval("s-a2", "c2", "Run rm"),
+                "yes",
+                decide("s-a2", Decision::Once, None),
+            ),
+            (
+                "question.asked",
+                question("s-q2", &["all", "none"]),
+                "1",
+                Wish::Reply { question: QuestionId::new("s-q2"), answer: "all".into() },
+            ),
+        ] {
+            let mut t = Table::opened(options(false)).await;
+            t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+            t.fact(ask.0, ask.1.clone()).await;
+            // Settled in the browser while the person types: for a moment nothing asks.
+            t.fact(settle.0, settle.1.clone()).await;
+            t.taken();
+            t.fact(kind, next).await;
+            let asked = t.taken().trim_start().to_owned();
+            t.line(line).await;
+            assert_eq!(t.wished(), [], "{line} was for {}", ask.0);
+            let again = t.taken();
+            assert!(again.contains("settled elsewhere"), "{again}");
+            assert!(again.ends_with(&asked), "it is printed again, whole: {again}");
+            t.line(line).await;
+            assert_eq!(t.wished(), [wish], "{line} after {}", ask.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn f1_an_answer_counts_at_once_after_a_line_that_answered_nothing() {
+    let mut t = Table::opened(options(false)).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
+    t.fact("approval.resolved", resolved("s-a1", "c1", "once", None)).await;
+    t.line("yes").await;
+    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]));
+    t.fact("approval.requested", approval("s-a2", "c2", "Run rm")).await;
+    t.line("yes").await;
+    assert_eq!(t.wished(), [decide("s-a2", Decision::Once, None)]);
+}
+
+#[tokio::test]
+async fn f1_an_answer_for_another_session_is_asked_again() {
+    let mut t = Table::opened(options(false)).await;
+    t.open(Some("s1"), 0).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
+    t.open(Some("s2"), 0).await;
+    t.fact("approval.requested", approval("s2-a1", "c1", "Run rm")).await;
+    t.line("yes").await;
+    assert_eq!(t.wished(), []);
+    t.line("yes").await;
+    assert_eq!(t.wished(), [decide("s2-a1", Decision::Once, None)]);
+}
+
+#[tokio::test]
+async fn f1_what_was_answered_and_could_not_be_done_is_asked_again() {
+    let mut t = Table::opened(options(false)).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.taken();
+    t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
+    let asked = t.taken().trim_start().to_owned();
+    for _ in 0..2 {
+        t.line("yes").await;
+        assert_eq!(t.wished(), [decide("s-a1", Decision::Once, None)]);
+        t.taken();
+        t.tell(bad()).await;
+        assert_eq!(t.taken(), format!("error: The session is busy.\n{asked}"));
+    }
+    // Something that went wrong while nothing was answered prints nothing again.
+    t.tell(bad()).await;
+    assert_eq!(t.taken(), "\nerror: The session is busy.\n> ");
+}
+
+#[tokio::test]
+async fn f1_with_nobody_left_an_answer_that_fails_ends_the_run_and_then_the_talk() {
+    let mut t = Table::opened(PlainOptions { terminal: false, ..options(false) }).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.typed = None;
+    t.rest().await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
+    assert!(matches!(&t.wished()[..], [Wish::Decide { decision: Decision::Deny, .. }]));
+    t.tell(bad()).await;
+    assert_eq!(t.wished(), [Wish::Cancel]);
+    t.tell(bad()).await;
+    assert_eq!(t.wished(), [Wish::Leave]);
+}
+
+#[tokio::test]
+async fn f1_quit_from_a_pipe_works_off_what_is_under_way_and_hears_nothing_after_it() {
+    let mut t = Table::opened(PlainOptions { terminal: false, ..options(false) }).await;
+    for line in ["do it", "/quit", "and more", "/quit"] {
+        t.line(line).await;
+    }
+    let wishes = t.wished();
+    let [Wish::Say { text, client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
+    assert_eq!(text, "do it");
+    t.fact("input.accepted", said(1, "do it", Some(client_id))).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("turn.started", json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] })).await;
+    assert_eq!(t.wished(), [], "a run is on");
+    t.line("still more").await;
+    t.fact("run.finished", ended("completed", None)).await;
+    assert_eq!(t.wished(), [Wish::Leave]);
+}
+
+#[tokio::test]
+async fn f1_a_session_that_begins_to_exist_keeps_what_was_sent() {
+    let mut t = Table::opened(options(false)).await;
+    t.line("do it").await;
+    let wishes = t.wished();
+    let [Wish::Say { client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
+    t.taken();
+    t.open(Some("s1"), 0).await;
+    assert_eq!(t.taken(), "", "nothing is said a second time");
+    t.fact("input.accepted", said(1, "do it", Some(client_id))).await;
+    let text = t.taken();
+    assert!(!text.contains("elsewhere"), "it is known as one's own: {text}");
+    // It exists now; what is opened after it is another one.
+    t.open(Some("s2"), 0).await;
+    assert!(t.taken().contains("weir: in ~/code, branch main"));
+    // And what was refused meanwhile is given back.
+    let mut t = Table::opened(options(false)).await;
+    t.line("do it").await;
+    t.open(Some("s1"), 0).await;
+    t.tell(News::Refused { client_id: "test-1".into(), why: "paused".into() }).await;
+    assert!(t.taken().contains("Your message was: do it\n"));
+}
+
+#[tokio::test]
+async fn f1_lines_of_a_pipe_are_taken_one_after_the_other() {
+    for terminal in [false, true] {
+        let mut t = Table::opened(PlainOptions { terminal, ..options(false) }).await;
+        t.line("one").await;
+        t.line("two").await;
+        let first = t.wished().len();
+        t.fact("input.accepted", said(1, "one", Some("test-1"))).await;
+        t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+        t.fact("turn.started", json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] })).await;
+        let during = t.wished().len();
+        t.fact("run.finished", ended("completed", None)).await;
+        let after = t.wished();
+        if terminal {
+            assert_eq!((first, during, after.len()), (2, 0, 0), "somebody speaks into a run");
+        } else {
+            assert_eq!((first, during), (1, 0), "the second waits for the end of the run");
+            assert!(matches!(&after[..], [Wish::Say { text, .. }] if text == "two"), "{after:?}");
+        }
+    }
+}

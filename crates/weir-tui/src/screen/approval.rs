@@ -1,0 +1,367 @@
+//! The dialog about a call: what it would do, why a person is asked, and the ways to answer. Pure.
+//! It stands in the live region of the chat. Not here: when it may take keys (the app guards
+//! against answers by mistake).
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::text::{Line, Span};
+use weir_core::event::{ApprovalRequested, Decision, Event};
+use weir_core::governance::label::Taint;
+use weir_core::view::visible::remarks;
+
+use super::typed::Typed;
+use crate::app::lines::row::arguments;
+use crate::app::words::{counted, one_line};
+use crate::text::diff;
+use crate::text::theme::Theme;
+use crate::text::wrap::{cut, wrap};
+
+/// Lines of what would be done that are made at most; more never fit a screen.
+const LINES_MAX: usize = 500;
+/// Lines of what would be done that are seen where anything can be allowed: its name, its beginning,
+/// and how much more there is.
+const WHAT_LINES_MIN: usize = 3;
+/// Lines that words around the command or difference take at most, each.
+const WORDS_LINES_MAX: usize = 4;
+
+/// Rows beside title and answers from which on the words around it may take several lines each.
+const ROOMY_ROWS: usize = 11;
+/// Cells from which on the answers are written out.
+const ROOMY_CELLS: usize = 66;
+
+/// What of it could be read when it was shown last: nobody allows what they could not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// All that an answer is about, or its beginning and how to see the rest.
+    All,
+    /// Not the rules that an answer that lasts would add.
+    ButRules,
+    /// Nothing of the command or change.
+    Nothing,
+}
+
+/// The dialog.
+#[derive(Debug, Clone)]
+pub(crate) struct Approval {
+    event: Arc<Event>,
+    /// The reason of a no, while it is typed.
+    reason: Option<Typed>,
+    /// What the last view had room for.
+    seen: Cell<Seen>,
+}
+
+/// What a key meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Nothing here.
+    Passed,
+    /// It changed.
+    Took,
+    /// This was decided.
+    Decide(Decision, Option<String>),
+    /// All of it is to be shown.
+    All,
+    /// The run is to end.
+    Interrupt,
+}
+
+/// How the dialog stands among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Others that wait behind it.
+    pub(crate) others: usize,
+    /// It takes keys.
+    pub(crate) focused: bool,
+}
+
+impl Approval {
+    /// A dialog about an `approval.requested` or `agent.asked`.
+    pub(crate) fn new(event: Arc<Event>) -> Approval {
+        Approval { event, reason: None, seen: Cell::new(Seen::All) }
+    }
+
+    /// What is asked.
+    pub(crate) fn request(&self) -> Option<&ApprovalRequested> {
+        match self.event.as_ref() {
+            Event::ApprovalRequested(fact) => Some(fact),
+            Event::AgentAsked(fact) => Some(&fact.request),
+            _ => None,
+        }
+    }
+
+    fn path(&self) -> &[String] {
+        match self.event.as_ref() {
+            Event::AgentAsked(fact) => &fact.path,
+            _ => &[],
+        }
+    }
+
+    /// A reason is being typed.
+    pub(crate) fn is_typed_into(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// Pasted text: it belongs to the reason, if to anything.
+    pub(crate) fn paste(&mut self, text: &str) -> Answer {
+        match &mut self.reason {
+            Some(typed) => {
+                typed.paste(text);
+                Answer::Took
+            }
+            None => Answer::Passed,
+        }
+    }
+
+    /// A key.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Answer {
+        if let Some(typed) = &mut self.reason {
+            return match key.code {
+                KeyCode::Enter => {
+                    let reason = Some(typed.text().to_owned()).filter(|text| !text.is_empty());
+                    Answer::Decide(Decision::Deny, reason)
+                }
+                KeyCode::Esc => {
+                    self.reason = None;
+                    Answer::Took
+                }
+                _ if typed.key(key) => Answer::Took,
+                _ => Answer::Passed,
+            };
+        }
+        if key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('o') {
+            return Answer::All;
+        }
+        // Esc and a letter behind it may come as Alt and the letter: that decides nothing.
+        if !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
+            return Answer::Passed;
+        }
+        let once = self.seen.get() != Seen::Nothing;
+        let lasting = self.lasts();
+        match key.code {
+            KeyCode::Char('y' | 'Y' | '1') if once => Answer::Decide(Decision::Once, None),
+            KeyCode::Char('s' | 'S' | '2') if lasting => Answer::Decide(Decision::Session, None),
+            KeyCode::Char('a' | 'A' | '3') if lasting => Answer::Decide(Decision::Always, None),
+            KeyCode::Char('n' | 'N' | '4') => {
+                self.reason = Some(Typed::default());
+                Answer::Took
+            }
+            KeyCode::Char('v' | 'V') => Answer::All,
+            KeyCode::Esc => Answer::Interrupt,
+            _ => Answer::Passed,
+        }
+    }
+
+    /// Whether an answer that lasts is offered: only with the rules that it would add in sight.
+    fn lasts(&self) -> bool {
+        let rules = self.request().is_some_and(|fact| !fact.rules.is_empty());
+        rules && self.seen.get() == Seen::All
+    }
+
+    /// Everything about it as lines: for the pager.
+    pub(crate) fn all(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let Some(fact) = self.request() else { return Vec::new() };
+        let mut lines = self.words(fact, width, theme, LINES_MAX);
+        lines.extend(rules(fact, width, theme, LINES_MAX));
+        lines.push(Line::default());
+        lines.extend(arguments(&fact.input, width, theme));
+        if let Some(text) = &fact.diff {
+            lines.push(Line::default());
+            lines.extend(diff::render(text, width, usize::MAX, theme));
+        }
+        lines
+    }
+
+    /// The dialog in at most `rows_max` lines, and where the cursor stands. The ways to answer
+    /// stand in it whatever has to give way; where nothing of the command or change is left to see,
+    /// nothing can be allowed.
+    pub(crate) fn view(
+        &self,
+        width: usize,
+        rows_max: usize,
+        theme: &Theme,
+        standing: Standing,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let Some(fact) = self.request() else { return (Vec::new(), None) };
+        let what = what(fact, width, theme);
+        let seen_min = what.len().min(WHAT_LINES_MIN);
+        // Title and, of the words, a line or how many there are.
+        let needs = |foot: usize| 2 + seen_min + foot;
+        let mut foot = (Vec::new(), None);
+        for (seen, rules_max) in [(Seen::All, 2), (Seen::ButRules, 0), (Seen::Nothing, 0)] {
+            self.seen.set(seen);
+            foot = self.foot(fact, (width, theme), rules_max, standing);
+            if rows_max >= needs(foot.0.len()) {
+                break;
+            }
+        }
+        let (foot, mut cursor) = foot;
+        let mut head = vec![title(width, theme, standing.others)];
+        let room = rows_max.saturating_sub(head.len() + foot.len());
+        if self.seen.get() == Seen::Nothing {
+            let text = "Too little room: v shows it";
+            head.push(cut(Line::styled(text, theme.warn), width));
+            head.truncate(rows_max.saturating_sub(foot.len()));
+        } else {
+            let words_max = if room >= ROOMY_ROWS { WORDS_LINES_MAX } else { 1 };
+            let words = self.words(fact, width, theme, words_max);
+            let words = bounded(words, room - seen_min, width, theme);
+            let room = room - words.len();
+            head.extend(words);
+            head.extend(bounded(what, room, width, theme));
+        }
+        if let Some((row, _)) = &mut cursor {
+            *row += head.len();
+        }
+        head.extend(foot);
+        (head, cursor)
+    }
+
+    /// The rules that would be added, and the ways to answer or the reason that is typed.
+    fn foot(
+        &self,
+        fact: &ApprovalRequested,
+        (width, theme): (usize, &Theme),
+        rules_max: usize,
+        standing: Standing,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let mut foot = rules(fact, width, theme, rules_max);
+        let Some(typed) = &self.reason else {
+            foot.extend(self.choices(width, theme, standing));
+            return (foot, None);
+        };
+        let (line, cell) = typed.view("Why not (Enter: no reason)? ", width, theme);
+        let cursor = (foot.len(), cell);
+        foot.push(line);
+        (foot, Some(cursor))
+    }
+
+    /// Who asks, what for, why, and what to look at.
+    fn words(
+        &self,
+        fact: &ApprovalRequested,
+        width: usize,
+        theme: &Theme,
+        lines_max: usize,
+    ) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        let mut say = |line: Line<'static>| match lines_max {
+            1 => lines.push(cut(line, width)),
+            _ => lines.extend(bounded(wrap(&line, width, 2), lines_max, width, theme)),
+        };
+        if !self.path().is_empty() {
+            let path = one_line(&self.path().join(" › "));
+            say(Line::styled(format!("Asked by the sub-agent {path}"), theme.quiet));
+        }
+        // What must not be overlooked stands first: it is not what gives way.
+        let read = one_line(&fact.label.to_string());
+        match fact.label.taint() {
+            Taint::Clean | Taint::Private => (),
+            Taint::External | Taint::Both => {
+                say(Line::styled(format!("! It had read: {read}"), theme.warn));
+            }
+        }
+        for remark in remarks(fact) {
+            say(Line::styled(format!("! Look closely: {}", one_line(&remark)), theme.warn));
+        }
+        say(Line::from(vec![
+            Span::styled(one_line(&fact.tool), theme.tool),
+            Span::styled(format!(": {}", one_line(&fact.summary)), theme.text),
+        ]));
+        say(Line::styled(format!("Why you are asked: {}", one_line(&fact.reason)), theme.quiet));
+        lines
+    }
+
+    /// The keys that answer.
+    fn choices(&self, width: usize, theme: &Theme, standing: Standing) -> Vec<Line<'static>> {
+        if !standing.focused {
+            let text = "Tab: answer this · what you type goes into the box below";
+            return wrap(&Line::styled(text, theme.accent), width, 2);
+        }
+        let roomy = width >= ROOMY_CELLS;
+        let words = |long: &'static str, short: &'static str| if roomy { long } else { short };
+        let mut all = Vec::new();
+        if self.seen.get() != Seen::Nothing {
+            all.push(("y", words("yes, once", "yes")));
+        }
+        if self.lasts() {
+            all.extend([("s", words("this session", "session")), ("a", "always")]);
+        }
+        all.extend([
+            ("n", "no…"),
+            ("v", words("show all", "all")),
+            ("Esc", words("stop the run", "stop")),
+        ]);
+        on_rows(&all, width, theme)
+    }
+}
+
+fn title(width: usize, theme: &Theme, others: usize) -> Line<'static> {
+    let more = match others {
+        0 => String::new(),
+        n => format!(" ({n} more after it)"),
+    };
+    cut(Line::styled(format!("─ Allow this?{more} ─"), theme.warn), width)
+}
+
+/// The command, or what would change, in full.
+fn what(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    match &fact.diff {
+        Some(text) => diff::render(text, width, LINES_MAX, theme),
+        None => arguments(&fact.input, width, theme),
+    }
+}
+
+/// At most `rows_max` lines, the last of which says how many were left out.
+fn bounded(
+    mut lines: Vec<Line<'static>>,
+    rows_max: usize,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    if lines.len() > rows_max && rows_max > 0 {
+        let left = lines.len() - (rows_max - 1);
+        lines.truncate(rows_max - 1);
+        let text = format!("  … {} · v shows all", counted(left, "more line"));
+        lines.push(cut(Line::styled(text, theme.warn), width));
+    }
+    lines.truncate(rows_max);
+    lines
+}
+
+/// The rules that an answer that lasts would add.
+fn rules(fact: &ApprovalRequested, width: usize, theme: &Theme, rows: usize) -> Vec<Line<'static>> {
+    if fact.rules.is_empty() {
+        return Vec::new();
+    }
+    let rules: Vec<String> = fact.rules.iter().map(|rule| one_line(rule.text())).collect();
+    let text = format!("Session or always adds: {}", rules.join("  "));
+    bounded(wrap(&Line::styled(text, theme.quiet), width, 2), rows, width, theme)
+}
+
+/// Keys and what they do in rows. A key and its word stay on one.
+fn on_rows(
+    all: &[(&'static str, &'static str)],
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default()];
+    for &(key, word) in all {
+        let choice =
+            [Span::styled(key, theme.accent), Span::styled(format!(" {word}"), theme.text)];
+        let cells: usize = choice.iter().map(Span::width).sum();
+        let gap = Span::styled(" · ", theme.quiet);
+        let taken = lines.last().map_or(0, Line::width);
+        if taken > 0 && taken + gap.width() + cells > width {
+            lines.push(Line::default());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.spans.is_empty() {
+                line.push_span(gap);
+            }
+            choice.into_iter().for_each(|span| line.push_span(span));
+        }
+    }
+    lines.iter().flat_map(|line| wrap(line, width, 2)).collect()
+}

@@ -1,0 +1,267 @@
+//! What goes on, above the box: what is written, calls and agents that run, the task list, what
+//! waits to be said, and in a line what it all is at. Pure.
+
+use ratatui::text::{Line, Span};
+use weir_core::event::RunStatus;
+use weir_core::tool::{PlanItem, PlanStatus};
+
+use crate::app::App;
+use crate::app::entries::{Row, Stage};
+use crate::app::lines::row::{agent_line, head, sign};
+use crate::app::lines::{block, style};
+use crate::app::notes::Loud;
+use crate::app::status::Doing;
+use crate::app::words::{brief, counted, going, one_line};
+use crate::run::{Motion, Thoughts};
+use crate::screen::chat::Last;
+use crate::text::clean::{clean, plain_output};
+use crate::text::theme::Theme;
+use crate::text::wrap::cut;
+
+/// Calls that are shown while they run; the rest is counted.
+const CALLS_MAX: usize = 6;
+/// Lines of what a running call printed last.
+const OUTPUT_LINES: usize = 3;
+/// Lines of what a command of the person's own printed last.
+const SHELL_LINES: usize = 8;
+/// Lines of the task list.
+const PLAN_LINES_MAX: usize = 6;
+/// Queued messages that are shown.
+const QUEUED_MAX: usize = 3;
+/// Lines of what the model thinks.
+const THINKING_LINES: usize = 4;
+/// Characters of a queued message.
+const QUEUED_CHARS_MAX: usize = 400;
+/// The sign that moves while something runs.
+const MOVING: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇", "⠏", "⠛"];
+
+/// What goes on, in at most `rows` lines.
+pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if rows == 0 {
+        return Vec::new();
+    }
+    let how = (width, theme);
+    // From the most to the least worth keeping when there is too little room.
+    let mut left = rows;
+    let mut take = |mut lines: Vec<Line<'static>>| {
+        lines.truncate(left);
+        left -= lines.len();
+        lines
+    };
+    let unknown = take(unknown(app, how));
+    let state = take(state(app, how));
+    let queued = take(queued(app, how));
+    let calls = take(calls(app, how));
+    let shell = take(shell(app, how));
+    let plan = take(plan(&app.fold.plan, how));
+    let jobs = take(jobs(app, how));
+    let written = tail(written(app, how), left);
+    let above = [written, calls, shell, plan, jobs, unknown, queued].concat();
+    let gap = !above.is_empty() && !state.is_empty() && above.len() + state.len() < rows;
+    let gap = vec![Line::default(); usize::from(gap)];
+    let lines = [above, gap, state].concat();
+    let apart = app.last == Last::Text && !app.fold.writing.begun && lines.len() < rows;
+    match apart && !lines.is_empty() {
+        true => [vec![Line::default()], lines].concat(),
+        false => lines,
+    }
+}
+
+/// The last lines.
+fn tail(mut lines: Vec<Line<'static>>, rows: usize) -> Vec<Line<'static>> {
+    let skipped = lines.len().saturating_sub(rows);
+    lines.split_off(skipped)
+}
+
+/// The sign of what runs.
+fn moving(app: &App) -> &'static str {
+    if app.motion == Motion::Still {
+        return "●";
+    }
+    let step = app.now.micros() / 1_000 / i64::try_from(crate::app::TICK_MS).unwrap_or(250);
+    MOVING[usize::try_from(step.rem_euclid(8)).unwrap_or(0)]
+}
+
+/// What the model writes or thinks, as far as it is not printed.
+fn written(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let writing = &app.fold.writing;
+    let mut lines = Vec::new();
+    if app.thoughts == Thoughts::Shown && !writing.told && !writing.thinking.is_empty() {
+        let text = clean(writing.thinking.trim_end()).into_owned();
+        let all: Vec<&str> = text.lines().collect();
+        let last = all[all.len().saturating_sub(THINKING_LINES)..].join("\n");
+        let (thought, _) = block(&last, "  ", (theme.quiet, width, usize::MAX));
+        lines.extend(tail(thought, THINKING_LINES));
+    }
+    lines.extend(writing.growing.open(width, theme));
+    lines
+}
+
+/// Calls that are not over, with what they printed last and their sub-agents.
+fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let mut open = app.fold.transcript.open_calls();
+    if app.shown.is_some() {
+        // The dialog tells of what waits.
+        open.retain(|row| row.stage != Stage::Waiting);
+    }
+    let mut lines = Vec::new();
+    for row in open.iter().take(CALLS_MAX) {
+        lines.push(call(app, row, (width, theme)));
+        lines.extend(row.agents.iter().map(|agent| agent_line(agent, width, theme)));
+        if let Some(output) = app.fold.outputs.get(&row.call) {
+            lines.extend(last_lines(output, OUTPUT_LINES, (width, theme)));
+        }
+    }
+    if open.len() > CALLS_MAX {
+        let text = format!("  … {} more", counted(open.len() - CALLS_MAX, "call"));
+        lines.push(cut(Line::styled(text, theme.quiet), width));
+    }
+    lines
+}
+
+fn call(app: &App, row: &Row, (width, theme): (usize, &Theme)) -> Line<'static> {
+    let mark = if row.stage == Stage::Running { moving(app) } else { sign(row.stage) };
+    let time = match (row.stage, row.started) {
+        (Stage::Running, Some(since)) if app.motion == Motion::Lively => {
+            Some(going(app.now.ms_since(since)))
+        }
+        (Stage::Waiting, _) => Some("waits for you".into()),
+        _ => None,
+    };
+    head(row, mark, time, (width, theme))
+}
+
+fn last_lines(text: &str, count: usize, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let text = text.trim_end();
+    let from = text.rmatch_indices('\n').nth(count - 1).map_or(0, |(n, _)| n + 1);
+    let line = |line: &str| cut(Line::styled(format!("  {line}"), theme.quiet), width);
+    // Colours go, and a line that redraws itself is shown as it stands now.
+    plain_output(&text[from..]).lines().map(line).collect()
+}
+
+fn shell(app: &App, how: (usize, &Theme)) -> Vec<Line<'static>> {
+    let Some(running) = &app.shell.running else { return Vec::new() };
+    let (width, theme) = how;
+    let time = match app.motion {
+        Motion::Lively => format!(" · {}", going(app.now.ms_since(running.since))),
+        Motion::Still => String::new(),
+    };
+    let command = one_line(&running.command);
+    let text = format!("{} ! {command}{time} · Esc ends it", moving(app));
+    let mut lines = vec![cut(Line::styled(text, theme.accent), width)];
+    lines.extend(last_lines(&running.output, SHELL_LINES, how));
+    lines
+}
+
+/// The task list around what is under way.
+fn plan(items: &[PlanItem], (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let done = items.iter().filter(|item| item.status == PlanStatus::Done).count();
+    if done == items.len() {
+        return Vec::new();
+    }
+    let title = format!("Tasks {done}/{}", items.len());
+    let mut lines = vec![cut(Line::styled(title, theme.heading), width)];
+    let now = items.iter().position(|item| item.status != PlanStatus::Done).unwrap_or(0);
+    let shown = PLAN_LINES_MAX - 1;
+    let first = now.saturating_sub(1).min(items.len().saturating_sub(shown));
+    for item in items.iter().skip(first).take(shown) {
+        let (mark, style) = match item.status {
+            PlanStatus::Done => ("  ✓ ", theme.quiet),
+            PlanStatus::InProgress => ("  › ", theme.accent),
+            PlanStatus::Pending => ("  · ", theme.text),
+        };
+        let text = format!("{mark}{}", one_line(&item.text));
+        lines.push(cut(Line::styled(text, style), width));
+    }
+    lines
+}
+
+fn jobs(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    if app.fold.jobs.is_empty() {
+        return Vec::new();
+    }
+    let named = app.fold.jobs.iter().map(|job| format!("{} {}", job.name, job.command));
+    let text = format!("In the background: {}", named.collect::<Vec<_>>().join(" · "));
+    vec![cut(Line::styled(text, theme.quiet), width)]
+}
+
+/// Calls of which nobody knows whether they happened (D4).
+fn unknown(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if app.fold.unknown.is_empty() {
+        return lines;
+    }
+    let text = "! Outcome unknown: look for yourself before it is done again";
+    lines.push(cut(Line::styled(text, theme.warn), width));
+    for unsure in app.fold.unknown.iter().take(QUEUED_MAX) {
+        let text = format!("  {}: {}", unsure.tool, unsure.why);
+        lines.push(cut(Line::styled(text, theme.warn), width));
+    }
+    lines
+}
+
+/// What waits to be said.
+fn queued(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let queue = app.fold.queue.iter().filter(|queued| !queued.withdrawing);
+    let queue = queue.filter_map(|queued| queued.entry.words());
+    let sent = app.sent.values().map(|written| written.text.clone());
+    let held = app.held.iter().map(|written| written.text.clone());
+    let all: Vec<String> = queue.chain(sent).chain(held).collect();
+    let mut lines = Vec::new();
+    for text in all.iter().take(QUEUED_MAX) {
+        let text = one_line(&brief(text, QUEUED_CHARS_MAX));
+        let spans = vec![Span::styled("queued ", theme.accent), Span::styled(text, theme.quiet)];
+        lines.push(cut(Line::from(spans), width));
+    }
+    if all.len() > QUEUED_MAX {
+        let text = format!("… and {} more · Up takes the last one back", all.len() - QUEUED_MAX);
+        lines.push(cut(Line::styled(text, theme.quiet), width));
+    }
+    lines
+}
+
+/// In a line what it all is at.
+fn state(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+    let fold = &app.fold;
+    let line = |loud: Loud, text: String| vec![cut(Line::styled(text, style(loud, theme)), width)];
+    if !app.opened {
+        return line(Loud::Quiet, "Opening the session…".into());
+    }
+    if fold.is_old() {
+        return line(Loud::Quiet, "Reading the session…".into());
+    }
+    let words = match (&fold.doing, fold.asks.is_empty()) {
+        (Some(Doing::Stopping), _) => "Stopping".to_owned(),
+        (_, false) if app.answered.is_some() => "Answered".into(),
+        // The dialog says so itself.
+        (_, false) if !fold.calls_run() => return Vec::new(),
+        (Some(Doing::Working), _) => "Working".into(),
+        (Some(Doing::Thinking), _) => "Thinking".into(),
+        (Some(Doing::Writing), _) => "Writing".into(),
+        (Some(Doing::Calling(tool)), _) => format!("Using {tool}"),
+        (Some(Doing::Condensing), _) => "Condensing the context".into(),
+        (Some(Doing::Retrying(at)), _) => match at.ms_since(app.now) {
+            0 => "Trying again".into(),
+            ms => format!("Tries again in {}", going(ms)),
+        },
+        (None, _) => {
+            return match fold.ended {
+                Some(RunStatus::Paused) => {
+                    let text = "! Stopped by the kill switch · /release lets runs start again";
+                    line(Loud::Warn, text.into())
+                }
+                _ => Vec::new(),
+            };
+        }
+    };
+    let time = match app.motion {
+        Motion::Lively => format!(" · {}", going(app.now.ms_since(fold.since))),
+        Motion::Still => String::new(),
+    };
+    let text = vec![
+        Span::styled(format!("{} ", moving(app)), theme.accent),
+        Span::styled(words, theme.text),
+        Span::styled(format!("{time} · Esc stops it"), theme.quiet),
+    ];
+    vec![cut(Line::from(text), width)]
+}

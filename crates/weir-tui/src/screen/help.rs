@@ -1,0 +1,97 @@
+//! What can be pressed and typed, from the tables that decide it. Pure; nothing here knows a key.
+
+use ratatui::text::{Line, Span};
+
+use super::pager::Pager;
+use super::{Screen, Step, View, With};
+use crate::compose;
+use crate::keys::BINDINGS;
+use crate::link::News;
+use crate::terminal::Size;
+use crate::text::clean::clean;
+use crate::text::theme::Theme;
+use crate::text::wrap::width;
+use crossterm::event::KeyEvent;
+
+/// Cells of the column with keys and names.
+const NAME_CELLS: usize = 22;
+
+/// Permission modes, in words.
+const MODES: &[(&str, &str)] = &[
+    ("plan", "it reads and plans; it changes nothing"),
+    ("ask", "it reads files of the folder; everything else is asked"),
+    ("auto-edit", "it also changes files of the folder; everything else is asked"),
+    ("full", "nothing is asked but what is always asked or never allowed"),
+];
+
+/// The screen: a text made of the tables when it is opened.
+pub(crate) struct Help {
+    pager: Pager,
+    /// The style that its lines were made for.
+    theme: Option<Theme>,
+}
+
+impl Help {
+    /// At its beginning.
+    pub(crate) fn new() -> Help {
+        Help { pager: Pager::styled("Help", Vec::new(), NAME_CELLS + 2), theme: None }
+    }
+}
+
+fn lines(theme: &Theme, with: &With<'_>) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let mut section = |name: &str, rows: Vec<(String, String)>| {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.push(Line::styled(name.to_owned(), theme.heading));
+        lines.extend(rows.into_iter().map(|(name, about)| row(&name, &about, theme)));
+    };
+    let owned = |(name, about): &(&str, &str)| ((*name).to_owned(), (*about).to_owned());
+    let keys = BINDINGS.iter().map(|binding| (binding.keys.to_owned(), binding.help.to_owned()));
+    section("Keys", keys.collect());
+    section("Keys of the box", compose::KEYS.iter().map(owned).collect());
+    let named = with.named.iter().map(|named| {
+        let gap = if named.hint.is_empty() { "" } else { " " };
+        let kind =
+            if named.kind == "command" { String::new() } else { format!(" ({})", named.kind) };
+        (format!("/{}{gap}{}", named.name, named.hint), format!("{}{kind}", named.about))
+    });
+    section("Commands", named.collect());
+    section("Permission modes", MODES.iter().map(owned).collect());
+    lines
+}
+
+fn row(name: &str, about: &str, theme: &Theme) -> Line<'static> {
+    let one = |text: &str| clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = one(name);
+    let gap = NAME_CELLS.saturating_sub(width(&name)).max(1);
+    Line::from(vec![
+        Span::raw("  "),
+        Span::styled(name, theme.accent),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(one(about), theme.text),
+    ])
+}
+
+impl Screen for Help {
+    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
+        self.pager.key(key, with)
+    }
+
+    fn paste(&mut self, text: &str, with: &With<'_>) -> Step {
+        self.pager.paste(text, with)
+    }
+
+    fn news(&mut self, _: &News, _: &With<'_>) -> Step {
+        Step::Idle
+    }
+
+    fn view(&mut self, size: Size, theme: &Theme, with: &With<'_>) -> View {
+        if self.theme.as_ref() != Some(theme) {
+            self.theme = Some(theme.clone());
+            self.pager.set_styled(lines(theme, with));
+        }
+        self.pager.view(size, theme, with)
+    }
+}

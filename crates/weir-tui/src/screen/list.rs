@@ -1,0 +1,219 @@
+//! A list that is filtered while one types. Pure. Not here: what is listed, and what becomes of
+//! what is chosen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::View;
+use super::frame::{Room, framed, keys, title};
+use super::typed::Typed;
+use crate::fuzzy;
+use crate::text::clean::clean;
+use crate::text::theme::Theme;
+use crate::text::wrap::cut;
+
+/// Entries that a list holds at most.
+const ITEMS_MAX: usize = 20_000;
+/// Rows that an entry takes.
+const ITEM_ROWS: usize = 2;
+
+/// An entry.
+#[derive(Debug, Clone)]
+pub(crate) struct Item<T> {
+    /// What it stands for.
+    pub(crate) value: T,
+    /// What is read and filtered.
+    pub(crate) text: String,
+    /// The line below.
+    pub(crate) about: String,
+    /// It is the one that holds now.
+    pub(crate) current: bool,
+    /// It stays whatever is typed: somebody else found it.
+    pub(crate) found: bool,
+}
+
+/// What a key did to a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// Nothing.
+    Nothing,
+    /// Another one is marked.
+    Moved,
+    /// Other words stand in the filter.
+    Filtered,
+    /// The marked one is chosen.
+    Chose,
+    /// It is to be closed.
+    Closes,
+}
+
+/// What stands around a list.
+pub(crate) struct Around<'a> {
+    /// Its title.
+    pub(crate) title: &'a str,
+    /// What is said when nothing is in it.
+    pub(crate) empty: &'a str,
+    /// The keys.
+    pub(crate) keys: &'a [(&'a str, &'a str)],
+}
+
+/// The list.
+pub(crate) struct List<T> {
+    items: Vec<Item<T>>,
+    filter: Typed,
+    /// Which of `items` are shown, in their order.
+    shown: Vec<usize>,
+    /// The marked one, in `shown`.
+    at: usize,
+    /// The first one that is seen, in `shown`.
+    top: usize,
+    page: usize,
+}
+
+impl<T> List<T> {
+    /// A list of these; the one that holds now is marked.
+    pub(crate) fn new(items: Vec<Item<T>>) -> List<T> {
+        let mut list = List {
+            items: Vec::new(),
+            filter: Typed::default(),
+            shown: Vec::new(),
+            at: 0,
+            top: 0,
+            page: 1,
+        };
+        list.set(items);
+        list.at = list.items.iter().position(|item| item.current).unwrap_or(0);
+        list
+    }
+
+    /// Other entries; the filter stays.
+    pub(crate) fn set(&mut self, mut items: Vec<Item<T>>) {
+        items.truncate(ITEMS_MAX);
+        self.items = items;
+        self.filter_now();
+    }
+
+    /// What somebody else found was for other words.
+    pub(crate) fn forget_found(&mut self) {
+        self.items.iter_mut().for_each(|item| item.found = false);
+        self.filter_now();
+    }
+
+    /// The words of the filter.
+    pub(crate) fn words(&self) -> &str {
+        self.filter.text()
+    }
+
+    /// The marked one.
+    pub(crate) fn chosen(&self) -> Option<&T> {
+        let item = *self.shown.get(self.at)?;
+        self.items.get(item).map(|item| &item.value)
+    }
+
+    fn filter_now(&mut self) {
+        let words = self.filter.text();
+        if words.is_empty() {
+            self.shown = (0..self.items.len()).collect();
+        } else {
+            let named = |(at, item)| Named { at, item };
+            let names = self.items.iter().enumerate().map(named);
+            let best = fuzzy::best(words, names, self.items.len());
+            self.shown = best.into_iter().map(|name| name.at).collect();
+            let mut seen = vec![false; self.items.len()];
+            self.shown.iter().for_each(|at| seen[*at] = true);
+            let found = self.items.iter().enumerate().filter(|(at, item)| item.found && !seen[*at]);
+            self.shown.extend(found.map(|(at, _)| at));
+        }
+        self.at = self.at.min(self.shown.len().saturating_sub(1));
+    }
+
+    /// A key.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Did {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let last = self.shown.len().saturating_sub(1);
+        let at = match key.code {
+            KeyCode::Esc => return Did::Closes,
+            KeyCode::Char('c') if control => return Did::Closes,
+            KeyCode::Enter if self.chosen().is_some() => return Did::Chose,
+            KeyCode::Up => self.at.saturating_sub(1),
+            KeyCode::Char('p') if control => self.at.saturating_sub(1),
+            KeyCode::Down => self.at + 1,
+            KeyCode::Char('n') if control => self.at + 1,
+            KeyCode::PageUp => self.at.saturating_sub(self.page),
+            KeyCode::PageDown => self.at + self.page,
+            KeyCode::Home => 0,
+            KeyCode::End => last,
+            _ => {
+                let before = self.filter.text().to_owned();
+                if !self.filter.key(key) {
+                    return Did::Nothing;
+                }
+                return self.typed(&before);
+            }
+        };
+        self.at = at.min(last);
+        Did::Moved
+    }
+
+    /// Pasted text goes into the filter.
+    pub(crate) fn paste(&mut self, text: &str) -> Did {
+        let before = self.filter.text().to_owned();
+        self.filter.paste(text);
+        self.typed(&before)
+    }
+
+    fn typed(&mut self, before: &str) -> Did {
+        if before == self.filter.text() {
+            return Did::Moved;
+        }
+        self.at = 0;
+        self.filter_now();
+        Did::Filtered
+    }
+
+    /// The whole screen.
+    pub(crate) fn view(&mut self, size: Room, theme: &Theme, around: &Around<'_>) -> View {
+        let body = size.body().rows;
+        self.page = (body.saturating_sub(1) / ITEM_ROWS).max(1);
+        self.top = self.top.clamp((self.at + 1).saturating_sub(self.page), self.at);
+        let count = format!("{}/{}", self.shown.len(), self.items.len());
+        let (filter, cell) = self.filter.view("> ", size.columns, theme);
+        let mut lines = vec![filter];
+        if self.shown.is_empty() {
+            lines.push(Line::styled(around.empty.to_owned(), theme.quiet));
+        }
+        for (n, at) in self.shown.iter().enumerate().skip(self.top).take(self.page) {
+            if let Some(item) = self.items.get(*at) {
+                lines.extend(rows(item, n == self.at, size.columns, theme));
+            }
+        }
+        let head = title(around.title, &count, size.columns, theme);
+        let view = framed(size, head, lines, keys(around.keys, size.columns, theme));
+        view.with_cursor((body > 0).then_some((1, cell)), size)
+    }
+}
+
+/// An entry as the fuzzy search reads it.
+struct Named<'a, T> {
+    at: usize,
+    item: &'a Item<T>,
+}
+
+impl<T> AsRef<str> for Named<'_, T> {
+    fn as_ref(&self) -> &str {
+        &self.item.text
+    }
+}
+
+fn rows<T>(item: &Item<T>, marked: bool, columns: usize, theme: &Theme) -> [Line<'static>; 2] {
+    let one = |text: &str| clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let sign = if marked { "> " } else { "  " };
+    let style = if marked { theme.chosen } else { theme.text };
+    let mut spans = vec![Span::styled(sign, theme.accent), Span::styled(one(&item.text), style)];
+    if item.current {
+        spans.push(Span::styled(" (now)", Style::patch(theme.good, Style::new())));
+    }
+    let about = Line::from(Span::styled(format!("    {}", one(&item.about)), theme.quiet));
+    [cut(Line::from(spans), columns), cut(about, columns)]
+}

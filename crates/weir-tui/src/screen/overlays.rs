@@ -1,0 +1,319 @@
+//! The full screens from outside: keys and news in, what is to be seen out, at 80x24 and 40x12.
+//! Golden pictures stand in `tests/frames`; `UPDATE=1` writes them anew.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use weir_core::ids::{SessionId, Timestamp};
+
+use super::choose::{Choose, Of};
+use super::help::Help;
+use super::pager::Pager;
+use super::rewind::Rewind;
+use super::sessions::Sessions;
+use super::transcript::Conversation;
+use super::{Screen, Step};
+use crate::app::entries::Transcript;
+use crate::link::{Back, Choice, Items, Named, News, SessionLine, TextKind, Which, Wish};
+
+mod desk;
+
+use desk::{Desk, NOW, Shell, replied, said, talked};
+
+fn long(lines: usize) -> String {
+    (1..=lines)
+        .map(|n| format!("line {n}: The quick brown fox jumps over the lazy dog.\n"))
+        .collect()
+}
+
+#[test]
+fn f1_frames_of_the_pager() {
+    let (mut plain, _) = Desk::new(Pager::new("Context", long(60), TextKind::Plain), talked());
+    plain.golden("pager-plain");
+    plain.types("/line 5");
+    plain.golden("pager-typing");
+    plain.press(KeyCode::Enter);
+    plain.golden("pager-found");
+    let text = "# Memory\n\nWhat is **known**:\n\n- one\n- two `code`\n\n```rust\nfn a() {}\n```\n";
+    let (mut desk, _) = Desk::new(Pager::new("Memory", text.into(), TextKind::Markdown), talked());
+    desk.golden("pager-markdown");
+    let text = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+two and a half\n three\n";
+    let (mut desk, _) = Desk::new(Pager::new("Change", text.into(), TextKind::Diff), talked());
+    desk.golden("pager-diff");
+}
+
+#[test]
+fn f1_the_pager_keeps_its_place_when_the_width_changes() {
+    for kind in [TextKind::Plain, TextKind::Markdown] {
+        let text = long(400).replace('\n', "\n\n");
+        let (mut desk, _) = Desk::new(Pager::new("T", text, kind), talked());
+        desk.seen(80, 24);
+        (0..5).for_each(|_| drop(desk.press(KeyCode::PageDown)));
+        let top =
+            desk.seen(80, 24).lines.iter().skip(1).find(|l| l.width() > 0).map(|l| l.to_string());
+        let place = top.expect("a line")[..9].to_owned();
+        for columns in [40, 20, 60, 80] {
+            let near: String = desk.text(columns, 24).lines().take(8).collect();
+            assert!(near.contains(place.trim()), "{kind:?} {columns}: {place} in {near}");
+        }
+    }
+}
+
+#[test]
+fn f1_the_pager_reads_a_hundred_thousand_lines() {
+    let (mut desk, _) = Desk::new(Pager::new("Log", long(100_000), TextKind::Plain), talked());
+    desk.press(KeyCode::Char('G'));
+    assert!(desk.text(80, 24).contains("line 100000:"));
+    desk.press(KeyCode::Home);
+    assert!(desk.text(80, 24).contains("line 1:"));
+    desk.types("/line 77777");
+    desk.press(KeyCode::Enter);
+    assert!(desk.text(80, 24).lines().nth(1).is_some_and(|l| l.starts_with("line 77777:")));
+    // Words that stand nowhere move nothing.
+    desk.press(KeyCode::Esc);
+    desk.types("/nowhere to be found");
+    desk.press(KeyCode::Enter);
+    assert!(desk.text(80, 24).contains("not found"));
+    assert!(desk.text(80, 24).contains("line 77777:"));
+}
+
+#[test]
+fn f1_frames_of_the_transcript() {
+    let (mut desk, _) = Desk::new(Conversation::new(), talked());
+    desk.golden("transcript");
+    desk.press(KeyCode::Char('['));
+    desk.press(KeyCode::Char('['));
+    desk.types("/output");
+    desk.press(KeyCode::Enter);
+    desk.golden("transcript-unfolded");
+}
+
+#[test]
+fn f1_the_transcript_unfolds_searches_and_fetches_whole_results() {
+    let (mut desk, _) = Desk::new(Conversation::new(), talked());
+    assert!(!desk.text(80, 50).contains("line 30 of the output"));
+    desk.types("e");
+    assert!(desk.text(80, 90).contains("line 30 of the output"));
+    assert!(desk.text(80, 90).contains("hidden things"));
+    desk.types("e");
+    // Words in a fold are found, and the fold opens.
+    desk.types("/LINE 29 OF");
+    desk.press(KeyCode::Enter);
+    let text = desk.text(80, 24);
+    assert!(text.lines().any(|line| line.starts_with("> ") && line.contains("line 29")), "{text}");
+    let Step::Over(mut pager) = desk.press(KeyCode::Char('w')) else { panic!("a pager") };
+    let Step::Do(wishes) = desk.step(|_, with| pager.begin(with)) else { panic!("a wish") };
+    assert!(
+        matches!(&wishes[..], [Wish::Report { arguments, .. }] if arguments == "7"),
+        "{wishes:?}"
+    );
+    // The fold closes again, and what was found ends before the screen does.
+    desk.press(KeyCode::Enter);
+    assert!(!desk.text(80, 50).contains("line 29 of"));
+    assert!(matches!(desk.press(KeyCode::Esc), Step::Stay));
+    assert!(matches!(desk.press(KeyCode::Esc), Step::Close));
+}
+
+#[test]
+fn f1_the_transcript_jumps_between_messages_and_makes_only_what_is_seen() {
+    let mut transcript = Transcript::default();
+    for n in 1..=10_000 {
+        transcript.push(said(n, &format!("message {n}")));
+        transcript.push(replied(n, &format!("answer {n}")));
+    }
+    let (mut desk, _) = Desk::new(Conversation::new(), transcript);
+    assert!(desk.text(80, 24).contains("answer 10000"));
+    for expected in ["message 10000", "message 9999", "message 9998"] {
+        desk.press(KeyCode::Char('['));
+        assert!(desk.text(80, 24).contains(expected), "{expected}");
+    }
+    desk.press(KeyCode::Char('g'));
+    assert!(desk.text(80, 24).contains("message 1\n"));
+    desk.press(KeyCode::Char('G'));
+    assert!(desk.text(80, 24).contains("answer 10000"));
+}
+
+fn sessions() -> Vec<SessionLine> {
+    let titles = [
+        "Fix the parser",
+        "Write release notes",
+        "Parser \u{1b}[2Jbench",
+        "日本語のメモを整理する",
+    ];
+    let line = |(n, title): (usize, &&str)| SessionLine {
+        id: SessionId::new(format!("s{n}")),
+        title: (*title).to_owned(),
+        folder: format!("~/code/project-{n}"),
+        last: Timestamp(NOW.0 - 5_000_000_000 * (n as i64 + 1).pow(4)),
+        state: "completed".into(),
+        found: None,
+    };
+    titles.iter().enumerate().map(line).collect()
+}
+
+#[test]
+fn f1_frames_of_the_sessions_and_their_search() {
+    let (mut desk, wishes) = Desk::new(Sessions::new("", NOW), talked());
+    assert_eq!(wishes, [Wish::Sessions { query: String::new(), ticket: 1 }]);
+    desk.golden("sessions-waiting");
+    desk.tell(&News::Listed { ticket: 1, items: Items::Sessions(sessions()) });
+    desk.golden("sessions");
+    // Titles are filtered at once; the store is asked once, and again when it has answered.
+    assert_eq!(desk.types("pars"), [Wish::Sessions { query: "p".into(), ticket: 2 }]);
+    assert!(!desk.text(80, 24).contains("release notes"));
+    let mut found = sessions().remove(1);
+    found.found = Some("the parser was slow".into());
+    let answer = News::Listed { ticket: 2, items: Items::Sessions(Vec::new()) };
+    let step = desk.tell(&answer);
+    let again = Wish::Sessions { query: "pars".into(), ticket: 3 };
+    assert!(matches!(&step, Step::Do(wishes) if wishes[..] == [again]));
+    desk.tell(&News::Listed { ticket: 3, items: Items::Sessions(vec![found]) });
+    desk.golden("sessions-found");
+    let step = desk.press(KeyCode::Enter);
+    let open = Wish::Open(Which::Existing(SessionId::new("s2")));
+    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [open]));
+    desk.press(KeyCode::Down);
+    let step = desk.press_with(KeyCode::Char('f'), KeyModifiers::CONTROL);
+    let fork = Wish::Open(Which::Fork { of: SessionId::new("s0"), before: None });
+    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [fork]));
+    // An answer to another question changes nothing.
+    let late = News::Listed { ticket: 2, items: Items::Sessions(Vec::new()) };
+    assert!(matches!(desk.tell(&late), Step::Idle));
+}
+
+#[test]
+fn f1_frames_of_the_choices() {
+    let (mut desk, wishes) = Desk::new(Choose::new(Of::Models), talked());
+    assert_eq!(wishes, [Wish::Models(1)]);
+    let choice = |value: &str, about: &str, current| Choice {
+        value: value.into(),
+        about: about.into(),
+        current,
+    };
+    let choices = vec![
+        choice("anthropic/claude", "200k window, $3 in, $15 out", false),
+        choice("script/one", "answers from a script", true),
+    ];
+    desk.tell(&News::Listed { ticket: 1, items: Items::Choices(choices) });
+    desk.golden("models");
+    let step = desk.press(KeyCode::Enter);
+    assert!(matches!(&step, Step::CloseAnd(w) if w[..] == [Wish::Model("script/one".into())]));
+    let (mut desk, _) = Desk::new(Choose::new(Of::Thinking), talked());
+    desk.golden("thinking");
+    desk.types("high");
+    let step = desk.press(KeyCode::Enter);
+    assert!(matches!(&step, Step::Command(line) if line == "/thinking high"));
+    let (mut desk, wishes) = Desk::new(Choose::new(Of::Profiles), talked());
+    assert_eq!(wishes, [Wish::Profiles(1)]);
+    desk.tell(&News::Failed { ticket: 1, why: "The server is away.".into() });
+    desk.golden("profiles-failed");
+    let (mut desk, _) =
+        Desk::new(Choose::themes(&[("dark", "for dark"), ("light", "x")], "dark"), talked());
+    desk.golden("themes");
+    desk.press(KeyCode::Down);
+    assert!(matches!(desk.press(KeyCode::Enter), Step::Command(line) if line == "/theme light"));
+}
+
+#[test]
+fn f1_frames_of_going_back_with_a_preview() {
+    let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n one\n-new\n+old\n";
+    let asked = |keys: &[KeyCode]| {
+        let (mut desk, _) = Desk::new(Rewind::new(), talked());
+        keys.iter().for_each(|key| drop(desk.press(*key)));
+        desk
+    };
+    let mut desk = asked(&[]);
+    desk.golden("rewind");
+    desk.press(KeyCode::Down);
+    let step = desk.press(KeyCode::Enter);
+    assert!(matches!(&step, Step::Do(w) if w[..] == [Wish::Preview { before: 10, ticket: 1 }]));
+    desk.golden("rewind-looking");
+    // Files do not go back before one has seen which.
+    assert!(matches!(desk.press(KeyCode::Char('b')), Step::Idle));
+    let text =
+        News::Text { ticket: 1, title: "Changes".into(), text: diff.into(), kind: TextKind::Diff };
+    desk.tell(&text);
+    desk.golden("rewind-preview");
+    let step = desk.press(KeyCode::Char('b'));
+    let wish = Wish::Rewind { before: 10, back: Back::Both };
+    assert!(matches!(&step, Step::Do(wishes) if wishes[..] == [wish]));
+    let (about, named) = (Box::default(), Vec::new());
+    let step = desk.tell(&News::Opened { session: None, known: 0, about, named });
+    let words = "Fix the test that fails on Tuesdays";
+    assert!(matches!(step, Step::Put(text) if text == words));
+    // Files alone close it at once; Esc changes nothing.
+    let mut desk = asked(&[KeyCode::Enter]);
+    desk.tell(&text);
+    let step = desk.press(KeyCode::Char('f'));
+    let wish = Wish::Rewind { before: 20, back: Back::Files };
+    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [wish]));
+    let mut desk = asked(&[KeyCode::Enter]);
+    assert!(matches!(desk.press(KeyCode::Esc), Step::Stay));
+    assert!(matches!(desk.press(KeyCode::Esc), Step::Close));
+}
+
+#[test]
+fn f1_frames_of_the_help() {
+    let (mut desk, _) = Desk::new(Help::new(), talked());
+    desk.named.extend(crate::app::commands::COMMANDS.iter().map(|command| Named {
+        name: command.name.into(),
+        about: command.about.into(),
+        hint: command.hint.into(),
+        kind: "command".into(),
+    }));
+    desk.golden("help");
+    let all = desk.text(80, 200);
+    for word in ["Ctrl-O", "Ctrl-R", "/review", "/doctor", "auto-edit", "(workflow)"] {
+        assert!(all.contains(word), "{word} in {all}");
+    }
+}
+
+#[test]
+fn f1_every_screen_does_any_size_and_key() {
+    let evil = "\u{1b}[2J\u{202e}x";
+    let screens: Vec<fn() -> Box<dyn Screen>> = vec![
+        || Box::new(Pager::new("\u{1b}[2J", "\u{1b}[2J\u{202e}\n".repeat(9), TextKind::Plain)),
+        || Box::new(Pager::new("T", "# \u{1b}[2J".into(), TextKind::Markdown)),
+        || Box::new(Conversation::new()),
+        || Box::new(Sessions::new("\u{1b}[2J", NOW)),
+        || Box::new(Choose::new(Of::Models)),
+        || Box::new(Rewind::new()),
+        || Box::new(Help::new()),
+    ];
+    let codes = [
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::PageDown,
+        KeyCode::PageUp,
+        KeyCode::End,
+        KeyCode::Home,
+        KeyCode::Enter,
+        KeyCode::Char('/'),
+        KeyCode::Char('n'),
+        KeyCode::Enter,
+        KeyCode::Char('N'),
+        KeyCode::Char('['),
+        KeyCode::Char('e'),
+        KeyCode::Left,
+        KeyCode::F(5),
+    ];
+    for make in screens {
+        for (columns, rows) in [(0, 0), (0, 9), (9, 0), (1, 1), (2, 2), (3, 3), (10, 4), (300, 90)]
+        {
+            let mut transcript = talked();
+            transcript.push(said(9, evil));
+            let (mut desk, _) = Desk::new(Shell(make()), transcript);
+            desk.tell(&News::Listed { ticket: 1, items: Items::Sessions(sessions()) });
+            for code in codes {
+                desk.press(code);
+                let view = desk.seen(columns, rows);
+                assert!(view.lines.len() <= rows.into());
+                for line in &view.lines {
+                    assert!(line.width() <= columns.into(), "{columns}x{rows}: {line}");
+                    assert!(!line.to_string().contains(['\u{1b}', '\u{202e}']), "{line:?}");
+                }
+                if let Some((row, cell)) = view.cursor {
+                    assert!(row < rows.into() && cell <= columns.into(), "{columns}x{rows}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The dialog about a question: options by number or arrow, several by the space bar, or the
+//! person's own words. Pure. It stands in the live region of the chat.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::text::{Line, Span};
+use weir_core::event::{Event, QuestionAsked};
+
+use super::approval::Standing;
+use super::typed::Typed;
+use crate::app::words::{counted, one_line};
+use crate::text::markdown;
+use crate::text::theme::Theme;
+use crate::text::wrap::{cut, wrap};
+
+/// The dialog.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    event: Arc<Event>,
+    /// Which option the arrow stands at; one past the last: the person's own words.
+    at: usize,
+    /// Options that are ticked.
+    ticked: Vec<bool>,
+    own: Typed,
+}
+
+/// What a key meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Nothing here.
+    Passed,
+    /// It changed.
+    Took,
+    /// This is the answer.
+    Reply(String),
+    /// It stays open, and the person types.
+    Leave,
+}
+
+impl Question {
+    /// A dialog about a `question.asked`.
+    pub(crate) fn new(event: Arc<Event>) -> Question {
+        let count = match event.as_ref() {
+            Event::QuestionAsked(fact) => fact.options.len(),
+            _ => 0,
+        };
+        Question { event, at: 0, ticked: vec![false; count], own: Typed::default() }
+    }
+
+    /// What is asked.
+    pub(crate) fn asked(&self) -> Option<&QuestionAsked> {
+        match self.event.as_ref() {
+            Event::QuestionAsked(fact) => Some(fact),
+            _ => None,
+        }
+    }
+
+    fn on_own(&self) -> bool {
+        self.at >= self.ticked.len()
+    }
+
+    /// Pasted text: the person's own words.
+    pub(crate) fn paste(&mut self, text: &str) -> Answer {
+        self.at = self.ticked.len();
+        self.own.paste(text);
+        Answer::Took
+    }
+
+    /// A key.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Answer {
+        let Some(fact) = self.asked() else { return Answer::Passed };
+        let (options, multiple) = (fact.options.len(), fact.multiple);
+        let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Up => self.at = self.at.saturating_sub(1),
+            KeyCode::Down => self.at = (self.at + 1).min(options),
+            KeyCode::Enter => return self.reply(),
+            KeyCode::Esc => return Answer::Leave,
+            KeyCode::Char(' ') if multiple && !self.on_own() => {
+                self.ticked[self.at] = !self.ticked[self.at];
+            }
+            KeyCode::Char(c @ '1'..='9') if plain && self.own.is_empty() && options > 0 => {
+                let n = usize::from(c as u8 - b'1');
+                if n >= options {
+                    return Answer::Took;
+                }
+                self.at = n;
+                match multiple {
+                    true => self.ticked[n] = !self.ticked[n],
+                    false => return self.reply(),
+                }
+            }
+            _ if self.own.key(key) => self.at = options,
+            _ => return Answer::Passed,
+        }
+        Answer::Took
+    }
+
+    fn reply(&self) -> Answer {
+        let Some(fact) = self.asked() else { return Answer::Passed };
+        let own = Some(self.own.text().to_owned()).filter(|text| !text.is_empty());
+        if self.on_own() && !fact.multiple {
+            return own.map_or(Answer::Took, Answer::Reply);
+        }
+        if !fact.multiple {
+            return fact.options.get(self.at).cloned().map_or(Answer::Took, Answer::Reply);
+        }
+        let ticked = fact.options.iter().zip(&self.ticked).filter(|(_, on)| **on);
+        let mut chosen: Vec<String> = ticked.map(|(option, _)| option.clone()).collect();
+        chosen.extend(own);
+        match chosen.is_empty() {
+            // Nothing ticked: what the arrow stands at is meant.
+            true => fact.options.get(self.at).cloned().map_or(Answer::Took, Answer::Reply),
+            false => Answer::Reply(chosen.join(", ")),
+        }
+    }
+
+    /// The dialog in at most `rows_max` lines, and where the cursor stands.
+    pub(crate) fn view(
+        &self,
+        width: usize,
+        rows_max: usize,
+        theme: &Theme,
+        standing: Standing,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let Some(fact) = self.asked() else { return (Vec::new(), None) };
+        let more = match standing.others {
+            0 => String::new(),
+            n => format!(" ({n} more after it)"),
+        };
+        let title = Line::styled(format!("─ A question for you{more} ─"), theme.warn);
+        let mut head = vec![cut(title, width)];
+        let options = self.options(fact, width, theme, standing);
+        let (own, cell) = self.own.view(&self.own_sign(standing), width, theme);
+        let hint = wrap(&Line::styled(hint(fact, standing), theme.quiet), width, 2);
+        let fixed = 2 + hint.len();
+        let room = rows_max.saturating_sub(fixed);
+        let text_max = room.saturating_sub(options.len()).max(room / 2);
+        let text = markdown::render(&fact.text, width, theme);
+        head.extend(shortened(text, 0, text_max, (width, theme)));
+        let room = rows_max.saturating_sub(head.len() + 1 + hint.len());
+        head.extend(shortened(options, self.at, room, (width, theme)));
+        let cursor = (standing.focused && self.on_own()).then_some((head.len(), cell));
+        head.push(own);
+        head.extend(hint);
+        head.truncate(rows_max);
+        (head, cursor)
+    }
+
+    fn own_sign(&self, standing: Standing) -> String {
+        let arrow = if standing.focused && self.on_own() { "› " } else { "  " };
+        let words = if self.ticked.is_empty() { "Your answer: " } else { "In your own words: " };
+        format!("{arrow}{words}")
+    }
+
+    fn options(
+        &self,
+        fact: &QuestionAsked,
+        width: usize,
+        theme: &Theme,
+        standing: Standing,
+    ) -> Vec<Line<'static>> {
+        let line = |(n, option): (usize, &String)| {
+            let here = standing.focused && n == self.at;
+            let tick = match (fact.multiple, self.ticked.get(n)) {
+                (true, Some(true)) => "[x] ",
+                (true, _) => "[ ] ",
+                (false, _) => "",
+            };
+            let arrow = if here { "› " } else { "  " };
+            let style = if here { theme.chosen } else { theme.text };
+            let text = format!("{}. {tick}{}", n + 1, one_line(option));
+            let line = Line::from(vec![Span::raw(arrow), Span::styled(text, style)]);
+            cut(line, width)
+        };
+        fact.options.iter().enumerate().map(line).collect()
+    }
+}
+
+fn hint(fact: &QuestionAsked, standing: Standing) -> &'static str {
+    match (standing.focused, fact.options.is_empty(), fact.multiple) {
+        (false, ..) => "Tab: answer this · a message that you send answers it too",
+        (true, true, _) => "Enter answers · Esc leaves it open",
+        (true, false, false) => "A number or Enter answers · Esc leaves it open",
+        (true, false, true) => "Space ticks · Enter answers · Esc leaves it open",
+    }
+}
+
+/// At most `rows_max` lines around the one at `at`, with what is left out said.
+fn shortened(
+    lines: Vec<Line<'static>>,
+    at: usize,
+    rows_max: usize,
+    how: (usize, &Theme),
+) -> Vec<Line<'static>> {
+    if lines.len() <= rows_max {
+        return lines;
+    }
+    let (width, theme) = how;
+    let shown = rows_max.saturating_sub(1);
+    let first = (at + 1).saturating_sub(shown).min(lines.len().saturating_sub(shown));
+    let left = lines.len() - shown;
+    let mut kept: Vec<Line<'static>> = lines.into_iter().skip(first).take(shown).collect();
+    let text = format!("  … {}", counted(left, "more line"));
+    kept.push(cut(Line::styled(text, theme.quiet), width));
+    kept.truncate(rows_max);
+    kept
+}

@@ -1,0 +1,45 @@
+//! What comes from the terminal and from outside, one after another.
+
+use crossterm::event::KeyEvent;
+use tokio::sync::mpsc::Receiver;
+
+use super::{Signal, Size};
+
+/// Events that wait to be taken; the thread that reads waits when there are more.
+pub(super) const EVENTS_MAX: usize = 1024;
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A key was pressed. Releases are not told.
+    Key(KeyEvent),
+    /// Text was pasted; line breaks are `\n`. It is not cleaned. One of more than 16 MiB comes in
+    /// parts.
+    Paste(String),
+    /// The window is looked at, or no longer.
+    Focus(bool),
+    /// The terminal has another size, which may be nothing.
+    Resize(Size),
+    /// A signal came.
+    Signal(Signal),
+    /// The terminal is gone; nothing follows.
+    Ended,
+}
+
+/// The stream of events.
+#[derive(Debug)]
+pub struct Events {
+    pub(super) receiver: Receiver<Event>,
+}
+
+impl Events {
+    /// Waits for the next one. May be dropped and called again without losing any.
+    pub async fn next(&mut self) -> Event {
+        self.receiver.recv().await.unwrap_or(Event::Ended)
+    }
+
+    /// The next one, if it is there already: so that a run of keys is taken before one paint.
+    pub fn take(&mut self) -> Option<Event> {
+        self.receiver.try_recv().ok()
+    }
+}

@@ -1,0 +1,187 @@
+//! How much may be on its way to the terminal. Pure: time comes in.
+//!
+//! A pipe, a pty and a network keep tens of kilobytes that nobody sees yet; at 9,600 baud those are
+//! a minute. So a paint sometimes ends with a question that every terminal answers (`CSI 5 n`: are
+//! you well?), and while the answer is out only a little more is written. Nobody waits for the
+//! answer: a terminal that does not give one is not asked again, and is written to freely.
+
+use std::time::{Duration, Instant};
+
+/// The question.
+pub(super) const QUESTION: &[u8] = b"\x1b[5n";
+
+/// Bytes on their way at the least and most.
+const WINDOW_BYTES_MIN: u64 = 256;
+const WINDOW_BYTES_START: u64 = 1024;
+const WINDOW_BYTES_MAX: u64 = 256 * 1024;
+/// An answer that comes so much later than the quickest did shows that bytes pile up.
+const LATE: Duration = Duration::from_millis(300);
+const PROMPT: Duration = Duration::from_millis(150);
+/// After so long without one, no answer will come.
+const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// What was written and what has arrived.
+#[derive(Debug)]
+pub(super) struct Flow {
+    sent: u64,
+    arrived: u64,
+    asked: Option<Asked>,
+    window: u64,
+    quickest: Option<Duration>,
+    trust: Trust,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    at: Instant,
+    sent: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Unknown,
+    Answers,
+    Silent,
+}
+
+impl Flow {
+    /// For a terminal that may answer, or that certainly does not.
+    pub(super) fn new(answers: bool) -> Flow {
+        Flow {
+            sent: 0,
+            arrived: 0,
+            asked: None,
+            window: WINDOW_BYTES_START,
+            quickest: None,
+            trust: if answers { Trust::Unknown } else { Trust::Silent },
+        }
+    }
+
+    /// So many bytes are handed over; `true`: the question has to follow them.
+    pub(super) fn sent(&mut self, bytes: usize, now: Instant) -> bool {
+        // The first bytes are few, so their answer tells how far away the terminal is; later ones
+        // tell that and how quick it is.
+        let first = self.sent == 0;
+        self.sent += u64::try_from(bytes).unwrap_or(u64::MAX / 2);
+        let ask = self.trust != Trust::Silent
+            && self.asked.is_none()
+            && (first || self.sent - self.arrived > self.window / 2);
+        if ask {
+            self.asked = Some(Asked { at: now, sent: self.sent });
+        }
+        ask
+    }
+
+    /// The terminal answered.
+    pub(super) fn answered(&mut self, now: Instant) {
+        self.trust = Trust::Answers;
+        let Some(asked) = self.asked.take() else { return };
+        self.arrived = asked.sent;
+        let took = now.saturating_duration_since(asked.at);
+        let quickest = self.quickest.map_or(took, |quickest| quickest.min(took));
+        self.quickest = Some(quickest);
+        if took - quickest > LATE {
+            self.window = (self.window / 2).max(WINDOW_BYTES_MIN);
+        } else if took - quickest < PROMPT {
+            self.window = (self.window * 2).min(WINDOW_BYTES_MAX);
+        }
+    }
+
+    /// Whether more may be written; else until when to wait at most.
+    pub(super) fn open(&mut self, now: Instant) -> Result<(), Instant> {
+        let Some(asked) = self.asked else { return Ok(()) };
+        if now.saturating_duration_since(asked.at) >= ANSWER_WAIT_MAX {
+            self.asked = None;
+            self.arrived = asked.sent;
+            if self.trust == Trust::Unknown {
+                self.trust = Trust::Silent;
+            }
+            return Ok(());
+        }
+        if self.sent - self.arrived <= self.window {
+            return Ok(());
+        }
+        Err(asked.at + ANSWER_WAIT_MAX)
+    }
+
+    /// How many bytes the next frame should have; none: as many as it likes, for nobody knows how
+    /// quick the terminal is.
+    pub(super) fn budget(&self) -> Option<usize> {
+        match self.trust {
+            Trust::Answers => usize::try_from(self.window / 2).ok(),
+            Trust::Unknown | Trust::Silent => None,
+        }
+    }
+
+    /// An answer is on its way.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A terminal behind a line of so many bytes a second: the most that was ever on its way, and
+    /// how many frames of 150 bytes were written in 60 s, tried every 16 ms.
+    fn behind(bytes_a_second: u64, delay_ms: u64, answers: bool) -> (u64, u64) {
+        let start = Instant::now();
+        let mut flow = Flow::new(true);
+        let (mut sent, mut drained, mut most, mut frames) = (0_u64, 0_u64, 0_u64, 0);
+        let mut answer: Option<(u64, Option<u64>)> = None;
+        for step in 0..3750_u64 {
+            let ms = step * 16;
+            let now = start + Duration::from_millis(ms);
+            drained = (drained + bytes_a_second * 16 / 1000).min(sent);
+            if let Some((mark, arrives)) = &mut answer {
+                if *mark <= drained && arrives.is_none() {
+                    *arrives = Some(ms + delay_ms);
+                }
+                if arrives.is_some_and(|arrives| arrives <= ms) && answers {
+                    answer = None;
+                    flow.answered(now);
+                }
+            }
+            if flow.open(now).is_ok() {
+                sent += 150;
+                frames += 1;
+                if flow.sent(150, now) {
+                    answer = Some((sent, None));
+                }
+            }
+            if ms > 15_000 {
+                most = most.max(sent - drained);
+            }
+        }
+        (most, frames)
+    }
+
+    #[test]
+    fn f1_little_is_on_its_way_to_a_slow_terminal_and_much_to_a_quick_one() {
+        let (most, frames) = behind(960, 0, true);
+        assert!(most <= 960, "a second's worth at 9,600 baud, but {most}");
+        assert!(frames >= 300, "the line is used: {frames}");
+        let (_, frames) = behind(10_000_000, 1, true);
+        assert_eq!(frames, 3750, "a quick terminal is never waited for");
+        let (_, frames) = behind(10_000_000, 200, true);
+        assert!(frames > 3_500, "far away is not slow: {frames}");
+        let (_, frames) = behind(10_000_000, 0, false);
+        assert!(frames > 3_300, "one that gives no answer is written to freely: {frames}");
+    }
+
+    #[test]
+    fn f1_a_lost_answer_stops_nothing_for_long() {
+        let start = Instant::now();
+        let mut flow = Flow::new(true);
+        assert!(flow.sent(3000, start));
+        assert_eq!(flow.open(start), Err(start + ANSWER_WAIT_MAX));
+        flow.answered(start);
+        assert!(flow.open(start).is_ok() && !flow.is_asked());
+        assert!(flow.sent(30_000, start));
+        assert!(flow.open(start).is_err());
+        assert!(flow.open(start + ANSWER_WAIT_MAX).is_ok());
+        // It answered once, so it is asked again.
+        assert!(flow.sent(30_000, start + ANSWER_WAIT_MAX));
+    }
+}

@@ -1,0 +1,60 @@
+//! The window's title and what is said when nobody looks. Pure.
+
+use super::Notify;
+use crate::text::clean::clean;
+
+/// Characters of a title or of a notice that are kept.
+const CHARS_MAX: usize = 200;
+
+/// The title of the window.
+pub(super) fn title(text: &str) -> Vec<u8> {
+    format!("\x1b]2;{}\x1b\\", harmless(text)).into_bytes()
+}
+
+/// A notice.
+pub(super) fn notice(text: &str, how: Notify) -> Vec<u8> {
+    let text = harmless(text);
+    match how {
+        // `OSC 9;4` and the like are commands in some terminals, so it may not begin with a digit.
+        Notify::Osc9 => {
+            format!("\x1b]9;{}\x1b\\", text.trim_start_matches(|c: char| c.is_ascii_digit()))
+                .into_bytes()
+        }
+        Notify::Osc777 => {
+            format!("\x1b]777;notify;Weir;{}\x1b\\", text.replace(';', ",")).into_bytes()
+        }
+        Notify::Bell => b"\x07".to_vec(),
+    }
+}
+
+/// One line without anything that could end the sequence.
+fn harmless(text: &str) -> String {
+    clean(text)
+        .chars()
+        .map(|letter| if letter.is_whitespace() { ' ' } else { letter })
+        .filter(|letter| !letter.is_control())
+        .take(CHARS_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_titles_and_notices_end_where_they_should() {
+        for (text, wanted) in [("weir", "\x1b]2;weir\x1b\\"), ("a\nb", "\x1b]2;a b\x1b\\")] {
+            assert_eq!(String::from_utf8(title(text)).unwrap(), wanted);
+        }
+        for text in ["a\x07b", "a\x1b\\b", "a\u{9c}b", "4;3;100\x1b]0;x\x07"] {
+            for bytes in [title(text), notice(text, Notify::Osc9), notice(text, Notify::Osc777)] {
+                let inner = &String::from_utf8(bytes).unwrap();
+                let inner = &inner[2..inner.len() - 2];
+                assert!(!inner.chars().any(char::is_control), "{inner:?}");
+                assert!(!inner.starts_with("9;4"), "{inner:?}");
+            }
+        }
+        assert_eq!(notice("x", Notify::Bell), b"\x07");
+        assert!(title(&"x".repeat(10_000)).len() < 300);
+    }
+}

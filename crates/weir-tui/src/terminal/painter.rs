@@ -1,0 +1,400 @@
+//! What is to be seen, turned into the bytes that bring the terminal there. Pure: it knows what is
+//! on the screen because it remembers what it wrote.
+//! Not here: when to paint (`pace`), and where the bytes go (`device`).
+
+use std::collections::VecDeque;
+
+use ratatui::text::Line;
+
+use super::row::{Row, rows};
+use super::stroke::Brush;
+use super::{Caps, Frame, Size};
+
+/// Finished lines that wait for a terminal that has a size; older ones are dropped.
+const WAITING_LINES_MAX: usize = 20_000;
+/// A paint of so few bytes is seen at once, without brackets around it.
+const SMALL_BYTES_MAX: usize = 96;
+/// Cells below that are not worth moving: writing them again costs as much.
+const MOVED_CELLS_MIN: usize = 12;
+
+/// What is on the screen.
+#[derive(Debug)]
+pub struct Painter {
+    size: Size,
+    caps: Caps,
+    /// The live region as it is on the screen; at least one row, on which the cursor stands.
+    rows: Vec<Row>,
+    row: usize,
+    column: Option<usize>,
+    /// How wide the terminal was when that was written.
+    columns_then: usize,
+    repair: Repair,
+    shown: bool,
+    full: Option<Full>,
+    waiting: VecDeque<Line<'static>>,
+    budget: Option<usize>,
+}
+
+/// What has to be done before the next paint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repair {
+    /// Nothing: the screen is as remembered.
+    Nothing,
+    /// The cursor is somewhere in a row that is ours from here on.
+    Begin,
+    /// The terminal may have moved or broken the rows.
+    Resized,
+}
+
+/// The alternate screen.
+#[derive(Debug)]
+struct Full {
+    rows: Vec<Row>,
+    row: usize,
+    column: Option<usize>,
+    stale: bool,
+}
+
+impl Painter {
+    /// For a terminal of this size, whose cursor stands where the first line shall be.
+    pub fn new(size: Size, caps: Caps) -> Painter {
+        Painter {
+            size,
+            caps,
+            rows: vec![Row::default()],
+            row: 0,
+            column: None,
+            columns_then: usize::from(size.columns),
+            repair: Repair::Begin,
+            shown: true,
+            full: None,
+            waiting: VecDeque::new(),
+            budget: None,
+        }
+    }
+
+    /// The size it paints for.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The terminal has another size; the next paint repairs what that did to the rows.
+    pub fn resized(&mut self, size: Size) {
+        self.size = size;
+        self.redraw();
+    }
+
+    /// The next paint writes everything again, in case something else wrote to the terminal.
+    pub fn redraw(&mut self) {
+        if self.repair == Repair::Nothing {
+            self.repair = Repair::Resized;
+        }
+        if let Some(full) = &mut self.full {
+            full.stale = true;
+        }
+    }
+
+    /// A paint takes about so many bytes of finished lines, and at least one line; the others wait
+    /// for the next. So a key is seen soon on a slow terminal, while a long text still goes out.
+    pub fn set_budget(&mut self, bytes: Option<usize>) {
+        self.budget = bytes;
+    }
+
+    /// Finished lines wait for the next paint.
+    pub fn is_behind(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The bytes that bring the screen to this; none when it is there. Leaves the full screen.
+    pub fn paint(&mut self, frame: Frame) -> Vec<u8> {
+        let mut out = self.leave_full();
+        self.waiting.extend(frame.finished);
+        if !self.size.is_some() {
+            let surplus = self.waiting.len().saturating_sub(WAITING_LINES_MAX);
+            self.waiting.drain(..surplus);
+            return out;
+        }
+        let columns = usize::from(self.size.columns);
+        let depth = self.caps.depth;
+        let (live, cursor) = window(&frame.live, frame.cursor, usize::from(self.size.rows));
+        let now = self.affordable();
+        let mut wanted: Vec<Row> =
+            self.waiting.drain(..now).map(|line| Row::new(&line, columns, depth)).collect();
+        let finished = wanted.len();
+        wanted.extend(rows(live, columns, depth));
+        if live.is_empty() {
+            wanted.push(Row::default());
+        }
+
+        let mut brush = Brush::new(self.row, self.column, columns);
+        self.mend(&mut brush);
+        self.bring(&wanted, &mut brush);
+        brush.plain();
+        if let Some((row, column)) = cursor {
+            brush.go_row(finished + row);
+            brush.go_column(column.min(columns - 1));
+        } else {
+            // What is above the live region may scroll away, and what is below is not ours.
+            brush.go_row(brush.row.clamp(finished, wanted.len() - 1));
+        }
+        self.row = brush.row - finished;
+        self.column = brush.column;
+        self.rows = wanted.split_off(finished);
+        self.columns_then = columns;
+        self.bracket(&brush.out, cursor.is_some(), &mut out);
+        out
+    }
+
+    /// The whole screen as these lines, on the alternate screen, which this enters.
+    pub fn full(&mut self, lines: &[Line<'_>], cursor: Option<(usize, usize)>) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.full.is_none() {
+            // Terminals differ in what a resize does to rows behind the alternate screen, so
+            // nothing of ours stays there that would have to be found again.
+            out.extend_from_slice(&self.erase());
+            out.extend_from_slice(b"\x1b[?1049h");
+        }
+        let entered = Full { rows: Vec::new(), row: 0, column: None, stale: true };
+        let mut full = self.full.take().unwrap_or(entered);
+        if self.size.is_some() {
+            let columns = usize::from(self.size.columns);
+            let height = usize::from(self.size.rows);
+            let (lines, cursor) = window(lines, cursor, height);
+            let mut wanted = rows(lines, columns, self.caps.depth);
+            wanted.resize(height, Row::default());
+            let mut brush = Brush::new(full.row, full.column, columns);
+            if full.stale {
+                brush.out.extend_from_slice(b"\x1b[m\x1b[H\x1b[2J");
+                brush.row = 0;
+                brush.column = Some(0);
+                full.rows = vec![Row::default(); height];
+            }
+            for (at, (old, new)) in full.rows.iter().zip(&wanted).enumerate() {
+                brush.change(at, old, new);
+            }
+            brush.plain();
+            if let Some((row, column)) = cursor {
+                brush.go_row(row);
+                brush.go_column(column.min(columns - 1));
+            }
+            full = Full { rows: wanted, row: brush.row, column: brush.column, stale: false };
+            self.bracket(&brush.out, cursor.is_some(), &mut out);
+        }
+        self.full = Some(full);
+        out
+    }
+
+    /// Back to the finished lines; the next paint shows the live region below them.
+    pub fn leave_full(&mut self) -> Vec<u8> {
+        match self.full.take() {
+            Some(_) => b"\x1b[?1049l".to_vec(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The live region is removed, the cursor stands below the finished lines, attributes are reset.
+    pub fn end(&mut self) -> Vec<u8> {
+        let mut out = self.leave_full();
+        self.budget = None;
+        if self.is_behind() {
+            out.extend_from_slice(&self.paint(Frame::default()));
+        }
+        let untouched = self.repair == Repair::Begin;
+        out.extend_from_slice(&self.erase());
+        if !self.shown {
+            out.extend_from_slice(b"\x1b[?25h");
+        }
+        if !untouched {
+            out.extend_from_slice(b"\x1b[m");
+        }
+        self.begin();
+        out
+    }
+
+    /// Before another program gets the terminal (an editor, the shell after Ctrl-Z).
+    pub fn suspend(&mut self) -> Vec<u8> {
+        self.end()
+    }
+
+    /// After it: the cursor is wherever that program left it, and the next paint begins there.
+    pub fn resume(&mut self, size: Size) {
+        self.size = size;
+        self.begin();
+    }
+
+    /// Rows of the live region below the cursor, and whether the full screen is on: what somebody
+    /// has to know who leaves without [`Painter::end`].
+    pub fn below(&self) -> (usize, bool) {
+        (self.rows.len() - 1 - self.row.min(self.rows.len() - 1), self.full.is_some())
+    }
+
+    /// How many of the waiting lines this paint takes.
+    fn affordable(&self) -> usize {
+        let Some(budget) = self.budget else { return self.waiting.len() };
+        let bytes = |line: &Line<'_>| line.spans.iter().map(|span| span.content.len()).sum();
+        let mut left = budget;
+        let fit = self.waiting.iter().take_while(|line| {
+            let fits = left > 0;
+            left = left.saturating_sub(bytes(line));
+            fits
+        });
+        fit.count()
+    }
+
+    /// Takes the live region away.
+    fn erase(&mut self) -> Vec<u8> {
+        if self.repair == Repair::Begin {
+            return Vec::new();
+        }
+        let mut brush = Brush::new(self.row, self.column, usize::from(self.size.columns));
+        if self.repair == Repair::Resized {
+            brush.row = self.rows_above();
+        }
+        brush.go_row(0);
+        brush.column = None;
+        brush.erase_below();
+        self.rows = vec![Row::default()];
+        self.row = 0;
+        self.column = Some(0);
+        self.repair = Repair::Nothing;
+        brush.out
+    }
+
+    fn begin(&mut self) {
+        self.rows = vec![Row::default()];
+        self.row = 0;
+        self.column = None;
+        self.shown = true;
+        self.repair = Repair::Begin;
+    }
+
+    /// Brings the screen to what is remembered.
+    fn mend(&mut self, brush: &mut Brush) {
+        match self.repair {
+            Repair::Nothing => return,
+            Repair::Begin => {}
+            Repair::Resized => {
+                brush.row = self.rows_above();
+                brush.go_row(0);
+            }
+        }
+        brush.column = None;
+        brush.erase_below();
+        self.repair = Repair::Nothing;
+        self.rows = vec![Row::default()];
+    }
+
+    /// Rows of the live region above the cursor, after the terminal broke them to its new width.
+    fn rows_above(&self) -> usize {
+        let columns = usize::from(self.size.columns);
+        // A terminal without a size broke nothing that could be seen.
+        if !self.caps.reflows || !self.size.is_some() || columns >= self.columns_then {
+            return self.row;
+        }
+        let above: usize = self.rows.iter().take(self.row).map(|row| row.height(columns)).sum();
+        let here = self.rows.get(self.row).map_or(1, |row| row.height(columns));
+        // A cursor in the last cell or behind it stands in the last row that its row became.
+        let within = match (self.column, self.rows.get(self.row)) {
+            (Some(column), Some(row)) => row.fold(column, columns),
+            _ => here - 1,
+        };
+        above + within
+    }
+
+    /// Changes the remembered rows to the wanted ones, moving those at the end that stay the same.
+    fn bring(&self, wanted: &[Row], brush: &mut Brush) {
+        let old = &self.rows;
+        let height = usize::from(self.size.rows);
+        let grown = wanted.len().saturating_sub(old.len());
+        let shrunk = old.len().saturating_sub(wanted.len());
+        let tail = self.tail(wanted);
+        let empty = Row::default();
+        if tail > 0 && grown > 0 && grown + tail <= height {
+            let place = old.len() - tail;
+            for at in 0..place {
+                brush.change(at, &old[at], &wanted[at]);
+            }
+            brush.go_row(old.len() - 1);
+            (0..grown).for_each(|_| brush.new_row());
+            brush.go_row(place);
+            brush.insert_rows(grown);
+            for (at, row) in wanted.iter().enumerate().skip(place).take(grown) {
+                brush.change(at, &empty, row);
+            }
+            return;
+        }
+        if tail > 0 && shrunk > 0 {
+            let place = wanted.len() - tail;
+            for at in 0..place {
+                brush.change(at, &old[at], &wanted[at]);
+            }
+            brush.go_row(place);
+            brush.delete_rows(shrunk);
+            return;
+        }
+        for (at, row) in wanted.iter().enumerate() {
+            if at >= old.len() {
+                brush.go_row(at - 1);
+                brush.new_row();
+            }
+            brush.change(at, old.get(at).unwrap_or(&empty), row);
+        }
+        if shrunk > 0 {
+            brush.go_row(wanted.len());
+            brush.erase_below();
+        }
+    }
+
+    /// How many rows at the end stay the same but move, when that is worth it.
+    fn tail(&self, wanted: &[Row]) -> usize {
+        if wanted.len() == self.rows.len() {
+            return 0;
+        }
+        let pairs = self.rows.iter().rev().zip(wanted.iter().rev());
+        let tail = pairs.take_while(|(old, new)| old == new).count();
+        let cells: usize = wanted.iter().rev().take(tail).map(|row| row.cells.len()).sum();
+        if cells < MOVED_CELLS_MIN { 0 } else { tail }
+    }
+
+    /// Adds `bytes`, and what keeps a terminal from showing half of them.
+    fn bracket(&mut self, bytes: &[u8], show: bool, out: &mut Vec<u8>) {
+        let small = bytes.len() <= SMALL_BYTES_MAX;
+        let hide = self.shown && (!show || !small);
+        let sync = self.caps.sync && !small;
+        if sync {
+            out.extend_from_slice(b"\x1b[?2026h");
+        }
+        if hide {
+            out.extend_from_slice(b"\x1b[?25l");
+        }
+        out.extend_from_slice(bytes);
+        if show && (hide || !self.shown) {
+            out.extend_from_slice(b"\x1b[?25h");
+        }
+        if sync {
+            out.extend_from_slice(b"\x1b[?2026l");
+        }
+        self.shown = show;
+    }
+}
+
+/// The `height` lines that are shown of more: the last ones, or those around the cursor.
+fn window<'lines, 'text>(
+    lines: &'lines [Line<'text>],
+    cursor: Option<(usize, usize)>,
+    height: usize,
+) -> (&'lines [Line<'text>], Option<(usize, usize)>) {
+    let last = lines.len().max(1) - 1;
+    let cursor = cursor.map(|(row, column)| (row.min(last), column));
+    let spare = lines.len().saturating_sub(height);
+    let start = match cursor {
+        Some((row, _)) if row < spare => row.saturating_sub(height / 2),
+        _ => spare,
+    };
+    let end = (start + height).min(lines.len());
+    (&lines[start..end], cursor.map(|(row, column)| (row - start, column)))
+}
+
+#[cfg(test)]
+#[path = "painter_tests.rs"]
+mod tests;

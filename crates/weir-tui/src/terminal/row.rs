@@ -1,0 +1,224 @@
+//! A row of cells: a line as the terminal will hold it. Pure.
+
+use ratatui::text::Line;
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::pen::{PLAIN, Pen};
+use crate::text::theme::Depth;
+
+/// One cell. A wide character takes two: its own and one that holds nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) symbol: Symbol,
+    pub(super) pen: Pen,
+}
+
+/// What stands in a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Symbol {
+    /// One character.
+    One(char),
+    /// A character with marks upon it, or several that make one.
+    Many(Box<str>),
+    /// The right half of the wide character before.
+    Rest,
+}
+
+/// Bytes that one cell may take: marks can be piled on a letter without end.
+const SYMBOL_BYTES_MAX: usize = 64;
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Row {
+    /// Its cells, without the blanks at the end that look like empty ones.
+    pub(super) cells: Vec<Cell>,
+    /// It holds something that terminals do not agree upon how wide it is.
+    pub(super) doubtful: bool,
+}
+
+impl Row {
+    /// `line` in at most `columns` cells.
+    pub(super) fn new(line: &Line<'_>, columns: usize, depth: Depth) -> Row {
+        let mut row = Row::default();
+        'line: for span in &line.spans {
+            let pen = Pen::new(line.style.patch(span.style), depth);
+            if span.content.is_ascii() {
+                // The usual case needs no search for where letters end.
+                for letter in span.content.bytes().map(char::from) {
+                    if !row.push_letter(letter, pen, columns) {
+                        break 'line;
+                    }
+                }
+                continue;
+            }
+            for part in span.content.graphemes(true) {
+                if !row.push(part, pen, columns) {
+                    break 'line;
+                }
+            }
+        }
+        while row.cells.last().is_some_and(is_empty) {
+            row.cells.pop();
+        }
+        row
+    }
+
+    /// Adds a letter of one cell; `false`: there is no room for it.
+    fn push_letter(&mut self, letter: char, pen: Pen, columns: usize) -> bool {
+        let letter = if letter == '\t' { ' ' } else { letter };
+        if letter.is_control() {
+            return true;
+        }
+        if self.cells.len() >= columns {
+            return false;
+        }
+        self.cells.push(Cell { symbol: Symbol::One(letter), pen });
+        true
+    }
+
+    /// Adds a part; `false`: there is no room for it.
+    fn push(&mut self, part: &str, pen: Pen, columns: usize) -> bool {
+        let mut chars = part.chars();
+        let (first, more) = (chars.next(), chars.next().is_some());
+        let Some(first) = first else { return true };
+        if first == '\t' {
+            return self.push(" ", pen, columns);
+        }
+        if part.chars().any(char::is_control) || part.len() > SYMBOL_BYTES_MAX {
+            return true;
+        }
+        let width = part.width().min(2);
+        if width == 0 {
+            // A mark without its letter is not shown.
+            return true;
+        }
+        if self.cells.len() + width > columns {
+            return false;
+        }
+        if more && !is_agreed(part) {
+            self.doubtful = true;
+        }
+        let symbol = if more { Symbol::Many(part.into()) } else { Symbol::One(first) };
+        self.cells.push(Cell { symbol, pen });
+        if width == 2 {
+            self.cells.push(Cell { symbol: Symbol::Rest, pen });
+        }
+        true
+    }
+
+    /// Rows that a terminal of `columns` makes of this when it breaks rows that have become too
+    /// long.
+    pub(super) fn height(&self, columns: usize) -> usize {
+        self.fold(self.cells.len().max(1) - 1, columns) + 1
+    }
+
+    /// In which of those rows the cell at `column` is. A wide character is not torn.
+    pub(super) fn fold(&self, column: usize, columns: usize) -> usize {
+        let (mut row, mut used) = (0, 0);
+        for (at, cell) in self.cells.iter().enumerate().take(column + 1) {
+            if cell.symbol == Symbol::Rest {
+                continue;
+            }
+            let wide = self.cells.get(at + 1).is_some_and(|next| next.symbol == Symbol::Rest);
+            let width = if wide { 2 } else { 1 };
+            if used + width > columns && used > 0 {
+                row += 1;
+                used = 0;
+            }
+            used += width;
+        }
+        row
+    }
+}
+
+/// A letter with marks from the common ranges is one cell everywhere; signs joined to one picture
+/// are not.
+fn is_agreed(part: &str) -> bool {
+    part.chars().skip(1).all(|mark| matches!(mark, '\u{300}'..='\u{36f}'))
+}
+
+fn is_empty(cell: &Cell) -> bool {
+    cell.symbol == Symbol::One(' ') && cell.pen.leaves_blanks_empty()
+}
+
+impl Cell {
+    /// A cell that nothing was written to.
+    pub(super) const EMPTY: Cell = Cell { symbol: Symbol::One(' '), pen: PLAIN };
+
+    /// A blank whose look is not seen and an empty cell are the same.
+    pub(super) fn is_like(&self, other: &Cell) -> bool {
+        self == other || (is_empty(self) && is_empty(other))
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match &self.symbol {
+            Symbol::One(letter) => {
+                out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            Symbol::Many(letters) => out.extend_from_slice(letters.as_bytes()),
+            Symbol::Rest => {}
+        }
+    }
+}
+
+/// Rows of many lines.
+pub(super) fn rows(lines: &[Line<'_>], columns: usize, depth: Depth) -> Vec<Row> {
+    lines.iter().map(|line| Row::new(line, columns, depth)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(row: &Row) -> String {
+        let mut out = Vec::new();
+        row.cells.iter().for_each(|cell| cell.write(&mut out));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn f1_lines_become_rows_of_cells() {
+        for (line, columns, wanted, cells, doubtful) in [
+            ("", 10, "", 0, false),
+            ("abc   ", 10, "abc", 3, false),
+            ("abcdef", 3, "abc", 3, false),
+            ("漢字", 4, "漢字", 4, false),
+            ("漢字", 3, "漢", 2, false),
+            ("漢", 1, "", 0, false),
+            ("e\u{301}a", 2, "e\u{301}a", 2, false),
+            ("\u{301}a", 5, "a", 1, false),
+            ("👨‍👩‍👧x", 5, "👨‍👩‍👧x", 3, true),
+            ("a\x1b[31mb", 10, "a[31mb", 6, false),
+            ("a\tb\r\nc\u{9b}", 10, "a bc", 4, false),
+        ] {
+            let row = Row::new(&Line::from(line), columns, Depth::True);
+            assert_eq!(
+                (text(&row).as_str(), row.cells.len(), row.doubtful),
+                (wanted, cells, doubtful),
+                "{line:?} in {columns}"
+            );
+        }
+    }
+
+    #[test]
+    fn f1_a_row_knows_its_height_in_a_narrower_terminal() {
+        for (letters, columns, wanted) in
+            [(0, 10, 1), (10, 10, 1), (11, 10, 2), (80, 40, 2), (5, 0, 5)]
+        {
+            let row = Row::new(&Line::from("x".repeat(letters)), 200, Depth::True);
+            assert_eq!(row.height(columns), wanted, "{letters} in {columns}");
+        }
+        let wide = Row::new(&Line::from("漢字漢字"), 200, Depth::True);
+        for (columns, wanted) in [(8, 1), (7, 2), (4, 2), (3, 4), (2, 4)] {
+            assert_eq!(wide.height(columns), wanted, "wide in {columns}");
+        }
+    }
+
+    #[test]
+    fn f1_a_styled_blank_at_the_end_stays() {
+        let style = ratatui::style::Style::new().bg(ratatui::style::Color::Blue);
+        let row = Row::new(&Line::styled("a  ", style), 10, Depth::True);
+        assert_eq!(row.cells.len(), 3);
+    }
+}

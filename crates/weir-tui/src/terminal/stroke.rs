@@ -1,0 +1,224 @@
+//! Bytes that move the cursor and change rows, and where the cursor is after them. Pure.
+//!
+//! All moves are relative, so nobody needs to know where on the screen the rows are.
+
+use super::pen::{PLAIN, Pen};
+use super::row::{Cell, Row, Symbol};
+
+/// Unchanged cells between two changed stretches that are written again, because a move over them
+/// takes as many bytes.
+const GAP_CELLS_MAX: usize = 4;
+
+/// A cursor and what it wrote.
+#[derive(Debug)]
+pub(super) struct Brush {
+    /// What was written.
+    pub(super) out: Vec<u8>,
+    /// The row, counted from the first that may change.
+    pub(super) row: usize,
+    /// The cell; none: behind the last one, where terminals differ in what a move does.
+    pub(super) column: Option<usize>,
+    pen: Pen,
+    columns: usize,
+}
+
+impl Brush {
+    /// A cursor that stands there, in a terminal that is `columns` wide.
+    pub(super) fn new(row: usize, column: Option<usize>, columns: usize) -> Brush {
+        Brush { out: Vec::new(), row, column, pen: PLAIN, columns }
+    }
+
+    /// To a row that is there already; the cell stays.
+    pub(super) fn go_row(&mut self, row: usize) {
+        if row < self.row {
+            self.sequence(self.row - row, b'A');
+        } else if row > self.row {
+            self.sequence(row - self.row, b'B');
+        }
+        self.row = row;
+    }
+
+    /// To a cell of the row, the shortest way.
+    pub(super) fn go_column(&mut self, column: usize) {
+        match self.column {
+            Some(now) if now == column => {}
+            Some(now) if now < column => {
+                self.sequence(column - now, b'C');
+            }
+            Some(now) if column > 0 && now - column < 4 => {
+                self.out.extend(std::iter::repeat_n(b'\x08', now - column));
+            }
+            _ => {
+                self.out.push(b'\r');
+                if column > 0 {
+                    self.sequence(column, b'C');
+                }
+            }
+        }
+        self.column = Some(column);
+    }
+
+    /// To the start of a new row below the last one; at the bottom the screen scrolls.
+    pub(super) fn new_row(&mut self) {
+        self.plain();
+        self.out.extend_from_slice(b"\r\n");
+        self.row += 1;
+        self.column = Some(0);
+    }
+
+    /// Puts `count` empty rows before this one; those below move down.
+    pub(super) fn insert_rows(&mut self, count: usize) {
+        self.plain();
+        self.go_column(0);
+        self.sequence(count, b'L');
+    }
+
+    /// Takes `count` rows away from this one on; those below move up.
+    pub(super) fn delete_rows(&mut self, count: usize) {
+        self.plain();
+        self.go_column(0);
+        self.sequence(count, b'M');
+    }
+
+    /// Empties this row and all below.
+    pub(super) fn erase_below(&mut self) {
+        self.plain();
+        self.go_column(0);
+        self.out.extend_from_slice(b"\x1b[J");
+    }
+
+    /// Makes row `at`, which looks like `old`, look like `new`.
+    pub(super) fn change(&mut self, at: usize, old: &Row, new: &Row) {
+        if old == new {
+            return;
+        }
+        if old.doubtful || new.doubtful {
+            self.rewrite(at, new);
+            return;
+        }
+        let same =
+            |index: usize| old.cells.get(index).unwrap_or(&Cell::EMPTY).is_like(&new.cells[index]);
+        let mut index = 0;
+        while index < new.cells.len() {
+            if same(index) {
+                index += 1;
+                continue;
+            }
+            let mut end = index + 1;
+            let mut look = end;
+            while look < new.cells.len() && look - end <= GAP_CELLS_MAX {
+                look += 1;
+                if !same(look - 1) {
+                    end = look;
+                }
+            }
+            // A stretch does not end within a wide character.
+            while end < new.cells.len() && new.cells[end].symbol == Symbol::Rest {
+                end += 1;
+            }
+            self.go_row(at);
+            self.go_column(index);
+            self.cells(&new.cells[index..end]);
+            index = end;
+        }
+        if new.cells.len() < old.cells.len() {
+            self.go_row(at);
+            self.plain();
+            self.go_column(new.cells.len());
+            self.out.extend_from_slice(b"\x1b[K");
+        }
+    }
+
+    /// Writes the whole row. Nobody knows how wide the terminal will find it, so it must not break
+    /// the row, and where the cursor is afterwards is not known.
+    fn rewrite(&mut self, at: usize, new: &Row) {
+        self.go_row(at);
+        self.plain();
+        self.column = None;
+        self.go_column(0);
+        self.out.extend_from_slice(b"\x1b[K\x1b[?7l");
+        self.cells(&new.cells);
+        self.out.extend_from_slice(b"\x1b[?7h");
+        self.column = None;
+    }
+
+    fn cells(&mut self, cells: &[Cell]) {
+        for cell in cells {
+            if cell.symbol != Symbol::Rest {
+                cell.pen.write(&self.pen, &mut self.out);
+                self.pen = cell.pen;
+                cell.write(&mut self.out);
+            }
+        }
+        self.column =
+            self.column.map(|column| column + cells.len()).filter(|column| *column < self.columns);
+    }
+
+    /// The look that erased cells and whatever comes after get.
+    pub(super) fn plain(&mut self) {
+        PLAIN.write(&self.pen, &mut self.out);
+        self.pen = PLAIN;
+    }
+
+    /// `CSI count letter`.
+    fn sequence(&mut self, count: usize, letter: u8) {
+        self.out.extend_from_slice(b"\x1b[");
+        if count != 1 {
+            self.out.extend_from_slice(count.to_string().as_bytes());
+        }
+        self.out.push(letter);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::text::Line;
+
+    use super::*;
+    use crate::text::theme::Depth;
+
+    fn row(text: &str) -> Row {
+        Row::new(&Line::from(text.to_owned()), 20, Depth::True)
+    }
+
+    #[test]
+    fn f1_only_what_changed_in_a_row_is_written() {
+        for (old, new, wanted) in [
+            ("abc", "abc", ""),
+            ("abc", "abcd", "\x1b[3Cd"),
+            ("abc", "xbc", "x"),
+            ("abc", "", "\x1b[K"),
+            ("abcdef", "abc", "\x1b[3C\x1b[K"),
+            ("a1234567890b", "x1234567890y", "x\x1b[10Cy"),
+            ("a12b", "x12y", "x12y"),
+            ("漢字", "漢文", "\x1b[2C文"),
+            ("漢字", "a字", "a字\x1b[K"),
+            ("a字", "漢字", "漢字"),
+            ("", "a         b", "a\x1b[9Cb"),
+            ("", "12345678901234567890", "12345678901234567890"),
+        ] {
+            let mut brush = Brush::new(0, Some(0), 20);
+            brush.change(0, &row(old), &row(new));
+            let out = String::from_utf8(brush.out).unwrap();
+            assert_eq!(out, wanted, "{old:?} to {new:?}");
+        }
+    }
+
+    #[test]
+    fn f1_the_cursor_goes_the_shortest_way() {
+        for (from, to, wanted) in [
+            (Some(0), 0, ""),
+            (Some(5), 5, ""),
+            (Some(5), 6, "\x1b[C"),
+            (Some(5), 9, "\x1b[4C"),
+            (Some(5), 3, "\x08\x08"),
+            (Some(9), 1, "\r\x1b[C"),
+            (Some(9), 0, "\r"),
+            (None, 19, "\r\x1b[19C"),
+        ] {
+            let mut brush = Brush::new(0, from, 20);
+            brush.go_column(to);
+            assert_eq!(String::from_utf8(brush.out).unwrap(), wanted, "{from:?} to {to}");
+        }
+    }
+}

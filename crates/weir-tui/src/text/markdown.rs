@@ -1,0 +1,90 @@
+//! Markdown to lines, also while it is being written.
+//!
+//! A text is cut into pieces (`scan`) that no longer text changes, and each piece is laid out by
+//! itself (`paint`, `page`, `table`). Whether it comes at once or in crumbs, its lines are the same.
+//! Two things follow from that, and differ from a page in a browser: points of a list stand without
+//! empty lines between them, and links by reference (`[text][name]`) stay as they are written, like
+//! the list of their addresses. Not here: how much of an open text is drawn (`screen`).
+
+use std::collections::VecDeque;
+
+use ratatui::text::Line;
+
+use super::theme::Theme;
+
+mod page;
+mod paint;
+mod scan;
+mod shape;
+mod table;
+mod write;
+
+use paint::Painter;
+use scan::{Piece, Scan};
+
+/// `text` in lines of at most `width` cells.
+pub fn render(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut painter = Painter::default();
+    let (mut pieces, mut out) = (Vec::new(), Vec::new());
+    Scan::default().finish(text, &mut pieces);
+    for piece in &pieces {
+        painter.paint(text, piece, &mut page::Sheet { width, theme, out: &mut out });
+    }
+    out
+}
+
+/// Markdown that is being written: what can no longer change leaves it as lines, once.
+#[derive(Debug, Default)]
+pub struct Growing {
+    text: String,
+    scan: Scan,
+    /// Pieces that are complete and were not given.
+    ready: VecDeque<Piece>,
+    painter: Painter,
+}
+
+impl Growing {
+    /// More text.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        let mut pieces = Vec::new();
+        self.scan.lines(&self.text, &mut pieces);
+        self.ready.extend(pieces);
+    }
+
+    /// Lines that became final since the last call: whole blocks, whole lines of code.
+    pub fn settled(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        for piece in self.ready.drain(..) {
+            let mut sheet = page::Sheet { width, theme, out: &mut out };
+            self.painter.paint(&self.text, &piece, &mut sheet);
+        }
+        out
+    }
+
+    /// The lines that can still change, as they are now.
+    pub fn open(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let (mut painter, mut pieces) = (self.painter.clone(), Vec::new());
+        self.scan.clone().finish(&self.text, &mut pieces);
+        let mut out = Vec::new();
+        for piece in self.ready.iter().chain(&pieces) {
+            painter.paint(&self.text, piece, &mut page::Sheet { width, theme, out: &mut out });
+        }
+        out
+    }
+
+    /// Everything that was not given yet: the text has ended. It is empty afterwards.
+    pub fn finish(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let rest = self.open(width, theme);
+        *self = Growing::default();
+        rest
+    }
+
+    /// The whole text so far.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Pieces of a text to lines. Blocks go through the parser (`write` reads what it says), code does
+//! not: it comes line by line.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Options, Parser};
+use ratatui::text::{Line, Span};
+
+use super::super::clean::clean_line;
+use super::super::code::{Highlighter, language_of_fence};
+use super::super::wrap::cut;
+use super::page::{Broken, Flow, Page, Sheet};
+use super::scan::{Joint, Piece};
+use super::write::Writer;
+
+/// Cells before code, and the fewest that a line must have for them.
+const CODE_INDENT: usize = 2;
+const INDENTED_CELLS_MIN: usize = 6;
+/// How often definitions of links are looked for: every round finds all names that are new to it.
+const DEFINITION_ROUNDS_MAX: usize = 4;
+
+/// Lays out one piece after the other, and keeps what goes on between them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Painter {
+    flow: Flow,
+    code: CodeLines,
+}
+
+impl Painter {
+    /// The lines of the next piece of `text`.
+    pub(super) fn paint(&mut self, text: &str, piece: &Piece, sheet: &mut Sheet<'_>) {
+        let gap = match piece {
+            Piece::Blocks { joint: Joint::Apart, .. } | Piece::Fence(_) => true,
+            Piece::Blocks { joint: Joint::NextPoint(_), .. } => false,
+            _ => self.flow.gap,
+        };
+        let mut page = Page::new(sheet, Flow { gap, ..self.flow });
+        match piece {
+            Piece::Blocks { at, joint } => blocks(&source(text, at, joint), joint, &mut page),
+            Piece::Fence(at) => {
+                let info = text[at.clone()].trim().trim_start_matches(['`', '~']);
+                self.code = CodeLines::begin(info, &mut page);
+            }
+            Piece::Code(at, blanks) => self.code.line(&text[at.start + blanks..at.end], &mut page),
+            Piece::MoreCode(at) => self.code.more(&text[at.clone()], &mut page),
+            Piece::MoreText(at) => {
+                let words =
+                    Span::styled(clean_line(&text[at.clone()]).into_owned(), page.theme().text);
+                page.line(Line::from(words), Broken::AtWords, 0);
+            }
+        }
+        self.flow = page.flow();
+    }
+}
+
+/// The text of blocks for the parser.
+fn source<'t>(text: &'t str, at: &Range<usize>, joint: &Joint) -> Cow<'t, str> {
+    let own = &text[at.clone()];
+    match joint {
+        // A table goes on below its head.
+        Joint::Cut(Some(head)) => Cow::Owned(format!("{}\n{own}", &text[head.clone()])),
+        _ => Cow::Borrowed(own),
+    }
+}
+
+fn blocks(source: &str, joint: &Joint, page: &mut Page<'_, '_>) {
+    let number = match joint {
+        Joint::NextPoint(number) => *number,
+        Joint::Apart | Joint::Cut(_) => None,
+    };
+    let shown = definitions_shown(source);
+    let mut writer = Writer::new(page, number);
+    for event in Parser::new_ext(&shown, options()) {
+        writer.event(event);
+    }
+    writer.finish();
+}
+
+fn options() -> Options {
+    let more = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_MATH;
+    Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | more
+}
+
+/// `source` with definitions of links (`[name]: address`) made text: the parser would take them away,
+/// and with them what somebody wrote.
+fn definitions_shown(source: &str) -> Cow<'_, str> {
+    let mut shown = Cow::Borrowed(source);
+    for _ in 0..DEFINITION_ROUNDS_MAX {
+        if !shown.contains("]:") {
+            break;
+        }
+        let parser = Parser::new_ext(&shown, options());
+        let spans = parser.reference_definitions().iter().map(|(_, found)| found.span.clone());
+        let mut spans: Vec<Range<usize>> = spans.collect();
+        if spans.is_empty() {
+            break;
+        }
+        spans.sort_by_key(|span| span.start);
+        let mut text = String::with_capacity(shown.len() + spans.len() * 2);
+        let mut at = 0;
+        for span in spans {
+            let before = &shown[at..span.start];
+            // Definitions below each other stay below each other.
+            let follows = at > 0 && before.trim().is_empty() && before.matches('\n').count() <= 1;
+            text.push_str(if follows { "\\\n" } else { before });
+            text.push('\\');
+            text.push_str(shown[span.clone()].trim_end_matches(['\n', ' ']));
+            at = span.start + shown[span].trim_end_matches(['\n', ' ']).len();
+        }
+        text.push_str(&shown[at..]);
+        shown = Cow::Owned(text);
+    }
+    shown
+}
+
+/// A block of code that comes line by line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CodeLines {
+    highlighter: Highlighter,
+    /// Empty lines that are due when more code follows.
+    empty: usize,
+    begun: bool,
+}
+
+impl CodeLines {
+    /// What stands behind the fence is said first.
+    pub(super) fn begin(info: &str, page: &mut Page<'_, '_>) -> CodeLines {
+        let theme = page.theme();
+        let said = clean_line(info.trim()).into_owned();
+        if !said.is_empty() {
+            write(
+                cut(Line::from(Span::styled(said, theme.quiet)), page.room() - indent(page)),
+                page,
+            );
+        }
+        let highlighter = Highlighter::new(&language_of_fence(info), theme);
+        CodeLines { highlighter, empty: 0, begun: false }
+    }
+
+    /// The next line.
+    pub(super) fn line(&mut self, text: &str, page: &mut Page<'_, '_>) {
+        let line = self.highlighter.line(text, page.theme());
+        if text.trim().is_empty() {
+            self.empty += usize::from(self.begun);
+            return;
+        }
+        for _ in 0..std::mem::take(&mut self.empty) {
+            page.line(Line::default(), Broken::Exactly, 0);
+        }
+        self.begun = true;
+        write(line, page);
+    }
+
+    /// More of the line before, which was too long to wait for.
+    fn more(&mut self, text: &str, page: &mut Page<'_, '_>) {
+        let words = Span::styled(clean_line(text).into_owned(), page.theme().code);
+        write(Line::from(words), page);
+    }
+}
+
+/// Cells before code in this page.
+fn indent(page: &Page<'_, '_>) -> usize {
+    if page.room() < INDENTED_CELLS_MIN { 0 } else { CODE_INDENT }
+}
+
+fn write(mut line: Line<'static>, page: &mut Page<'_, '_>) {
+    let indent = indent(page);
+    // Blanks never fill a line of their own: the code would stand below its indentation.
+    keep_blanks(&mut line, page.room() / 2);
+    line.spans.insert(0, Span::raw(" ".repeat(indent)));
+    page.line(line, Broken::Exactly, indent);
+}
+
+/// At most `most` blanks at the beginning of `line`, and none at its end.
+fn keep_blanks(line: &mut Line<'static>, most: usize) {
+    let mut left = most;
+    for span in &mut line.spans {
+        let text = span.content.trim_start_matches(' ');
+        let (blanks, more) = (span.content.len() - text.len(), !text.is_empty());
+        let over = blanks.saturating_sub(left);
+        left = left.saturating_sub(blanks);
+        if over > 0 {
+            span.content.to_mut().drain(..over);
+        }
+        if more {
+            break;
+        }
+    }
+    while let Some(last) = line.spans.last_mut() {
+        let shown = last.content.trim_end_matches(' ').len();
+        last.content.to_mut().truncate(shown);
+        if shown > 0 {
+            break;
+        }
+        line.spans.pop();
+    }
+}

@@ -1,0 +1,283 @@
+//! Lines broken to a width in cells: by what a reader takes for one character, between words where
+//! that is possible.
+//!
+//! Text stays in the order it was written: turning right-to-left text round is the terminal's. Not
+//! here: what may be shown (`clean`).
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Stands for a character that is wider than the whole line.
+const TOO_WIDE: &str = "·";
+/// Signs that do not begin a line of Chinese or Japanese.
+const NO_LINE_STARTS: &str = "、。，．！？：；）」』】》〉〕］｝ー…";
+
+/// Cells that `text` takes.
+pub fn width(text: &str) -> usize {
+    let printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    if text.bytes().all(printable) {
+        return text.len();
+    }
+    // Terminals give these two marks a cell of their own.
+    let marks = text.chars().filter(|c| matches!(c, '\u{FF9E}' | '\u{FF9F}')).count();
+    text.width() + marks
+}
+
+/// Cells that a line takes.
+pub fn line_width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| width(&span.content)).sum()
+}
+
+/// `line` in lines of at most `width` cells, broken between words where that is possible; lines
+/// after the first begin with `hang` blanks. Never empty. Blanks at a break are dropped.
+pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
+    broken(line, width, hang, At::Words)
+}
+
+/// [`wrap`] that breaks anywhere and drops nothing: for code.
+pub fn wrap_exact(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
+    broken(line, width, hang, At::Anywhere)
+}
+
+/// `line` in at most `width` cells; what does not fit is cut with `…`.
+pub fn cut(line: Line<'_>, width: usize) -> Line<'static> {
+    let text = Runs::of(&line);
+    let (mut cells, mut room) = (0, 0);
+    let mut whole = true;
+    for (at, cluster) in text.all.grapheme_indices(true) {
+        cells += self::width(cluster);
+        if cells > width {
+            whole = false;
+            break;
+        }
+        if cells < width {
+            room = at + cluster.len();
+        }
+    }
+    if whole {
+        let spans = line.spans.into_iter();
+        let spans = spans.map(|span| Span::styled(span.content.into_owned(), span.style));
+        return Line { spans: spans.collect(), style: line.style, alignment: line.alignment };
+    }
+    let mut spans = text.slice(0, room);
+    if width > 0 {
+        let style = text.style_at(room.saturating_sub(1));
+        spans.push(Span::styled("…", style));
+    }
+    Line { spans, style: line.style, alignment: line.alignment }
+}
+
+/// Where a line may be broken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Words,
+    Anywhere,
+}
+
+/// The text of a line in one piece, and which part of it has which style.
+struct Runs {
+    all: String,
+    /// Where a style ends, in order.
+    ends: Vec<(usize, Style)>,
+}
+
+impl Runs {
+    fn of(line: &Line<'_>) -> Runs {
+        let mut all = String::new();
+        let mut ends = Vec::with_capacity(line.spans.len());
+        for span in &line.spans {
+            all.push_str(&span.content);
+            ends.push((all.len(), span.style));
+        }
+        if ends.len() > 1 {
+            keep_together(&all, &mut ends);
+        }
+        Runs { all, ends }
+    }
+
+    fn style_at(&self, at: usize) -> Style {
+        let run = self.ends.partition_point(|(end, _)| *end <= at);
+        self.ends.get(run).or(self.ends.last()).map_or(Style::new(), |(_, style)| *style)
+    }
+
+    /// The text from `from` to `to` in its styles.
+    fn slice(&self, from: usize, to: usize) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let mut run = self.ends.partition_point(|(end, _)| *end <= from);
+        let mut at = from;
+        while at < to
+            && let Some((end, style)) = self.ends.get(run)
+        {
+            let end = (*end).min(to);
+            if end > at {
+                spans.push(Span::styled(self.all[at..end].to_owned(), *style));
+            }
+            at = end;
+            run += 1;
+        }
+        spans
+    }
+}
+
+/// No style ends within what a reader takes for one character: it is drawn in one piece.
+fn keep_together(all: &str, ends: &mut [(usize, Style)]) {
+    let mut rest = ends.iter_mut().peekable();
+    for (at, cluster) in all.grapheme_indices(true) {
+        let next = at + cluster.len();
+        while let Some((end, _)) = rest.next_if(|(end, _)| *end <= next) {
+            if *end > at {
+                *end = next;
+            }
+        }
+    }
+}
+
+/// A place where the line can be broken.
+#[derive(Clone, Copy)]
+struct Gap {
+    /// Where the line ends, without the blanks.
+    end: usize,
+    /// Where the next one begins.
+    next: usize,
+    /// Cells from there on.
+    cells: usize,
+}
+
+struct Breaker<'a> {
+    text: &'a Runs,
+    like: &'a Line<'a>,
+    hang: usize,
+    mode: At,
+    out: Vec<Line<'static>>,
+    /// Where the line that is being filled begins.
+    from: usize,
+    cells: usize,
+    gap: Option<Gap>,
+}
+
+fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'static>> {
+    let text = Runs::of(line);
+    if width == 0 {
+        return vec![Line { spans: Vec::new(), style: line.style, alignment: line.alignment }];
+    }
+    let hang = hang.min(width / 2);
+    // A wide character fits beside it, or it goes.
+    let hang = if width - hang < 2 { 0 } else { hang };
+    let (from, cells) = (0, 0);
+    let mut fill = Breaker {
+        text: &text,
+        like: line,
+        hang,
+        mode: at,
+        out: Vec::new(),
+        from,
+        cells,
+        gap: None,
+    };
+    let mut blanks_from = None;
+    let mut before_wide = false;
+    for (at_byte, cluster) in text.all.grapheme_indices(true) {
+        let cells = self::width(cluster);
+        let end = at_byte + cluster.len();
+        if at == At::Words && cluster == " " {
+            let first = *blanks_from.get_or_insert(at_byte);
+            before_wide = false;
+            fill.blank(first, end, width);
+            continue;
+        }
+        let wide = cells == 2;
+        // Between wide characters there are no blanks, and words end anywhere.
+        let breaks = at == At::Words
+            && blanks_from.is_none()
+            && (wide || before_wide)
+            && !NO_LINE_STARTS.contains(cluster);
+        if breaks && at_byte > fill.from {
+            fill.gap = Some(Gap { end: at_byte, next: at_byte, cells: 0 });
+        }
+        (blanks_from, before_wide) = (None, wide);
+        fill.add(at_byte, cells, width);
+        let room = if fill.out.is_empty() { width } else { width - fill.hang };
+        if cells > room {
+            fill.too_wide(end);
+        }
+    }
+    fill.finish(blanks_from.is_some(), width)
+}
+
+impl Breaker<'_> {
+    fn room(&self, width: usize) -> usize {
+        if self.out.is_empty() { width } else { width - self.hang }
+    }
+
+    /// Blanks stand from `first` to `end`.
+    fn blank(&mut self, first: usize, end: usize, width: usize) {
+        if first > self.from {
+            self.gap = Some(Gap { end: first, next: end, cells: 0 });
+            self.cells += 1;
+        } else if self.cells < self.room(width) && (self.out.is_empty() || first < self.from) {
+            self.cells += 1;
+        } else {
+            // Blanks at the beginning that fill the whole line are not worth one.
+            (self.from, self.cells) = (end, 0);
+        }
+    }
+
+    /// A character of `cells` stands at `at`.
+    fn add(&mut self, at: usize, cells: usize, width: usize) {
+        // After the break the word itself may be too long for its line.
+        while self.cells + cells > self.room(width) && at > self.from {
+            // What is carried over has to fit beside the hanging blanks.
+            let next_room = width - self.hang;
+            match self.gap.take().filter(|gap| gap.cells <= next_room) {
+                Some(gap) => {
+                    self.line(self.from, gap.end);
+                    (self.from, self.cells) = (gap.next, gap.cells);
+                }
+                None => {
+                    let blank = self.text.all[self.from..at].bytes().all(|byte| byte == b' ');
+                    if !blank || self.mode == At::Anywhere {
+                        self.line(self.from, at);
+                    }
+                    (self.from, self.cells) = (at, 0);
+                }
+            }
+        }
+        self.cells += cells;
+        if let Some(gap) = &mut self.gap {
+            gap.cells += cells;
+        }
+    }
+
+    /// The character that was just added, and ends at `end`, has more cells than a line.
+    fn too_wide(&mut self, end: usize) {
+        let style = self.text.style_at(self.from);
+        self.spans(vec![Span::styled(TOO_WIDE, style)]);
+        (self.from, self.cells, self.gap) = (end, 0, None);
+    }
+
+    fn line(&mut self, from: usize, to: usize) {
+        self.spans(self.text.slice(from, to));
+    }
+
+    fn spans(&mut self, mut spans: Vec<Span<'static>>) {
+        if !self.out.is_empty() && self.hang > 0 {
+            spans.insert(0, Span::raw(" ".repeat(self.hang)));
+        }
+        self.out.push(Line { spans, style: self.like.style, alignment: self.like.alignment });
+    }
+
+    fn finish(mut self, blanks_last: bool, width: usize) -> Vec<Line<'static>> {
+        // Blanks at the end that do not fit are dropped like those at any other break.
+        let over = if blanks_last { self.cells.saturating_sub(self.room(width)) } else { 0 };
+        let end = self.text.all.len() - over;
+        if end > self.from || self.out.is_empty() {
+            self.line(self.from, end.max(self.from));
+        }
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests;

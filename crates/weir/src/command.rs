@@ -7,11 +7,12 @@ use crate::environment::Environment;
 use crate::failure::usage;
 use crate::options::{Command, Options};
 
-mod agents;
-mod approvals;
-mod audit;
+pub(crate) mod agents;
+pub(crate) mod approvals;
+pub(crate) mod audit;
 mod auth;
-mod checkpoints;
+mod backup;
+pub(crate) mod checkpoints;
 mod config;
 mod context;
 mod demo;
@@ -19,23 +20,25 @@ mod doctor;
 mod explain;
 mod import;
 mod manual;
-mod mcp_servers;
-mod memory;
-mod models;
+pub(crate) mod mcp_servers;
+pub(crate) mod memory;
+pub(crate) mod models;
 mod pause;
 mod permissions;
-mod plugins;
-mod profiles;
-mod recipes;
+pub(crate) mod plugins;
+pub(crate) mod profiles;
+pub(crate) mod recipes;
 mod replay;
-mod run;
+pub(crate) mod run;
 mod schema;
 mod script;
-mod sessions;
-mod skills;
-mod tools;
+mod serve;
+pub(crate) mod sessions;
+pub(crate) mod skills;
+pub(crate) mod tools;
 mod trust;
-mod undo;
+mod tui;
+pub(crate) mod undo;
 mod workflows;
 
 #[cfg(test)]
@@ -46,14 +49,14 @@ pub(crate) async fn dispatch(
     options: Options,
     environment: Environment,
 ) -> anyhow::Result<ExitCode> {
-    let Some(command) = options.command else {
-        return Err(usage(
-            "the terminal interface is coming; until then use `weir run \"your task\"` \
-             (`weir demo` shows it at work, `weir --help` lists the commands)",
-        ));
-    };
     // Made only by the commands that need it: the others work wherever they are called.
     let cx = || Cx::new(&options.global, environment);
+    let Some(command) = options.command else { return tui::tui(cx()?, options.tui).await };
+    if let Some(flag) = options.tui.given() {
+        return Err(usage(format!(
+            "{flag} before a command has no effect there: put it behind the command, if that has it"
+        )));
+    }
     match command {
         Command::Run(args) => run::run(&cx()?, *args).await,
         Command::Demo(args) => demo::demo(&cx()?, args).await,
@@ -81,6 +84,9 @@ pub(crate) async fn dispatch(
         Command::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
         Command::Import(args) => import::import(&cx()?, &args),
         Command::Agents(command) => agents::agents(&cx()?, command).await,
+        Command::Serve(args) => serve::serve(cx()?, args).await,
+        Command::Backup(args) => backup::backup(&cx()?, &args).await,
+        Command::Restore(args) => backup::restore(&cx()?, &args).await,
         Command::Pause { reason } => pause::pause(&cx()?, reason).await,
         Command::Release => pause::release(&cx()?).await,
         Command::Script(command) => script::script(command).await,

@@ -1,5 +1,5 @@
-//! Settings: built in, user file, project file, environment, in rising order (C8). Flags come on
-//! top in `wiring`.
+//! Settings: built in, user file, what was made in the browser for everybody and for one person,
+//! project file, environment, in rising order (C8). Flags come on top in `wiring`.
 //!
 //! Every value keeps its origin. Rules and hooks of all files add up. A project's file cannot widen what the
 //! person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or opens
@@ -23,6 +23,7 @@ mod file;
 #[cfg(test)]
 mod fuzz;
 mod idle;
+mod made;
 mod narrow;
 mod plugins;
 #[cfg(test)]
@@ -31,9 +32,10 @@ mod servers;
 mod settings;
 
 pub(crate) use adopt::{Additions, add as add_all, remove_server};
-pub(crate) use catalogue::{Entry, entries, schema};
+pub(crate) use catalogue::{Entry, entries, schema, shapes};
 pub(crate) use edit::{add_rule, remove_rule, set_value};
 pub(crate) use file::{insert, key_text, read_text};
+pub(crate) use made::{Made, MadeValue, MadeValues, Scope, check as check_made};
 pub(crate) use narrow::{Withheld, WithheldPart};
 pub(crate) use plugins::PluginSettings;
 #[cfg(test)]
@@ -41,7 +43,9 @@ pub(crate) use reference::reference_toml;
 pub(crate) use servers::{
     McpOauthSettings, McpServerSettings, name_problem, problem, server_complaint,
 };
-pub(crate) use settings::{HookSettings, OnFailure, SandboxTier, SecretSettings, Settings};
+pub(crate) use settings::{
+    HookSettings, OnFailure, SandboxTier, SecretSettings, ServerSettings, Settings,
+};
 
 use file::Layer;
 
@@ -56,6 +60,13 @@ pub(crate) enum Origin {
     Project(PathBuf, u32),
     /// A variable.
     Environment(&'static str),
+    /// Somebody set it on a page of the server.
+    Browser {
+        /// Who.
+        by: String,
+        /// It holds for everybody, and not for them alone.
+        for_all: bool,
+    },
 }
 
 impl Origin {
@@ -63,7 +74,7 @@ impl Origin {
     pub(crate) fn line(&self) -> Option<u32> {
         match self {
             Origin::User(_, line) | Origin::Project(_, line) => Some(*line),
-            Origin::BuiltIn | Origin::Environment(_) => None,
+            Origin::BuiltIn | Origin::Environment(_) | Origin::Browser { .. } => None,
         }
     }
 }
@@ -76,6 +87,10 @@ impl std::fmt::Display for Origin {
                 write!(f, "{}:{line}", path.display())
             }
             Origin::Environment(name) => f.write_str(name),
+            Origin::Browser { by, for_all: false } => write!(f, "set in the browser by {by}"),
+            Origin::Browser { by, for_all: true } => {
+                write!(f, "set in the browser for everybody by {by}")
+            }
         }
     }
 }
@@ -175,7 +190,21 @@ impl Config {
         environment: &Environment,
         trusted: bool,
     ) -> anyhow::Result<Config> {
+        Config::load_with(files, environment, trusted, &Made::default())
+    }
+
+    /// The same with what was made in the browser of a server.
+    ///
+    /// # Errors
+    /// As [`Config::load`]. What was made and no longer fits is a warning.
+    pub(crate) fn load_with(
+        files: &Files,
+        environment: &Environment,
+        trusted: bool,
+        made: &Made,
+    ) -> anyhow::Result<Config> {
         let user = Layer::read(&files.user, Origin::User)?;
+        let made = made::layers(made, user.as_ref())?;
         let project = Layer::read(&files.project, Origin::Project)?;
         let environment = Layer::of_environment(environment)?;
         let mut config = Config {
@@ -189,14 +218,21 @@ impl Config {
         };
         let project = match (project, trusted) {
             (Some(project), false) => {
-                let narrowed = narrow::narrow(project, user.as_ref())?;
+                let below = made::stacked([user.as_ref(), Some(&made.house), Some(&made.person)]);
+                let narrowed = narrow::narrow(project, Some(&below))?;
                 config.withheld = narrowed.withheld;
                 config.permission_ceiling = narrowed.permission;
                 Some(narrowed.layer)
             }
-            (project, _) => project,
+            (Some(mut project), true) => {
+                config.warnings.extend(made::hold(&made.house, &mut project));
+                Some(project)
+            }
+            (None, _) => None,
         };
-        let layers: Vec<Layer> = [user, project, environment].into_iter().flatten().collect();
+        config.warnings.extend(made.notes);
+        let layers = [user, Some(made.house), Some(made.person), project, environment];
+        let layers: Vec<Layer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {
             config.merge(&layers)?;
         }

@@ -2,12 +2,13 @@
 //! command pays only for what it uses.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use weir_engine::ports::{Observers, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_store::SqliteStore;
 
-use crate::config::{Config, Files};
+use crate::config::{Config, Files, Made};
 use crate::environment::{Dirs, Environment};
 use crate::failure::usage;
 use crate::keys::Keys;
@@ -31,6 +32,25 @@ pub(crate) struct Cx {
     store: OnceLock<Arc<SqliteStore>>,
     profiles: OnceLock<Vec<LoadedProfile>>,
     servers: OnceLock<Servers>,
+    /// Who measures what this program does.
+    pub(crate) observers: Arc<Observers>,
+    /// Where a person's work on a server is kept, and whose settings and keys theirs stand upon.
+    person: Option<Arc<PersonPlaces>>,
+    /// What was set in the browser of a server: one for all folders of a person.
+    made: Arc<RwLock<Made>>,
+    /// Who is served, by name; on a server alone.
+    serves: Option<Arc<str>>,
+}
+
+/// What is another's for a person on a server.
+pub(crate) struct PersonPlaces {
+    /// Their store.
+    pub(crate) store: Arc<dyn Store>,
+    /// Folders of the installation: its `config.toml` and keys are everybody's.
+    pub(crate) installation: Dirs,
+    /// They have no role admin: their folder alone is theirs, and of the installation they get what
+    /// an admin offers (S9).
+    pub(crate) is_guest: bool,
 }
 
 impl Cx {
@@ -51,6 +71,10 @@ impl Cx {
             store: OnceLock::new(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            observers: Arc::default(),
+            person: None,
+            made: Arc::default(),
+            serves: None,
         })
     }
 
@@ -71,6 +95,10 @@ impl Cx {
             store: self.store.clone(),
             profiles: if same { self.profiles.clone() } else { OnceLock::new() },
             servers: if same { self.servers.clone() } else { OnceLock::new() },
+            observers: self.observers.clone(),
+            person: self.person.clone(),
+            made: self.made.clone(),
+            serves: self.serves.clone(),
         })
     }
 
@@ -90,7 +118,72 @@ impl Cx {
             store: self.store.clone(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            observers: self.observers.clone(),
+            person: self.person.clone(),
+            made: self.made.clone(),
+            serves: self.serves.clone(),
         })
+    }
+
+    /// The same program for a person on a server: their folders, their store.
+    ///
+    /// # Errors
+    /// The folder does not exist.
+    pub(crate) fn of_person(
+        &self,
+        dirs: Dirs,
+        folder: &Path,
+        (store, is_guest): (Arc<dyn Store>, bool),
+    ) -> anyhow::Result<Cx> {
+        let places = PersonPlaces { store, installation: self.dirs.clone(), is_guest };
+        let person = Some(Arc::new(places));
+        let made = Arc::default();
+        Ok(Cx { dirs, store: OnceLock::new(), person, made, ..self.anew(folder)? })
+    }
+
+    /// The same program for somebody whose name journals and audit lines have.
+    pub(crate) fn serving(self, name: &str) -> Cx {
+        Cx { serves: Some(name.into()), ..self }
+    }
+
+    /// Who is served, by name; `None`: whoever started this program.
+    pub(crate) fn serves(&self) -> Option<&str> {
+        self.serves.as_deref()
+    }
+
+    /// What was set in the browser, as it is known now.
+    pub(crate) fn made(&self) -> Made {
+        self.made.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on this was set in the browser. What was made of settings before stays as it is;
+    /// [`Cx::anew`] sees it. Returns whether it is another than before.
+    pub(crate) fn set_made(&self, made: Made) -> bool {
+        let mut kept = self.made.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = *kept != made;
+        *kept = made;
+        is_new
+    }
+
+    /// Whether this is for a person on a server who is no admin: bound to their folder (S9).
+    pub(crate) fn is_guest(&self) -> bool {
+        self.person.as_ref().is_some_and(|person| person.is_guest)
+    }
+
+    /// The folders whose `config.toml` and keys count here.
+    pub(crate) fn installation(&self) -> &Dirs {
+        self.person.as_ref().map_or(&self.dirs, |person| &person.installation)
+    }
+
+    /// The store in which sessions are kept, whatever kind it is.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(crate) fn journal(&self) -> anyhow::Result<Arc<dyn Store>> {
+        match &self.person {
+            Some(person) => Ok(person.store.clone()),
+            None => Ok(self.store()?),
+        }
     }
 
     /// Whether a person trusted the workspace as it is (C5), and why not. Looked up once.
@@ -100,12 +193,13 @@ impl Cx {
 
     /// Whether the workspace's own files may widen what the person allowed.
     pub(crate) fn is_trusted(&self) -> bool {
-        self.trust().is_trusted()
+        // Nobody can trust a workspace on behalf of the installation.
+        !self.is_guest() && self.trust().is_trusted()
     }
 
     /// Where the two files of settings lie.
     pub(crate) fn files(&self) -> Files {
-        Files::of(&self.dirs, &self.folder)
+        Files::of(self.installation(), &self.folder)
     }
 
     /// The settings. Read once; what was left out is said on standard error then: in one line what
@@ -117,7 +211,11 @@ impl Cx {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let config = Config::load(&self.files(), &self.environment, self.is_trusted())?;
+        let (files, trusted) = (self.files(), self.is_trusted());
+        let mut config = Config::load_with(&files, &self.environment, trusted, &self.made())?;
+        if self.is_guest() {
+            crate::wiring::guest::bound(&mut config);
+        }
         for warning in &config.warnings {
             terminal::err(&format!("warning: {warning}"));
         }
@@ -163,7 +261,7 @@ impl Cx {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
         }
-        let keys = Keys::read(&self.dirs)?;
+        let keys = Keys::read(self.installation())?;
         Ok(self.keys.get_or_init(|| keys))
     }
 
@@ -191,6 +289,7 @@ impl Cx {
         };
         let workspace = Workspace::open(options).map_err(usage)?;
         let workspace = workspace.with_trash(self.dirs.state.join("trash"));
+        let workspace = if self.is_guest() { workspace.bounded() } else { workspace };
         Ok(Arc::new(match &self.dirs.home {
             Some(home) => workspace.with_home(home.clone()),
             None => workspace,

@@ -53,6 +53,8 @@ pub(crate) struct Dirs {
     pub(crate) state: PathBuf,
     /// The person's home, where one is known.
     pub(crate) home: Option<PathBuf>,
+    /// Folders that are hidden from tools beside these: on a server, other people's.
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 impl Dirs {
@@ -74,11 +76,13 @@ impl Dirs {
                 .map(|folder| folder.join("weir"))
                 .ok_or_else(|| usage("no home folder is known; set HOME or use --state-dir"))?,
         };
-        Ok(Dirs { config: config.join("weir"), state, home })
+        Ok(Dirs { config: config.join("weir"), state, home, hidden: Vec::new() })
     }
 
     /// Folders that tools never see and never write (G6).
     pub(crate) fn own(&self) -> Vec<PathBuf> {
-        vec![self.state.clone(), self.config.clone()]
+        let mut own = vec![self.state.clone(), self.config.clone()];
+        own.extend(self.hidden.iter().cloned());
+        own
     }
 }

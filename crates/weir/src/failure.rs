@@ -66,6 +66,7 @@ pub(crate) fn engine_failure(error: EngineError) -> anyhow::Error {
         EngineError::Store(_)
         | EngineError::Session(_)
         | EngineError::Stopped
+        | EngineError::Crashed
         | EngineError::Refused(_) => error.into(),
     }
 }

@@ -41,6 +41,23 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()
     fs::File::open(folder).and_then(|folder| folder.sync_all()).with_context(doing)
 }
 
+/// Makes `path` with `bytes` unless something is there; whether it was made. Of several that do it
+/// at once exactly one makes it, and nobody sees half of it.
+pub(crate) fn create(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<bool> {
+    let doing = || format!("writing {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
+    replace(&beside, bytes, mode)?;
+    let linked = fs::hard_link(&beside, path);
+    let _ = fs::remove_file(&beside);
+    match linked {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        linked => linked.map(|()| true).with_context(doing),
+    }
+}
+
 /// The text of a file that a flag named.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::environment::Environment;
 use crate::failure::usage;
@@ -11,7 +12,8 @@ use crate::failure::usage;
 /// What is logged when only the file is named.
 const DEFAULT_FILTER: &str = "info";
 
-/// Starts it, to the file or, with WEIR_LOG alone, to standard error.
+/// Starts it, to the file or, with WEIR_LOG alone, to standard error; one JSON object a line with
+/// WEIR_LOG_FORM=json.
 ///
 /// # Errors
 /// The filter cannot be understood or the file cannot be opened.
@@ -22,14 +24,22 @@ pub(crate) fn start(file: Option<&Path>, environment: &Environment) -> anyhow::R
     }
     let filter = EnvFilter::try_new(wanted.unwrap_or(DEFAULT_FILTER))
         .map_err(|error| usage(format!("WEIR_LOG: {error}; write debug or weir_engine=trace")))?;
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-    match file {
+    let writer = match file {
         Some(path) => {
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
             let file = file.map_err(|e| usage(format!("--log-file {}: {e}", path.display())))?;
-            subscriber.with_writer(std::sync::Mutex::new(file)).init();
+            BoxMakeWriter::new(std::sync::Mutex::new(file))
         }
-        None => subscriber.with_writer(std::io::stderr).init(),
+        None => BoxMakeWriter::new(std::io::stderr),
+    };
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    let subscriber = subscriber.with_writer(writer);
+    match environment.text("WEIR_LOG_FORM") {
+        None | Some("text") => subscriber.init(),
+        Some("json") => subscriber.json().flatten_event(true).init(),
+        Some(other) => {
+            return Err(usage(format!("WEIR_LOG_FORM: {other:?} is neither text nor json")));
+        }
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod environment;
 mod failure;
 mod files;
 mod hooks;
+mod house;
 mod import;
 mod keys;
 mod log;
@@ -24,12 +25,16 @@ mod secrets;
 mod servers;
 mod session_ids;
 mod supervised;
+mod telemetry;
 mod terminal;
 mod trust;
+mod tui;
 mod wiring;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;
+/// Threads beside the one that draws, in the terminal interface: the engine, and what is looked up.
+const TUI_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     // A supervisor is started for every command: it pays for nothing else.
@@ -82,12 +87,24 @@ fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
     if let Err(error) = weir_sandbox::protect_process() {
         tracing::warn!(%error, "this process can be read by others of the same user");
     }
-    // One thread does the loop: a run waits far more than it works.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS_MAX)
-        .build()?;
+    // One thread does the loop: a run waits far more than it works. A server has many at once. The
+    // terminal interface has a thread for itself: what the engine does never makes a key wait.
+    let mut runtime = match options.command {
+        Some(options::Command::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
+        None => {
+            let mut few = tokio::runtime::Builder::new_multi_thread();
+            few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);
+            few
+        }
+        _ => {
+            let mut one = tokio::runtime::Builder::new_current_thread();
+            one.max_blocking_threads(BLOCKING_THREADS_MAX);
+            one
+        }
+    };
+    let runtime = runtime.enable_all().build()?;
     let result = runtime.block_on(command::dispatch(options, environment));
+    telemetry::finish();
     // What still blocks (a name lookup, a read of a slow disk) is not waited for.
     runtime.shutdown_background();
     result

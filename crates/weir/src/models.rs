@@ -77,6 +77,39 @@ pub(crate) async fn model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn
     at(cx, &text, &place)
 }
 
+/// The name of the model that [`model`] would give, without making ready to speak with it. Nobody is
+/// asked over the network unless no model is named and no provider has a key.
+///
+/// # Errors
+/// As [`model`].
+pub(crate) async fn known(cx: &Cx, wish: Option<&str>) -> anyhow::Result<String> {
+    let set = match wish {
+        Some(_) => None,
+        None => cx.config()?.settings.model.clone(),
+    };
+    let catalogue = catalogue(cx)?;
+    let Some(text) = wish.or(set.as_deref()) else {
+        for vendor in catalogue.vendors() {
+            let (_, source) = endpoint(cx, &catalogue, vendor)?;
+            if let (Some(_), Some(name)) = (source, &vendor.default_model) {
+                return Ok(format!("{}/{name}", vendor.name));
+            }
+        }
+        return Ok(found(cx).await?.info().model.to_string());
+    };
+    if text.starts_with("script:") {
+        return Ok(model(cx, Some(text)).await?.info().model.to_string());
+    }
+    let resolved = catalogue.resolve(text);
+    // What is wrong is said in the words of the one that speaks.
+    let Ok(resolved) = resolved else { return Ok(model(cx, wish).await?.info().model.to_string()) };
+    let (_, source) = endpoint(cx, &catalogue, &resolved.vendor)?;
+    if resolved.vendor.needs_key && source.is_none() {
+        return Ok(model(cx, wish).await?.info().model.to_string());
+    }
+    Ok(resolved.info.model.to_string())
+}
+
 /// The model of this name.
 ///
 /// # Errors
@@ -88,6 +121,7 @@ pub(crate) fn named(cx: &Cx, text: &str) -> anyhow::Result<Arc<dyn Model>> {
 /// The same for a name that stands at `place`.
 fn at(cx: &Cx, text: &str, place: &str) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(file) = text.strip_prefix("script:") {
+        crate::wiring::guest::may_script(cx, file)?;
         return scripted(cx, Path::new(file));
     }
     let catalogue = catalogue(cx)?;

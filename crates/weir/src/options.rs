@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod agents;
 mod approvals;
+mod backup;
 mod context;
 mod duration;
 mod import;
@@ -19,10 +20,12 @@ mod permissions;
 mod plugins;
 mod recipes;
 mod run;
+mod serve;
 mod settings;
 mod skills;
 mod tools;
 mod trust;
+mod tui;
 
 pub(crate) use agents::{
     AgentNameArgs, AgentsAddArgs, AgentsCommand, AgentsDaemonArgs, AgentsHistoryArgs,
@@ -32,6 +35,7 @@ pub(crate) use approvals::{
     ApprovalsAnswerArgs, ApprovalsCommand, ApprovalsListArgs, ApprovalsRevokeArgs,
     ApprovalsShowArgs,
 };
+pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use context::ContextArgs;
 pub(crate) use duration::{Span, span};
 pub(crate) use import::{ImportAgent, ImportArgs};
@@ -56,6 +60,7 @@ pub(crate) use recipes::{
     RecipeArgs, RecipesAcceptArgs, RecipesAddArgs, RecipesCommand, RecipesRejectArgs,
 };
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
+pub(crate) use serve::ServeArgs;
 pub(crate) use settings::{
     AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
     SchemaKind, ScriptCommand, ScriptServeArgs, WorkflowsCommand,
@@ -65,10 +70,13 @@ pub(crate) use skills::{
 };
 pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
 pub(crate) use trust::TrustArgs;
+pub(crate) use tui::TuiArgs;
 
 /// Printed by `weir --help` below the commands.
 const EXAMPLES: &str = "\
 Examples:
+  weir                                       talk to an agent in the current folder
+  weir --continue                            go on where the last session of this folder stopped
   weir demo                                  see it work: no key, no network
   weir run \"explain what this folder is\"     one task in the current folder
   weir run -C ~/notes --profile ask \"which notes mention the harbour?\"
@@ -93,6 +101,8 @@ Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 s
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) global: GlobalOptions,
+    #[command(flatten)]
+    pub(crate) tui: TuiArgs,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -186,6 +196,10 @@ pub(crate) enum Command {
     /// MCP servers: list, show, add, approve, restart, remove
     #[command(subcommand)]
     McpServers(McpServersCommand),
+    /// The server with the browser's pages: sessions, schedules, people
+    Serve(ServeArgs),
+    Backup(BackupArgs),
+    Restore(RestoreArgs),
     /// Scheduled agents: add, list, run, pause, and the daemon that starts what is due
     #[command(subcommand)]
     Agents(AgentsCommand),

@@ -3,9 +3,11 @@
 //! A pipe that was closed is an error like any other here; `main` ends quietly for it.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 /// Longest key or answer that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
@@ -36,14 +38,62 @@ pub(crate) fn out_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
 
 /// Prints `weir: TEXT` on standard error. That nobody reads it is no error.
 pub(crate) fn err(text: &str) {
+    if gathered(text) {
+        return;
+    }
     let mut stderr = io::stderr().lock();
     let _ = writeln!(stderr, "weir: {}", text.trim_end());
 }
 
 /// Prints a line on standard error as it is.
 pub(crate) fn err_line(text: &str) {
+    if gathered(text) {
+        return;
+    }
     let mut stderr = io::stderr().lock();
     let _ = writeln!(stderr, "{}", text.trim_end());
+}
+
+/// Where remarks go while a face has the terminal; `None`: to standard error.
+static REMARKS: Mutex<Option<mpsc::Sender<String>>> = Mutex::new(None);
+/// Remarks that may wait; more are lost.
+const REMARKS_MAX: usize = 256;
+
+/// What would be printed on standard error, while a face has the terminal. Dropped: it is printed
+/// again.
+pub(crate) struct Remarks(mpsc::Receiver<String>);
+
+/// From now on what would be printed on standard error is given to whoever asks for it: it must not
+/// fall into what a face has drawn.
+pub(crate) fn gather() -> Remarks {
+    let (sender, remarks) = mpsc::channel(REMARKS_MAX);
+    *REMARKS.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    Remarks(remarks)
+}
+
+impl Remarks {
+    /// The next one.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        self.0.recv().await
+    }
+}
+
+impl Drop for Remarks {
+    fn drop(&mut self) {
+        *REMARKS.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        while let Ok(text) = self.0.try_recv() {
+            err(&text);
+        }
+    }
+}
+
+/// Whether somebody gathers remarks: then `text` went there.
+fn gathered(text: &str) -> bool {
+    let remarks = REMARKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(sender) = remarks.as_ref() else { return false };
+    // Whoever is flooded with remarks reads none of them.
+    let _ = sender.try_send(text.trim_end().to_owned());
+    true
 }
 
 /// Whether somebody sits there: input and the place where questions appear are terminals.

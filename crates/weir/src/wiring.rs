@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
-use weir_core::model::Thinking;
 use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, Scene};
 use weir_core::session::child;
@@ -16,14 +15,14 @@ use weir_core::session::{Condensing, MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::defer::{self, Loading};
 use weir_core::view::plain::visible;
 use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
-use weir_engine::ports::{Model, Profiles as _, Servers};
+use weir_engine::ports::{Clock as _, Model, Profiles as _, Servers, Store, Worktrees};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
-use weir_store::{GitCheckpoints, GitWorktrees, SqliteStore, this_process};
+use weir_store::{GitCheckpoints, GitWorktrees, this_process};
 
 use crate::config::{Config, SandboxTier};
 use crate::cx::Cx;
@@ -35,6 +34,7 @@ use crate::secrets;
 
 mod clock;
 mod guards;
+pub(crate) mod guest;
 mod made;
 pub(crate) mod mcp;
 mod mcp_ask;
@@ -51,14 +51,16 @@ pub(crate) use made::scripts;
 pub(crate) use network::web;
 pub(crate) use plugins::plugins;
 use switching::SessionProfiles;
-pub(crate) use wishes::{PromptWish, Wishes};
+pub(crate) use wishes::{MailWish, PromptWish, Wishes};
 
 /// The hidden subcommand under which this program supervises a command.
 pub(crate) const SUPERVISE: &str = "__supervise";
 /// Origin of rules that `weir permissions add --session` gave a session.
 pub(crate) const SESSION_RULE: &str = "session";
 /// Characters of `prompt.instructions` that are told.
-const CUSTOM_CHARS_MAX: usize = 10_000;
+pub(crate) const CUSTOM_CHARS_MAX: usize = 10_000;
+/// Origin of rules that stand for listed recipients of mail. Read anew with every session.
+const RECIPIENTS: &str = "recipients (set in the browser)";
 /// Origin of rules of flags. They stay with the session they were given to.
 const FLAG_RULE: &str = "flag";
 
@@ -74,7 +76,8 @@ pub(crate) fn toolbox() -> anyhow::Result<Arc<Toolbox>> {
 
 /// The person on whose behalf this program acts, for audit lines.
 pub(crate) fn principal(cx: &Cx) -> String {
-    let name = cx.environment.text("USER").or_else(|| cx.environment.text("LOGNAME"));
+    let user = || cx.environment.text("USER");
+    let name = cx.serves().or_else(user).or_else(|| cx.environment.text("LOGNAME"));
     name.map_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()), String::from)
 }
 
@@ -84,15 +87,13 @@ pub(crate) fn principal(cx: &Cx) -> String {
 /// # Errors
 /// The store cannot be opened, or the settings cannot be used.
 pub(crate) fn engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
-    engine_on(cx, label, cx.store()?)
+    engine_on(cx, label, cx.journal()?)
 }
 
 /// The same over a given store.
-pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow::Result<Engine> {
+pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<Engine> {
     let declared = secrets::load(cx)?;
-    let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
-    secrets.extend(secrets::values(&declared));
-    secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
+    let secrets = secrets_with(cx, &declared)?;
     Ok(Engine::new(Parts {
         store,
         checkpoints: checkpoints(cx),
@@ -110,7 +111,23 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
         principal: principal(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         secrets,
+        observers: crate::telemetry::observers(cx)?,
     }))
+}
+
+/// Values that must never reach model, log or screen.
+///
+/// # Errors
+/// Settings or keys cannot be read.
+pub(crate) fn secret_texts(cx: &Cx) -> anyhow::Result<Vec<String>> {
+    secrets_with(cx, &secrets::load(cx)?)
+}
+
+fn secrets_with(cx: &Cx, declared: &[secrets::Declared]) -> anyhow::Result<Vec<String>> {
+    let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
+    secrets.extend(secrets::values(declared));
+    secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
+    Ok(secrets)
 }
 
 /// What is done for the store when a command has nothing else left to do: records of commands that
@@ -118,6 +135,14 @@ pub(crate) fn engine_on(cx: &Cx, label: &str, store: Arc<SqliteStore>) -> anyhow
 pub(crate) fn tidy(cx: &Cx) {
     let swept = weir_sandbox::sweep(&cx.dirs.state);
     tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
+}
+
+/// The model that names chats, where the settings name one.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(crate) fn titler(cx: &Cx) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
+    guards::titler(cx)
 }
 
 /// Readers of images and PDFs, each a child that is this program.
@@ -153,6 +178,11 @@ pub(crate) fn tier_wish(config: &Config) -> TierWish {
     }
 }
 
+/// The tier under which commands run here.
+pub(crate) fn tier(config: &Config) -> Tier {
+    weir_sandbox::holding(tier_wish(config))
+}
+
 /// The settings of one session. `kept` are those that it was opened with, where it exists: its
 /// model, profile, permission mode and prompt stay unless a flag changes them.
 ///
@@ -163,9 +193,13 @@ pub(crate) async fn session_options(
     wishes: &Wishes,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<SessionOptions> {
+    let wishes = &guest::narrowed(cx, wishes)?;
     let workspace = cx.workspace()?;
     let toolbox = toolbox()?;
     made::shelve(cx, &toolbox, &workspace).await?;
+    if let Some(mailbox) = &wishes.mail.mailbox {
+        toolbox.add(weir_tools::email(mailbox.clone()))?;
+    }
     let asked = Arc::new(mcp_ask::SessionModel::default());
     let servers = mcp::of_session(cx, &toolbox, &asked).await?;
     let mut profile = profile(cx, wishes, kept)?;
@@ -212,7 +246,7 @@ pub(crate) fn session_options_with(
     child::within_depth(&mut tools, 0, &limits);
     let rules = rules(cx, &workspace, wishes, kept)?;
     check_names(&rules, &profile, &toolbox)?;
-    let guards = guards::guards(config, kept);
+    let guards = guards::guards(config, kept, SystemClock::default().now());
     let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;
     let base = Scene {
         canary: guards.canary.clone(),
@@ -232,7 +266,7 @@ pub(crate) fn session_options_with(
         limits,
         profile: profile.profile,
         model: info.as_ref().clone(),
-        thinking: kept.map_or(Thinking::default(), |kept| kept.thinking),
+        thinking: wishes.thinking.or(kept.map(|kept| kept.thinking)).unwrap_or_default(),
         permission,
         rules,
         system: system(&base, wishes, kept),
@@ -252,7 +286,9 @@ pub(crate) fn session_options_with(
     let hands = Hands {
         toolbox: Some(toolbox),
         scripts: Some(scripts()?),
-        worktrees: Some(Arc::new(GitWorktrees::default())),
+        // A repository can point at files anywhere on the machine: not for who has one folder.
+        worktrees: (!cx.is_guest())
+            .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
         ..Hands::default()
     };
     let scene = SceneOptions {
@@ -424,6 +460,18 @@ pub(crate) fn rules(
             RuleOrigin::new(format!("web.allow_hosts ({})", config.origin("web.allow_hosts")));
         rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
     }
+    for host in &wishes.hosts {
+        let origin = RuleOrigin::new("web.allow_hosts (set in the browser)");
+        rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
+    }
+    for recipient in &wishes.mail.recipients {
+        let origin = RuleOrigin::new(RECIPIENTS);
+        let who = match recipient.strip_prefix('@') {
+            Some(domain) => format!("*@{domain}"),
+            None => recipient.clone(),
+        };
+        rules.push(parse(&set, RuleAction::Allow, &format!("Mail({who})"), origin)?);
+    }
     for (action, texts) in [(RuleAction::Allow, &wishes.allow), (RuleAction::Deny, &wishes.deny)] {
         for text in texts {
             let origin = RuleOrigin::new(format!("{FLAG_RULE} --{action}"));
@@ -434,7 +482,9 @@ pub(crate) fn rules(
     if let Some(kept) = kept {
         // Rules of files have a line and are read anew; the others are the session's own.
         let own = kept.rules.iter().filter(|rule| {
-            rule.origin().line.is_none() && !rule.origin().source.starts_with("web.allow_hosts")
+            let source = &rule.origin().source;
+            let listed = source.starts_with("web.allow_hosts") || source == RECIPIENTS;
+            rule.origin().line.is_none() && !listed
         });
         set.extend(own.cloned());
     }

@@ -13,12 +13,11 @@ use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::AgentsCommand;
 
-mod add;
+pub(crate) mod add;
 mod change;
-mod course;
 mod daemon;
 mod now;
-mod start;
+pub(crate) mod start;
 mod tell;
 
 /// The state of an agent whose ticks do not count.

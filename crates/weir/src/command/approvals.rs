@@ -16,13 +16,14 @@ use crate::session_ids;
 
 mod answer;
 mod deliver;
-mod fold;
+pub(super) mod fold;
 mod list;
 mod show;
 mod tell;
 
-pub(super) use fold::Folded;
-pub(super) use tell::{DIFF_LINES_MAX, choice, remember, rules, said, told};
+use fold::Folded;
+pub(crate) use tell::remember;
+pub(super) use tell::{DIFF_LINES_MAX, choice, rules, said, told};
 
 /// Does what was asked.
 pub(crate) async fn approvals(cx: &Cx, command: ApprovalsCommand) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,7 @@
 //! `weir audit`: who did what, under which rule, and whether the record of it is whole (G10).
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use weir_core::ids::SessionId;
 use weir_core::record::{GENESIS, verify_chain};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{AuditLine, SessionFilter, SessionMeta, Store};
-use weir_store::verify_audit;
+use weir_server::ports::AuditVerdict;
+use weir_store::{PostgresStore, verify_audit};
 
 use super::sessions::moment;
 use crate::cx::Cx;
@@ -160,6 +162,44 @@ fn plain(value: &Value) -> String {
 
 /// What is wrong, in words for people.
 type Fault = Option<String>;
+
+/// Whose audit lines are checked, and how.
+pub(crate) enum Chained {
+    /// They stand in a store in this folder, and in files beside it.
+    Files(PathBuf),
+    /// They stand in one database for everybody.
+    Postgres(PostgresStore),
+}
+
+/// Whether everything in a store is as it was written.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) async fn whole(store: &dyn Store, chained: &Chained) -> anyhow::Result<AuditVerdict> {
+    let audit = match chained {
+        Chained::Files(state) => {
+            let state = state.clone();
+            tokio::task::spawn_blocking(move || verify_audit(&state)).await??
+        }
+        Chained::Postgres(store) => store.verify_audit().await?,
+    };
+    let sessions = store.list(&SessionFilter::default()).await?;
+    let mut faults: Vec<String> = audit.fault.iter().map(ToString::to_string).collect();
+    let mut facts = 0;
+    for meta in &sessions {
+        match journal(store, meta).await? {
+            Ok(count) => facts += count,
+            Err(why) => faults.push(why),
+        }
+    }
+    Ok(AuditVerdict {
+        whole: faults.is_empty(),
+        lines: audit.lines,
+        sessions: sessions.len() as u64,
+        facts,
+        faults,
+    })
+}
 
 async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;

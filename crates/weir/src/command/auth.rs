@@ -12,6 +12,7 @@ use crate::models;
 use crate::options::AuthCommand;
 use crate::secrets::{self, Declared};
 use crate::terminal::{out, out_json, read_hidden, table};
+use crate::tui::remote::{Place, SERVER, kept_as};
 
 /// Sets, lists, removes.
 pub(crate) fn auth(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
@@ -31,6 +32,14 @@ fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         keys.set(provider, key)?;
         let place = keys.path().display().to_string();
         return out(&format!("The key is kept in {place}, readable by you alone."));
+    }
+    if provider.contains("://") {
+        let place = Place::of(provider).map_err(usage)?;
+        let token = Secret::new(read_hidden(&format!("Token for {place}"))?);
+        let mut keys = cx.keys()?.clone();
+        keys.set(&kept_as(&place), token)?;
+        let file = keys.path().display().to_string();
+        return out(&format!("The token for {place} is kept in {file}, readable by you alone."));
     }
     let Some(vendor) = catalogue.vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
@@ -61,6 +70,8 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         rows.push((vendor, source));
     }
     let declared = secrets::load(cx)?;
+    let servers = keys.providers().filter_map(|name| name.strip_prefix(SERVER)).map(str::to_owned);
+    let servers: Vec<String> = servers.collect();
     if as_json {
         let rows = rows.iter().map(|(vendor, source)| {
             json!({
@@ -79,7 +90,8 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
                 "has_value": one.web.value.is_ok(),
             })
         });
-        return out_json(&rows.chain(secrets).collect::<Vec<_>>());
+        let servers = servers.iter().map(|server| json!({ "server": server, "has_token": true }));
+        return out_json(&rows.chain(secrets).chain(servers).collect::<Vec<_>>());
     }
     let lines = rows.iter().map(|(vendor, source)| {
         let how = match (source, vendor.key_env.first()) {
@@ -93,6 +105,8 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         vec![vendor.name.clone(), how]
     });
     let lines = lines.chain(declared.iter().map(secret_line));
+    let token = |server: String| vec![format!("server {server}"), "token kept".to_owned()];
+    let lines = lines.chain(servers.into_iter().map(token));
     out(&table(&lines.collect::<Vec<_>>()))
 }
 
@@ -108,7 +122,8 @@ fn secret_line(one: &Declared) -> Vec<String> {
 
 fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {
     let mut keys = cx.keys()?.clone();
-    if !keys.remove(provider)? {
+    let place = Place::of(provider).ok().map(|place| kept_as(&place));
+    if !keys.remove(place.as_deref().unwrap_or(provider))? {
         let kept: Vec<&str> = keys.providers().collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
         return Err(usage(format!("no key is kept for {provider:?} (kept: {kept})")));

@@ -26,7 +26,7 @@ use crate::session_ids;
 use crate::terminal::{out, out_json, table};
 use crate::wiring::{self, SystemClock};
 
-pub(super) mod difference;
+pub(crate) mod difference;
 
 /// Largest file that is compared, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;

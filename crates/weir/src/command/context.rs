@@ -10,7 +10,7 @@ use weir_core::event::{CondenseReason, ContextCondensed, Event, Origin};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::input::Command;
 use weir_core::prompt::{self, Rendered};
-use weir_core::session::condense::Preview;
+use weir_core::session::condense::{Keep, Preview};
 use weir_core::session::meter::Meter;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::view::plain::visible;
@@ -332,6 +332,7 @@ async fn change(
     id: SessionId,
     args: &ContextArgs,
 ) -> anyhow::Result<ExitCode> {
+    let keep = Keep::parse(args.keep.as_deref().unwrap_or_default()).map_err(usage)?;
     let loaded = weir_engine::engine::load(store, &id).await.map_err(engine_failure)?;
     let kept = loaded.session.config().cloned();
     let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
@@ -349,7 +350,7 @@ async fn change(
     let mut updates = handle.updates(known);
     let command = match args.undo {
         true => Command::Uncondense { by: wiring::principal(cx) },
-        false => Command::Condense,
+        false => Command::Condense { keep },
     };
     if let Err(error) = handle.command(command).await {
         let _ = handle.close().await;

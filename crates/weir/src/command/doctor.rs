@@ -2,6 +2,7 @@
 //! nothing but opening the store.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use weir_core::view::plain::visible;
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe;
 use weir_sandbox::TierWish;
+use weir_server::ports::Health;
 use weir_store::{filesystem_warning, verify_audit};
 
 use super::mcp_servers::standing;
@@ -68,6 +70,7 @@ pub(crate) async fn doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode
     findings.extend(commands(cx));
     findings.push(git());
     findings.extend(store(cx).await);
+    findings.extend(certificate(cx));
     findings.push(workspace(cx));
     findings.push(trust(cx));
     findings.extend(servers(cx).await);
@@ -240,7 +243,11 @@ async fn store(cx: &Cx) -> Vec<Finding> {
     let store = match cx.store() {
         Ok(store) => store,
         Err(error) => {
-            let remedy = "make the folder writable, or set WEIR_STATE_DIR to another one";
+            // What it says of damage names the remedy itself.
+            let remedy = match error.downcast_ref() {
+                Some(weir_engine::ports::StoreError::Damaged { .. }) => "restore it from a backup",
+                _ => "make the folder writable, or set WEIR_STATE_DIR to another one",
+            };
             return vec![broken("database", format!("{place}: {error}"), remedy)];
         }
     };
@@ -270,6 +277,22 @@ async fn store(cx: &Cx) -> Vec<Finding> {
         Err(error) => findings.push(broken("kill switch", error.to_string(), "see database")),
     }
     findings
+}
+
+/// The server's own certificate, where the settings name one.
+fn certificate(cx: &Cx) -> Option<Finding> {
+    let server = &cx.config().ok()?.settings.server;
+    if server.certificate.is_empty() {
+        return None;
+    }
+    let (chain, key) = (Path::new(&server.certificate), Path::new(&server.key));
+    let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
+    let remedy = "put a new one where server.certificate points; a server that runs takes it up";
+    Some(match weir_server::certificate_finding(chain, key, now) {
+        Ok(found) if found.health == Health::Good => ok("certificate", found.says),
+        Ok(found) => note("certificate", found.says, remedy),
+        Err(error) => broken("certificate", error.to_string(), remedy),
+    })
 }
 
 fn workspace(cx: &Cx) -> Finding {

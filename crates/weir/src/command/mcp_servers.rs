@@ -17,8 +17,8 @@ use crate::terminal::{err, out, out_json, table};
 use crate::wiring::mcp::{self, Known};
 
 mod add;
-mod approve;
-mod words;
+pub(crate) mod approve;
+pub(crate) mod words;
 
 /// Lists, shows, adds, approves, restarts, removes.
 pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::Result<ExitCode> {
@@ -33,15 +33,17 @@ pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::
 }
 
 /// How a server stands: a word for programs, and more for people.
-pub(super) struct Standing {
-    pub(super) word: &'static str,
-    pub(super) detail: String,
+pub(crate) struct Standing {
+    /// `approved`, `changed`, …
+    pub(crate) word: &'static str,
+    /// The same for people.
+    pub(crate) detail: String,
     /// What it offers: as it says now if it was asked, else as it was approved.
-    pub(super) listing: Option<Listing>,
+    pub(crate) listing: Option<Listing>,
 }
 
 /// How a server stands, without starting it.
-pub(super) fn standing(known: &Known) -> Standing {
+pub(crate) fn standing(known: &Known) -> Standing {
     let stands = |word, detail: String| {
         let listing = known.pin.as_ref().map(|pin| pin.listing.clone());
         Standing { word, detail, listing }
@@ -62,7 +64,7 @@ pub(super) fn standing(known: &Known) -> Standing {
 }
 
 /// The same for servers that are started and asked, all at once.
-async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standing>> {
+pub(crate) async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standing>> {
     let hub = mcp::hub(cx, all)?;
     let asked = all.iter().map(async |known| {
         let before = standing(known);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{MemoryFilter, Store};
+use weir_engine::ports::MemoryFilter;
 
 use crate::cx::Cx;
 use crate::failure::usage;
@@ -53,7 +53,7 @@ async fn chosen(cx: &Cx, words: &str, which: &MemoryWhich) -> anyhow::Result<Vec
         workspace: (!which.all).then(|| here(cx)),
         limit: None,
     };
-    let mut facts = cx.store()?.memories(&filter).await?;
+    let mut facts = cx.journal()?.memories(&filter).await?;
     let kind = which.kind.map(MemoryKind::from);
     facts.retain(|fact| kind.is_none_or(|kind| fact.fact.kind == kind));
     facts.truncate(which.limit.map_or(usize::MAX, |limit| limit as usize));
@@ -131,7 +131,7 @@ fn here(cx: &Cx) -> String {
 
 /// Every fact of the store.
 async fn every(cx: &Cx) -> anyhow::Result<Vec<MemoryFact>> {
-    Ok(cx.store()?.memories(&MemoryFilter::default()).await?)
+    Ok(cx.journal()?.memories(&MemoryFilter::default()).await?)
 }
 
 async fn ids(cx: &Cx) -> anyhow::Result<BTreeSet<MemoryId>> {
@@ -142,7 +142,7 @@ async fn ids(cx: &Cx) -> anyhow::Result<BTreeSet<MemoryId>> {
 async fn proposed(cx: &Cx) -> anyhow::Result<Vec<MemoryFact>> {
     let statuses = vec![MemoryStatus::Proposed];
     let filter = MemoryFilter { statuses, ..MemoryFilter::default() };
-    let mut facts = cx.store()?.memories(&filter).await?;
+    let mut facts = cx.journal()?.memories(&filter).await?;
     facts.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
     Ok(facts)
 }

@@ -16,14 +16,15 @@ use crate::options::ModelsArgs;
 use crate::terminal::{err, out, out_json, table};
 
 /// What an endpoint answered, by provider.
-type Probed = BTreeMap<String, Result<Vec<FoundModel>, String>>;
+pub(crate) type Probed = BTreeMap<String, Result<Vec<FoundModel>, String>>;
 
 /// One row.
-struct Row {
-    info: ModelInfo,
+pub(crate) struct Row {
+    /// The model.
+    pub(crate) info: ModelInfo,
     has_key: bool,
     /// The endpoint has it; `None`: it was not asked.
-    offered: Option<bool>,
+    pub(crate) offered: Option<bool>,
 }
 
 /// Lists them.
@@ -63,7 +64,11 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
 }
 
 /// Asks endpoints that have a key, those of the settings, and local servers, all at once.
-async fn ask(cx: &Cx, catalogue: &Catalogue, vendors: &[&Vendor]) -> anyhow::Result<Probed> {
+pub(crate) async fn ask(
+    cx: &Cx,
+    catalogue: &Catalogue,
+    vendors: &[&Vendor],
+) -> anyhow::Result<Probed> {
     let transport = models::transport(cx);
     let mut asked = Vec::new();
     for vendor in vendors {
@@ -86,7 +91,7 @@ async fn ask(cx: &Cx, catalogue: &Catalogue, vendors: &[&Vendor]) -> anyhow::Res
 }
 
 /// The known models of a vendor and those that its endpoint named.
-fn rows_of(
+pub(crate) fn rows_of(
     catalogue: &Catalogue,
     vendor: &Vendor,
     has_key: bool,

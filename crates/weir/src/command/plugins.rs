@@ -29,10 +29,9 @@ pub(crate) async fn plugins(cx: &Cx, command: PluginsCommand) -> anyhow::Result<
 }
 
 /// The plugins of this folder, with the marks of its files.
-async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
-    use weir_engine::ports::Store as _;
+pub(crate) async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
     let workspace = cx.workspace()?;
-    let marks = cx.store()?.marks(&workspace.root().display().to_string()).await?;
+    let marks = cx.journal()?.marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let plugins = wiring::plugins(cx, &workspace)?;
     plugins.refresh().await;
@@ -121,7 +120,7 @@ async fn show(plugins: &InstalledPlugins, args: &PluginArgs) -> anyhow::Result<(
 }
 
 /// What a person reads before they switch it on.
-fn described(offer: &PluginOffer) -> String {
+pub(crate) fn described(offer: &PluginOffer) -> String {
     let origin = visible(&offer.origin);
     let mut text = format!("{} ({}), from {origin}\n", offer.id, offer.title);
     let _ = writeln!(text, "SHA-256: {}", offer.hash);

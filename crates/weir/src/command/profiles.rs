@@ -60,7 +60,7 @@ fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
     Ok([split.loaded, split.deferred].map(|tools| tools.into_iter().map(|t| t.name).collect()))
 }
 
-fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
+pub(crate) fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
     let profile = &loaded.profile;
     let mut text = format!("{} ({})\n{}\n", profile.name, loaded.source, profile.description);
     let mut line = |name: &str, value: &str| {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun, Standing};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Kept, Proposal, SolvedFilter, Store};
+use weir_engine::ports::{Kept, Proposal, SolvedFilter};
 use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
 
 use crate::cx::Cx;
@@ -16,9 +16,9 @@ use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
 use crate::terminal::{out, out_json};
 use crate::wiring;
 
-mod change;
-mod settle;
-mod tell;
+pub(crate) mod change;
+pub(crate) mod settle;
+pub(crate) mod tell;
 
 /// Lists, shows, adds, removes; settles what was proposed.
 pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<ExitCode> {
@@ -33,16 +33,19 @@ pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<
 }
 
 /// Everything that is known about recipes here.
-struct All {
-    survey: RecipeSurvey,
+pub(crate) struct All {
+    /// What was found.
+    pub(crate) survey: RecipeSurvey,
     counts: BTreeMap<String, Standing>,
     kept: Vec<Kept>,
-    waiting: Vec<Proposal>,
+    /// What waits for the person.
+    pub(crate) waiting: Vec<Proposal>,
 }
 
 impl All {
-    async fn of(cx: &Cx) -> anyhow::Result<All> {
-        let store = cx.store()?;
+    /// All of them.
+    pub(crate) async fn of(cx: &Cx) -> anyhow::Result<All> {
+        let store = cx.journal()?;
         let kept = store.kept(KEPT_RECIPE).await?;
         let survey = survey(&wiring::recipe_places(cx), &kept);
         let counts = store.recipe_counts().await?;
@@ -50,25 +53,28 @@ impl All {
         Ok(All { survey, counts, kept, waiting })
     }
 
-    fn standing(&self, id: &str) -> Standing {
+    /// How often it worked.
+    pub(crate) fn standing(&self, id: &str) -> Standing {
         self.counts.get(id).copied().unwrap_or_default()
     }
 
     /// The recipe of this id that counts.
-    fn used(&self, id: &str) -> Option<&FoundRecipe> {
+    pub(crate) fn used(&self, id: &str) -> Option<&FoundRecipe> {
         let named = |found: &&FoundRecipe| found.recipe.id == id && found.shadowed_by.is_none();
         self.survey.recipes.iter().find(named)
     }
 
-    fn proposal(&self, id: &str) -> Option<&Proposal> {
+    /// The one of this id that waits.
+    pub(crate) fn proposal(&self, id: &str) -> Option<&Proposal> {
         self.waiting.iter().find(|proposal| proposal.name == id)
     }
 
-    fn rejected(&self, id: &str) -> Option<&Kept> {
+    pub(crate) fn rejected(&self, id: &str) -> Option<&Kept> {
         self.rejections().find(|kept| kept.name == id)
     }
 
-    fn rejections(&self) -> impl Iterator<Item = &Kept> {
+    /// Those that a person said no to.
+    pub(crate) fn rejections(&self) -> impl Iterator<Item = &Kept> {
         self.kept.iter().filter(|kept| kept.state == REJECTED)
     }
 }
@@ -79,7 +85,7 @@ fn missing(id: &str) -> anyhow::Error {
 }
 
 /// The recipe that waits, with its runs.
-fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
+pub(crate) fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
     serde_json::from_str(&proposal.text).map_err(|error| {
         usage(format!("the proposed recipe {} cannot be read ({error})", visible(&proposal.name)))
     })
@@ -109,7 +115,7 @@ async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
     let all = All::of(cx).await?;
     if let Some(proposal) = all.proposal(&args.id) {
         let learned = learned(proposal)?;
-        let runs = cx.store()?.solved_runs(&SolvedFilter::default()).await?;
+        let runs = cx.journal()?.solved_runs(&SolvedFilter::default()).await?;
         if args.json.json {
             let mut value = proposal_json(proposal);
             value["evidence"] = evidence_json(&learned, &runs);

@@ -15,7 +15,7 @@ use weir_engine::hub::Update;
 use weir_engine::ports::Store;
 use weir_store::SqliteStore;
 
-use crate::command::approvals::Folded;
+use crate::command::approvals::fold;
 use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::RunArgs;
@@ -28,7 +28,7 @@ mod dry;
 mod face;
 mod input;
 mod keyboard;
-pub(super) mod tidy;
+pub(crate) mod tidy;
 
 pub(super) use ask::Asks;
 pub(super) use face::{Face, Shown};
@@ -120,7 +120,7 @@ async fn resume(
              {parent}"
         )));
     }
-    let folded = Folded::load(store.as_ref(), &id).await?;
+    let folded = fold::load(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
     let open = folded.open();
     let session = folded.session;
@@ -192,6 +192,7 @@ impl Play {
             if let Err(error) = said {
                 // What went wrong first is what counts.
                 let _ = self.handle.close().await;
+                face.broke(&error)?;
                 return Err(not_said(error));
             }
         }
@@ -246,8 +247,12 @@ impl Play {
         }
         wiring::tidy(cx);
         drop(self.engine);
-        closed.map_err(engine_failure)?;
+        if let Err(error) = closed {
+            face.broke(&error)?;
+            return Err(engine_failure(error));
+        }
         let Some(finished) = finished else {
+            face.broke(&EngineError::Stopped)?;
             return Err(failure(exit::FAILED, "the session went down before the run was finished"));
         };
         face.end(&finished)?;
@@ -261,9 +266,10 @@ fn not_said(error: EngineError) -> anyhow::Error {
         EngineError::Refused(why) => {
             usage(format!("the prompt was refused, nothing was run: {why}"))
         }
-        EngineError::Store(_) | EngineError::Session(_) | EngineError::Stopped => {
-            engine_failure(error)
-        }
+        EngineError::Store(_)
+        | EngineError::Session(_)
+        | EngineError::Stopped
+        | EngineError::Crashed => engine_failure(error),
     }
 }
 

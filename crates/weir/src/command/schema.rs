@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::failure::usage;
 use crate::options::SchemaKind;
 use crate::terminal::out_json;
 
@@ -14,12 +13,7 @@ pub(crate) fn schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
         SchemaKind::Events => out_json(&weir_core::view::wire::schema())?,
         SchemaKind::Config => out_json(&crate::config::schema())?,
         SchemaKind::Tools => out_json(&tools())?,
-        SchemaKind::Openapi => {
-            return Err(usage(
-                "the OpenAPI document comes with the server, which this version does not have; \
-                 there are `weir schema events`, `config` and `tools`",
-            ));
-        }
+        SchemaKind::Openapi => out_json(&weir_server::openapi())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -29,6 +29,8 @@ mod markdown;
 mod summary;
 mod transcript;
 
+pub(crate) use delete::remove;
+pub(crate) use export::exported;
 pub(super) use export::put;
 
 /// Does what was asked.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weir_core::skill::Finding;
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Plugins as _, Store};
+use weir_engine::ports::Plugins as _;
 use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, Source, Survey};
 use weir_engine::workspace::Workspace;
 
@@ -20,8 +20,8 @@ use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
 use crate::terminal::{out, out_json, table};
 use crate::wiring;
 
-mod inbox;
-mod own;
+pub(crate) mod inbox;
+pub(crate) mod own;
 
 /// Characters of a description in a list.
 const DESCRIPTION_CHARS_MAX: usize = 100;
@@ -41,10 +41,10 @@ pub(crate) async fn skills(cx: &Cx, command: SkillsCommand) -> anyhow::Result<Ex
 }
 
 /// Everything that is found from here, with the marks of this workspace.
-async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> {
+pub(crate) async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> {
     let workspace = cx.workspace()?;
     let root = workspace.root().display().to_string();
-    let marks = cx.store()?.marks(&root).await?;
+    let marks = cx.journal()?.marks(&root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let plugins = wiring::plugins(cx, &workspace)?;
     plugins.refresh().await;
@@ -56,7 +56,7 @@ async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> 
 async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     let (_, mut survey) = survey(cx).await?;
     survey.skills.sort_by(|a, b| a.name.cmp(&b.name));
-    let proposals = cx.store()?.proposals("skill").await?;
+    let proposals = cx.journal()?.proposals("skill").await?;
     if flag.json {
         let skills: Vec<Value> = survey.skills.iter().map(as_json).collect();
         let waiting: Vec<Value> = proposals.iter().map(inbox::as_json).collect();
@@ -100,7 +100,7 @@ fn row(skill: &FoundSkill) -> Vec<String> {
     vec![visible(&skill.name), visible(&place(skill)), visible(&says)]
 }
 
-fn place(skill: &FoundSkill) -> String {
+pub(crate) fn place(skill: &FoundSkill) -> String {
     let by = if skill.self_written { ", written by your agent" } else { "" };
     let of = skill.plugin.as_ref().map(|plugin| format!(", of the plugin {plugin}"));
     format!("{}{by}{}", skill.place, of.unwrap_or_default())
@@ -203,7 +203,7 @@ fn shown_text(text: &str) -> String {
     text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::failure::usage;
 use crate::options::ToolsCommand;
 use crate::terminal::{out, out_json, table};
 
-mod made;
+pub(crate) mod made;
 
 /// Lists or shows; makes, accepts, switches off, takes away.
 pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<ExitCode> {
@@ -64,7 +64,7 @@ pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn group(spec: &ToolSpec) -> String {
+pub(crate) fn group(spec: &ToolSpec) -> String {
     json!(spec.group).as_str().unwrap_or_default().to_owned()
 }
 
@@ -78,7 +78,7 @@ fn row(spec: &ToolSpec) -> Value {
     })
 }
 
-fn described(spec: &ToolSpec) -> String {
+pub(crate) fn described(spec: &ToolSpec) -> String {
     let mut text = format!("{} (group {})\n\n{}\n", spec.name, group(spec), spec.description);
     let schema = &spec.input_schema;
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -13,6 +13,7 @@ use weir_core::input::Command;
 use weir_engine::family;
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
+use weir_engine::rewind;
 use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
 use weir_store::this_process;
 
@@ -115,25 +116,20 @@ async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<C
 
 /// The checkpoints of a session and of its sub-agents, newest first: what those changed belongs to
 /// the run that they worked for (M6).
-pub(super) async fn with_agents(
+pub(crate) async fn with_agents(
     cx: &Cx,
     session: &SessionId,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let checkpoints = wiring::checkpoints(cx);
-    let of = |session: &SessionId| CheckpointFilter { session: Some(session.clone()), limit: None };
-    let mut all = checkpoints.list(&cx.folder, &of(session)).await?;
-    let store = cx.store()?;
-    for member in family::members(store.as_ref(), session).await.map_err(engine_failure)? {
-        let found = checkpoints.list(&cx.folder, &of(&member.session)).await?;
-        let run = member.run.to_string();
-        all.extend(found.into_iter().map(|info| CheckpointInfo { run: run.clone(), ..info }));
-    }
-    all.sort_by_key(|info| std::cmp::Reverse(info.ts));
-    Ok(all)
+    let (store, checkpoints) = (cx.store()?, wiring::checkpoints(cx));
+    let saved = rewind::saved(store.as_ref(), (checkpoints.as_ref(), &cx.folder), session).await;
+    saved.map_err(engine_failure)
 }
 
 /// What to take back of `all` (newest first): never empty, newest first.
-fn chosen(all: Vec<CheckpointInfo>, args: &UndoArgs) -> anyhow::Result<Vec<CheckpointInfo>> {
+pub(crate) fn chosen(
+    all: Vec<CheckpointInfo>,
+    args: &UndoArgs,
+) -> anyhow::Result<Vec<CheckpointInfo>> {
     if args.redo {
         let restore = all.into_iter().find(|info| info.call.is_none());
         let restore = restore.ok_or_else(|| usage("nothing was undone that could come back"))?;

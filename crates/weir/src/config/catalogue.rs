@@ -1,6 +1,8 @@
 //! Every key with description, default and value, made from the settings' own types: nothing is
 //! written down twice.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,6 +36,8 @@ pub(super) struct Described {
     pub(super) description: String,
     pub(super) default: Value,
     pub(super) is_table: bool,
+    /// Its schema, with everything inlined.
+    schema: Value,
 }
 
 /// Walks the schema with everything inlined.
@@ -45,6 +49,12 @@ pub(super) fn described() -> Vec<Described> {
     let mut found = Vec::new();
     walk(&schema, &defaults, &mut Vec::new(), &mut found);
     found
+}
+
+/// The schema of every setting that is no table, by key: what values it takes.
+pub(crate) fn shapes() -> BTreeMap<String, Value> {
+    let values = described().into_iter().filter(|described| !described.is_table);
+    values.map(|described| (key_text(&described.key), described.schema)).collect()
 }
 
 fn walk(schema: &Value, defaults: &Value, at: &mut Vec<String>, found: &mut Vec<Described>) {
@@ -59,6 +69,7 @@ fn walk(schema: &Value, defaults: &Value, at: &mut Vec<String>, found: &mut Vec<
             description: description.split_whitespace().collect::<Vec<_>>().join(" "),
             default: default.clone(),
             is_table,
+            schema: property.clone(),
         });
         walk(property, &default, at, found);
         at.pop();

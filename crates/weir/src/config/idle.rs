@@ -4,7 +4,7 @@
 use super::Config;
 
 /// Tables and keys without effect. A line goes when its feature comes.
-const IDLE: &[&str] = &["server", "telemetry", "helpers.titles", "helpers.embed", "web.search"];
+const IDLE: &[&str] = &["helpers.embed", "web.search"];
 
 /// One line for each such setting whose value is not the default.
 pub(super) fn warnings(config: &Config) -> Vec<String> {

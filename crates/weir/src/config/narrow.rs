@@ -116,7 +116,7 @@ pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Nar
 }
 
 /// The settings that hold without the project.
-fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
+pub(super) fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
     let mut json = serde_json::Value::Object(serde_json::Map::new());
     for (key, placed) in user.iter().flat_map(|layer| &layer.values) {
         super::file::insert(&mut json, key, placed.json.clone());
@@ -184,7 +184,7 @@ fn rank(mode: PermissionMode) -> usize {
 }
 
 /// Whether the project's value of a limit lets more happen than the one below it.
-fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
+pub(super) fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
     let mut json = serde_json::Value::Object(serde_json::Map::new());
     super::file::insert(&mut json, &[limit.to_owned()], placed.json.clone());
     let Ok(new) = serde_json::from_value::<LimitSettings>(json) else { return true };

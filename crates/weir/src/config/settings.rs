@@ -376,15 +376,29 @@ impl Default for SecretSettings {
 }
 
 /// Detectors.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SecuritySettings {
-    /// A secret word in the prompt that must never leave.
+    /// What the permission mode asks about waits for a person. Off: it passes as in mode full; deny
+    /// rules, protected paths and the hard floor hold all the same.
+    pub(crate) confirmation: bool,
+    /// A secret word in the prompt that must never leave; another every day.
     pub(crate) canary: bool,
     /// A judge model compares each action with what was asked for.
     pub(crate) validate_output: bool,
     /// A judge model looks for instructions in what comes from outside.
     pub(crate) screen_results: bool,
+}
+
+impl Default for SecuritySettings {
+    fn default() -> SecuritySettings {
+        SecuritySettings {
+            confirmation: true,
+            canary: false,
+            validate_output: false,
+            screen_results: false,
+        }
+    }
 }
 
 /// Confinement of commands.
@@ -454,11 +468,81 @@ pub(crate) struct ServerSettings {
     pub(crate) bind: String,
     /// Where it keeps its data: sqlite:PATH or postgres://…; empty: the state folder.
     pub(crate) database: String,
+    /// Where people's folders lie, each below its name; empty: ~/.local/share/weir/users.
+    pub(crate) users_dir: String,
+    /// Under which address people reach it: <https://weir.example.org>; empty: the one that it
+    /// listens on.
+    pub(crate) public_url: String,
+    /// Its certificate with the chain above it, a PEM file. Looked at again when it changes.
+    pub(crate) certificate: String,
+    /// The key of the certificate, a PEM file.
+    pub(crate) key: String,
+    /// Addresses of proxies in front that speak TLS and are believed who asks: ["127.0.0.1"].
+    pub(crate) proxies: Vec<String>,
+    /// Open connections in all.
+    pub(crate) connections_max: u32,
+    /// Open connections from one address; this machine and the proxies are not counted.
+    pub(crate) connections_per_address_max: u32,
+    /// Requests a minute of one person; ten times as many from one address.
+    pub(crate) requests_per_minute: u32,
+    /// How long requests that are under way may go on when the server ends.
+    pub(crate) drain: Span,
+    /// The variable with the token that /metrics asks of other machines; empty: only this machine
+    /// may look.
+    pub(crate) metrics_token_env: String,
+    /// What people without the role admin get of the installation.
+    pub(crate) people: PeopleSettings,
 }
 
 impl Default for ServerSettings {
     fn default() -> ServerSettings {
-        ServerSettings { bind: "127.0.0.1:7717".into(), database: String::new() }
+        ServerSettings {
+            bind: "127.0.0.1:7717".into(),
+            database: String::new(),
+            users_dir: String::new(),
+            people: PeopleSettings::default(),
+            public_url: String::new(),
+            certificate: String::new(),
+            key: String::new(),
+            proxies: Vec::new(),
+            connections_max: 20_000,
+            connections_per_address_max: 1_000,
+            requests_per_minute: 1_200,
+            drain: Span { ms: 10_000 },
+            metrics_token_env: String::new(),
+        }
+    }
+}
+
+/// What people without the role admin get (S9). Their folder alone is theirs in any case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PeopleSettings {
+    /// Servers of mcp_servers that they may use, by name; each approves for themselves.
+    pub(crate) mcp_servers: Vec<String>,
+    /// Secrets that their tools may name.
+    pub(crate) secrets: Vec<String>,
+    /// Commands of the configuration that their agents may run, by name.
+    pub(crate) commands: Vec<String>,
+    /// The hooks of the installation look at their calls too.
+    pub(crate) hooks: bool,
+    /// Tools that their agents never see.
+    pub(crate) tools_denied: Vec<String>,
+    /// The most that passes without asking: plan, ask, auto-edit or full.
+    #[schemars(with = "PermissionMode")]
+    pub(crate) max_permission: PermissionMode,
+}
+
+impl Default for PeopleSettings {
+    fn default() -> PeopleSettings {
+        PeopleSettings {
+            mcp_servers: Vec::new(),
+            secrets: Vec::new(),
+            commands: Vec::new(),
+            hooks: false,
+            tools_denied: Vec::new(),
+            max_permission: PermissionMode::AutoEdit,
+        }
     }
 }
 
@@ -466,6 +550,8 @@ impl Default for ServerSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TelemetrySettings {
-    /// Where OpenTelemetry data goes; empty: nowhere.
+    /// Where OpenTelemetry traces go, over HTTP: <http://127.0.0.1:4318>; empty: nowhere.
     pub(crate) otlp_endpoint: String,
+    /// Messages, arguments and results go along. Off: only names, counts and times.
+    pub(crate) content: bool,
 }

@@ -9,7 +9,8 @@ Examples:
   weir context                    the prompt of a new session of this folder, by section
   weir context last               how full the window of the newest session is
   weir context last --preview     what condensing would hide, without doing it
-  weir context last --condense    do it; --undo takes the last one back")]
+  weir context last --condense    do it; --undo takes the last one back
+  weir context last --condense --keep \"the names of the tables\"")]
 pub(crate) struct ContextArgs {
     /// A session: its id, the beginning of one, or `last`
     pub(crate) session: Option<String>,
@@ -19,6 +20,9 @@ pub(crate) struct ContextArgs {
     /// Make the context shorter now
     #[arg(long, conflicts_with = "undo")]
     pub(crate) condense: bool,
+    /// What the summary must keep
+    #[arg(long, value_name = "WORDS", requires = "condense")]
+    pub(crate) keep: Option<String>,
     /// Take the last condensing back
     #[arg(long)]
     pub(crate) undo: bool,

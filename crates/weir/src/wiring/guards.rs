@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use weir_core::ids::Timestamp;
 use weir_core::session::{Guards, SessionConfig};
 use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
@@ -18,6 +19,8 @@ use crate::models;
 const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 /// So many of them: 80 bits.
 const CANARY_LETTERS: usize = 16;
+/// Words of earlier days that are watched on: each is searched for in every call.
+const CANARIES_BEFORE_MAX: usize = 14;
 
 /// The hooks of all files that count here. They see the variables that commands see.
 ///
@@ -75,6 +78,15 @@ pub(super) fn flagship(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     helper(cx, true, ("helpers.flagship", &settings.helpers.flagship), does)
 }
 
+/// The model that names chats, where the settings name one.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(super) fn titler(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let settings = &cx.config()?.settings;
+    helper(cx, true, ("helpers.titles", &settings.helpers.titles), "names no chats")
+}
+
 /// The model that a setting names for some side work, where that is needed.
 fn helper(
     cx: &Cx,
@@ -94,16 +106,42 @@ fn helper(
     Ok(Some(model))
 }
 
-/// What is switched on for a session. One that exists keeps its word.
-pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>) -> Guards {
+/// What is switched on for a session at `now`. One that exists keeps its word until the day is
+/// over (UTC); then it has a new one, and those before are watched on.
+pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>, now: Timestamp) -> Guards {
     let security = &config.settings.security;
-    let word = || kept.and_then(|kept| kept.guards.canary.clone()).unwrap_or_else(new_word);
+    let (canary, canary_day, canaries_before) = match security.canary {
+        true => words(kept.map(|kept| &kept.guards), &day(now)),
+        false => (None, String::new(), Vec::new()),
+    };
     Guards {
-        canary: security.canary.then(word),
+        canary,
+        canary_day,
+        canaries_before,
+        // A workspace that is not trusted said how much may pass here: that still asks.
+        unconfirmed: !security.confirmation && config.permission_ceiling.is_none(),
         validate_output: security.validate_output,
         screen_results: security.screen_results,
         stop_hooks: config.settings.hooks.get("Stop").is_some_and(|hooks| !hooks.is_empty()),
     }
+}
+
+/// The word of a session on `today`, that day, and the words before.
+fn words(kept: Option<&Guards>, today: &str) -> (Option<String>, String, Vec<String>) {
+    let Some((kept, word)) = kept.and_then(|kept| Some((kept, kept.canary.clone()?))) else {
+        return (Some(new_word()), today.to_owned(), Vec::new());
+    };
+    if kept.canary_day == today {
+        return (Some(word), today.to_owned(), kept.canaries_before.clone());
+    }
+    let before = std::iter::once(word).chain(kept.canaries_before.iter().cloned());
+    (Some(new_word()), today.to_owned(), before.take(CANARIES_BEFORE_MAX).collect())
+}
+
+/// The day of a moment, in UTC.
+fn day(now: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_microsecond(now.0).unwrap_or_default();
+    moment.strftime("%Y-%m-%d").to_string()
 }
 
 /// A word that nobody can guess.
@@ -121,6 +159,29 @@ fn new_word() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DAY_US: i64 = 24 * 3_600_000_000;
+
+    #[test]
+    fn s6_the_canary_is_another_every_day_and_old_ones_are_kept() {
+        let noon = Timestamp(1_800_000_000_000_000);
+        let made = |kept: Option<&Guards>, now| {
+            let (canary, canary_day, canaries_before) = words(kept, &day(now));
+            Guards { canary, canary_day, canaries_before, ..Guards::default() }
+        };
+        let first = made(None, noon);
+        assert_eq!(first.canary_day, "2027-01-15");
+        assert_eq!(made(Some(&first), Timestamp(noon.0 + 3_600_000_000)), first);
+        let second = made(Some(&first), Timestamp(noon.0 + DAY_US));
+        assert_eq!(second.canary_day, "2027-01-16");
+        assert_ne!(second.canary, first.canary);
+        assert_eq!(Some(&second.canaries_before), first.canary.map(|word| vec![word]).as_ref());
+        let mut last = second;
+        for days in 2..40 {
+            last = made(Some(&last), Timestamp(noon.0 + days * DAY_US));
+        }
+        assert_eq!(last.canaries_before.len(), CANARIES_BEFORE_MAX);
+    }
 
     #[test]
     fn g3_every_session_has_a_canary_of_its_own() {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weir_engine::ports::{Scripts, Store as _};
+use weir_engine::ports::Scripts;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_script::ChildScripts;
@@ -22,7 +22,7 @@ pub(super) async fn shelve(
     toolbox: &Toolbox,
     workspace: &Workspace,
 ) -> anyhow::Result<()> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let marks = store.marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let from = (workspace, cx.is_trusted());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weir_core::governance::label::Label;
 use weir_core::profile::Profile;
 use weir_core::tool::foreign;
-use weir_engine::ports::{Clock as _, Kept, Store as _};
+use weir_engine::ports::{Clock as _, Kept};
 use weir_engine::toolbox::Toolbox;
 use weir_mcp::{McpHub, McpOptions, Pin, Sampler, ServerSpec};
 
@@ -41,7 +41,7 @@ pub(crate) async fn known(cx: &Cx) -> anyhow::Result<(Vec<Known>, Vec<String>)> 
     if declared.is_empty() {
         return Ok((Vec::new(), notes));
     }
-    let kept = cx.store()?.kept(KIND).await?;
+    let kept = cx.journal()?.kept(KIND).await?;
     let known = declared.into_iter().map(|declared| {
         let key = declared.key(cx);
         let pin = kept.iter().find(|kept| kept.name == key).and_then(|kept| {
@@ -163,7 +163,7 @@ pub(crate) async fn keep(cx: &Cx, declared: &DeclaredServer, pin: &Pin) -> anyho
         by: super::principal(cx),
         ts: SystemClock::default().now(),
     };
-    cx.store()?.keep(&kept).await?;
+    cx.journal()?.keep(&kept).await?;
     Ok(())
 }
 
@@ -172,7 +172,7 @@ pub(crate) async fn keep(cx: &Cx, declared: &DeclaredServer, pin: &Pin) -> anyho
 /// # Errors
 /// The store cannot be written.
 pub(crate) async fn forget(cx: &Cx, declared: &DeclaredServer) -> anyhow::Result<bool> {
-    Ok(cx.store()?.unkeep(KIND, &declared.key(cx)).await?)
+    Ok(cx.journal()?.unkeep(KIND, &declared.key(cx)).await?)
 }
 
 /// One server by its name.

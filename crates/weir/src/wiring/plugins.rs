@@ -32,7 +32,7 @@ pub(crate) fn plugins(
         built_in: true,
         settings: settings.plugins.iter().map(|(id, plugin)| (id.clone(), of(plugin))).collect(),
         commands: commands.map(|(name, command)| (name.clone(), command.named())).collect(),
-        store: cx.store()?,
+        store: cx.journal()?,
         clock: Arc::new(SystemClock::default()),
     })))
 }

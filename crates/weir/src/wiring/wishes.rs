@@ -1,8 +1,12 @@
 //! What flags say about a session, with the files they name already read.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile};
 use weir_core::schedule::ScheduledAgent;
+use weir_engine::ports::Mailbox;
 
 use crate::failure::usage;
 use crate::files;
@@ -17,6 +21,8 @@ pub(crate) struct Wishes {
     pub(crate) profile: Option<String>,
     /// Permission mode.
     pub(crate) permission: Option<PermissionMode>,
+    /// How much the model thinks.
+    pub(crate) thinking: Option<Thinking>,
     /// Allow rules.
     pub(crate) allow: Vec<String>,
     /// Deny rules.
@@ -41,6 +47,31 @@ pub(crate) struct Wishes {
     pub(crate) attended: bool,
     /// These tools and no others, whatever the profile (T3); none: those of the profile.
     pub(crate) only_tools: Option<Vec<String>>,
+    /// These tools never, whatever the profile.
+    pub(crate) denied: Vec<String>,
+    /// Hosts that need no asking, beside those of the settings. Private addresses stay closed.
+    pub(crate) hosts: Vec<String>,
+    /// Mail that it may use.
+    pub(crate) mail: MailWish,
+}
+
+/// Mail that a session may use.
+#[derive(Clone, Default)]
+pub(crate) struct MailWish {
+    /// The account of the tool `email`; none: there is no such tool.
+    pub(crate) mailbox: Option<Arc<dyn Mailbox>>,
+    /// Who may be written to without asking: an address, or all of a domain: `@example.org`.
+    pub(crate) recipients: Vec<String>,
+}
+
+impl std::fmt::Debug for MailWish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let account = self.mailbox.as_ref().map(|mailbox| mailbox.address());
+        f.debug_struct("MailWish")
+            .field("account", &account)
+            .field("recipients", &self.recipients)
+            .finish()
+    }
 }
 
 /// What to do with the system prompt (P5).
@@ -58,10 +89,12 @@ pub(crate) enum PromptWish {
 impl Wishes {
     /// The profile with those tools that are wanted.
     pub(crate) fn narrowed(&self, profile: Profile) -> Profile {
-        match &self.only_tools {
+        let mut profile = match &self.only_tools {
             Some(tools) => ScheduledAgent::narrowed(tools, profile),
             None => profile,
-        }
+        };
+        profile.denied_tools.extend(self.denied.iter().cloned());
+        profile
     }
 
     /// What the flags of `weir run` say. Reads the files they name.
@@ -81,6 +114,7 @@ impl Wishes {
             model: args.model.clone(),
             profile: args.profile.clone(),
             permission: args.permission.map(PermissionMode::from),
+            thinking: None,
             allow: args.allow.clone(),
             deny: args.deny.clone(),
             max_iterations: args.max_iterations,
@@ -93,6 +127,9 @@ impl Wishes {
             strict: args.strict,
             attended,
             only_tools: None,
+            denied: Vec::new(),
+            hosts: Vec::new(),
+            mail: MailWish::default(),
         })
     }
 }

@@ -1,7 +1,10 @@
 //! Scheduled agents (M7): definitions, runs by hand, and a real daemon that starts, dies and goes
 //! on. The calendar has tests of its own; here a tick is a second.
 
+use std::io::Read as _;
 use std::process::{Child, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -37,7 +40,8 @@ fn run(house: &House, name: &str) -> Said {
 }
 
 fn history(house: &House, name: &str) -> Vec<Value> {
-    let listed = house.json(&["agents", "history", name, "--json"]);
+    // Each second has a row, so what was usual would soon hide the one that is looked for.
+    let listed = house.json(&["agents", "history", name, "--json", "--limit", "100000"]);
     listed.as_array().expect("a list").clone()
 }
 
@@ -68,30 +72,59 @@ fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A program under way, ended with the test.
-struct Running(Option<Child>);
+/// A program under way, ended with the test. What it says on standard error is heard as it comes.
+struct Running {
+    child: Option<Child>,
+    said: Arc<Mutex<Vec<u8>>>,
+    hears: Option<JoinHandle<()>>,
+}
 
 impl Running {
     fn start(house: &House, args: &[&str]) -> Running {
         let mut command = house.command(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(Some(command.spawn().expect("the program starts")))
+        let mut child = command.spawn().expect("the program starts");
+        let mut pipe = child.stderr.take().expect("it was piped");
+        let said: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let kept = said.clone();
+        let hears = std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = pipe.read(&mut part) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&part[..count]);
+            }
+        });
+        Running { child: Some(child), said, hears: Some(hears) }
     }
 
     fn signal(&self, name: &str) {
-        let pid = self.0.as_ref().expect("it was started").id().to_string();
+        let pid = self.child.as_ref().expect("it was started").id().to_string();
         let sent = std::process::Command::new("kill").args([name, &pid]).status();
         assert!(sent.expect("the machine has kill").success());
     }
 
+    /// Waits until it has said these words so often.
+    fn says(&self, words: &str, times: usize) {
+        until(words, || {
+            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = String::from_utf8_lossy(&said).matches(words).count();
+            (found >= times).then_some(())
+        });
+    }
+
     fn end(mut self) -> Output {
-        self.0.take().expect("it was started").wait_with_output().expect("it ends")
+        let child = self.child.take().expect("it was started");
+        let mut output = child.wait_with_output().expect("it ends");
+        self.hears.take().expect("it was started").join().expect("it only reads");
+        output.stderr =
+            std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
+        output
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
+        if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -275,7 +308,10 @@ fn m7_what_would_ask_is_denied_and_the_history_says_so() {
 
 #[test]
 fn m7_limits_of_the_definition_hold() {
-    let house = house("repeat: 9\ncalls: read_file {\"path\": \"a.txt\"}\n\nsays: Enough.\n");
+    let house = house("repeat: 9\ncalls: read_file {\"path\": \"a{{n}}.txt\"}\n\nsays: Enough.\n");
+    for n in 0..10 {
+        house.write(&house.at(&format!("work/a{n}.txt")), "x");
+    }
     add(&house, "busy", &["--tools", "read_file", "--max-tool-calls", "2"]);
     let said = run(&house, "busy");
     assert_eq!(said.status, 3, "{}{}", said.out, said.err);

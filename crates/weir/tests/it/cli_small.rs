@@ -12,7 +12,7 @@ use crate::house::House;
 fn c1_without_a_command_it_names_weir_run() {
     let house = House::new();
     let said = house.refused(&[]);
-    assert!(said.contains("weir run") && said.contains("coming"), "{said}");
+    assert!(said.contains("weir run") && said.contains("needs a terminal"), "{said}");
     assert!(house.refused(&["dance"]).contains("dance"));
     assert!(house.refused(&["run", "--output", "xml", "x"]).contains("xml"));
     assert!(house.ok(&["--version"]).starts_with("weir "));
@@ -79,7 +79,7 @@ fn c1_every_command_has_help_with_examples_completions_and_a_manual_page() {
         assert!(help.contains(flag), "{flag}");
     }
     assert!(!house.ok(&["--help"]).contains("__supervise"), "the hidden command stays hidden");
-    assert!(house.refused(&["schema", "openapi"]).contains("server"));
+    assert!(house.ok(&["schema", "openapi"]).contains("/api/v1/sessions/{id}/input"));
 }
 
 #[test]

@@ -200,15 +200,16 @@ fn m4_a_workspace_that_is_not_trusted_has_nothing_more_remembered() {
 #[test]
 fn c8_settings_without_effect_are_said_and_never_silent() {
     let house = House::new();
-    let text = "[server]\nbind = \"127.0.0.1:7000\"\n[telemetry]\notlp_endpoint = \
-                \"https://collector.example\"\n[helpers]\nembed = \"\"\n";
+    let text = "[server]\nbind = \"127.0.0.1:7000\"\n[web.search]\nkind = \"searxng\"\nurl = \
+                \"https://search.example\"\n[helpers]\nembed = \"acme/vectors\"\n";
     house.write(&house.user_config(), text);
     let said = house.run(&["config", "get", "profile"]);
     assert_eq!(said.status, 0, "{}", said.err);
-    for key in ["server.bind", "telemetry.otlp_endpoint"] {
+    for key in ["web.search.url", "helpers.embed"] {
         assert!(said.err.contains(&format!("{key} has no effect yet")), "{key} in {}", said.err);
     }
-    assert!(!said.err.contains("helpers"), "a default value is not worth a word: {}", said.err);
+    assert!(!said.err.contains("kind"), "a default value is not worth a word: {}", said.err);
+    assert!(!said.err.contains("server"), "it has an effect: {}", said.err);
     assert_eq!(said.err.lines().count(), 2, "one line each: {}", said.err);
 }
 

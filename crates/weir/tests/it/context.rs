@@ -1,6 +1,7 @@
 //! `weir context` from outside (X2, X6): the meter, what condensing would do, doing it, taking it
 //! back.
 
+use crate::face::Face;
 use crate::house::House;
 
 /// Five turns of reading, and a helper that summarises.
@@ -85,4 +86,45 @@ fn x2_a_person_previews_condenses_and_takes_it_back() {
     let again = house.refused(&["context", "last", "--undo", "-m", &model]);
     assert!(again.contains("only the last one"), "{again}");
     assert!(house.ok(&["replay", "last"]).contains("the same"), "the journal plays again");
+}
+
+/// The helper of this house must be told this, and has one answer.
+fn told(house: &House, words: &str) {
+    let text = format!("expect: body \"> {words}\"\nsays: <summary>It kept {words}.</summary>\n");
+    house.write(&house.at("helper.script"), &text);
+}
+
+#[test]
+fn x2_keep_says_what_the_summary_must_keep() {
+    let (house, model) = house();
+    house.ok(&["run", "-m", &model, "Read the four files."]);
+    let alone = house.refused(&["context", "last", "--keep", "the names"]);
+    assert!(alone.contains("--condense"), "{alone}");
+    let long = "x".repeat(2_001);
+    let long = house.refused(&["context", "last", "--condense", "--keep", &long]);
+    assert!(long.contains("at most 2000"), "{long}");
+    told(&house, "the names of the tables");
+    let keep = ["--keep", "the names of the tables"];
+    let done = house.run(&[&["context", "last", "--condense", "-m", &model], &keep[..]].concat());
+    assert!(!done.err.contains("no summary"), "the helper was told: {}", done.err);
+    let exported = house.ok(&["sessions", "export", "last", "--format", "jsonl"]);
+    assert!(exported.contains("\"keep\":\"the names of the tables\""), "{exported}");
+    assert!(exported.contains("It kept the names of the tables."), "{exported}");
+    assert!(house.ok(&["replay", "last"]).contains("the same"), "the journal plays again");
+}
+
+#[tokio::test]
+async fn f1_compact_says_what_the_summary_must_keep() {
+    let (house, model) = house();
+    told(&house, "the names of the tables");
+    let mut face = Face::start(&house, &[], &["-m", &model]);
+    face.types("Read the four files.");
+    face.until("All four were read.", 1).await;
+    face.types(&format!("/compact {}", "x".repeat(2_001)));
+    face.until("at most 2000", 1).await;
+    face.types("/compact the names of the tables");
+    face.until("in a shorter form", 1).await;
+    let said = face.said();
+    assert!(said.contains("The summary is to keep: the names of the tables."), "{said}");
+    assert!(!said.contains("not passed on") && !said.contains("No summary"), "{said}");
 }

@@ -188,9 +188,9 @@ fn g7_a_command_that_is_ended_is_compared_all_the_same() {
 
 #[test]
 fn g7_what_a_background_job_changes_is_saved_when_it_ends_or_the_session_does() {
-    let job = json!({ "command": "echo 1 > early; sleep 1; echo new > a.txt; sleep 60",
+    let job = json!({ "command": "echo 1 > early; sleep 1; echo new > a.txt; sleep 600",
                       "background": true });
-    let wait = shell("sleep 2");
+    let wait = shell("until grep -q new a.txt; do sleep 0.1; done");
     let house = house(&[("run_shell", job), wait, ("kill_shell", json!({ "job": "j1" }))]);
     house.write(&house.at("work/a.txt"), "old\n");
     let output = run(&house, &["go"]);
@@ -208,7 +208,7 @@ fn g7_what_a_background_job_changes_is_saved_when_it_ends_or_the_session_does() 
 
 #[test]
 fn g7_after_kill_9_in_a_command_undo_still_knows_what_it_did() {
-    let house = house(&[shell("echo new > a.txt; rm b.txt; touch begun; sleep 60")]);
+    let house = house(&[shell("echo new > a.txt; rm b.txt; touch begun; sleep 600")]);
     house.write(&house.at("work/a.txt"), "old\n");
     house.write(&house.at("work/b.txt"), "b\n");
     let all = args(&house, &["go"]);
@@ -217,7 +217,7 @@ fn g7_after_kill_9_in_a_command_undo_still_knows_what_it_did() {
         house.command(&all).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let begun = Instant::now();
     while !house.at("work/begun").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the command never began");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the command never began");
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill().expect("killed");

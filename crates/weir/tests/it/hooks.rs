@@ -157,12 +157,13 @@ fn g11_a_hook_that_hangs_is_ended_with_everything_it_started() {
         "trap '' TERM; sleep 300 & echo $! >> {ids}; \
          setsid sh -c 'echo $$ >> {ids}; exec sleep 301' & sleep 302"
     );
-    hook(&house, "PreToolUse", "timeout = 1", &script);
+    // Long enough for both to begin, on a machine with other work too.
+    hook(&house, "PreToolUse", "timeout = 8", &script);
     let started = Instant::now();
     run(&house, "write it");
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(200), "it was waited for what it started");
     assert_eq!(text(&house, "work/a.txt"), "old\n");
-    assert!(journal(&house).contains("did not end within 1 s"));
+    assert!(journal(&house).contains("did not end within 8 s"));
     let ids = text(&house, "ids.txt");
     assert_eq!(ids.lines().count(), 2, "both began: {ids}");
     for id in ids.lines() {
@@ -174,11 +175,11 @@ fn g11_a_hook_that_hangs_is_ended_with_everything_it_started() {
 #[test]
 fn g11_a_child_that_holds_the_pipe_hangs_nobody() {
     let house = house(WRITES);
-    hook(&house, "PreToolUse", "timeout = 60", "sleep 8 & echo 'too late' >&2; exit 2");
-    let started = Instant::now();
+    // Whoever waits for the child hears nothing of the hook but that its time was over.
+    hook(&house, "PreToolUse", "timeout = 60", "sleep 600 & echo 'too late' >&2; exit 2");
     run(&house, "write it");
-    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
-    assert!(journal(&house).contains("too late"));
+    let journal = journal(&house);
+    assert!(journal.contains("too late") && !journal.contains("did not end within"), "{journal}");
 }
 
 #[test]

@@ -5,10 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::disk::SmallDisk;
+
 /// Temporary folders, removed at the end.
 pub(crate) struct House {
     folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
+    /// What stands before the program: a disk of its own.
+    before: Vec<String>,
 }
 
 /// What a command said.
@@ -24,6 +28,7 @@ impl House {
         let house = House {
             folder: tempfile::tempdir().expect("a temporary folder"),
             variables: Vec::new(),
+            before: Vec::new(),
         };
         for folder in ["home", "config/weir", "work"] {
             std::fs::create_dir_all(house.at(folder)).expect("a new folder");
@@ -34,6 +39,12 @@ impl House {
     /// The same with a variable.
     pub(crate) fn with(mut self, name: &str, value: &str) -> House {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same on this disk.
+    pub(crate) fn on(mut self, disk: &SmallDisk) -> House {
+        self.before = disk.before(&self.work());
         self
     }
 
@@ -65,7 +76,15 @@ impl House {
 
     /// A command in the workspace, ready to be started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        let program = env!("CARGO_BIN_EXE_weir");
+        let mut command = match self.before.split_first() {
+            None => Command::new(program),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(program);
+                command
+            }
+        };
         command
             .args(args)
             .current_dir(self.work())

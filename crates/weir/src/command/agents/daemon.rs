@@ -33,6 +33,7 @@ pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<E
         holder: this_process("weir agents daemon"),
         settings,
         tell: tell(args.quiet),
+        house: None,
     });
     tidy::orphans(cx);
     if !args.quiet {

@@ -4,14 +4,13 @@ use std::process::ExitCode;
 
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, OnAsk};
 use weir_engine::ports::{AtRest, Claim, Store};
-use weir_engine::schedule::{followers, known};
+use weir_engine::schedule::{Course, followers, known, saying};
 use weir_store::this_process;
 
-use super::course::Course;
 use super::{find, now_micros, open_runs, start};
 use crate::command::run::{self, Asks, Shown};
 use crate::cx::Cx;
-use crate::failure::{exit, failure, usage};
+use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::AgentsRunArgs;
 use crate::{terminal, wiring};
 
@@ -58,12 +57,12 @@ pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCod
     let play = run::begin(engine, session.clone(), options, (shown, asks)).await;
     let by = agent.by();
     let played = match play {
-        Ok(play) => play.said_by(by).go(&there, Some(start::saying(&agent, &run))).await,
+        Ok(play) => play.said_by(by).go(&there, Some(saying(&agent, &run))).await,
         Err(error) => Err(error),
     };
     let now = now_micros();
     let course = match store.meta(&session).await? {
-        Some(_) => Course::of(store.as_ref(), &session).await?,
+        Some(_) => Course::of(store.as_ref(), &session).await.map_err(engine_failure)?,
         None => Course::default(),
     };
     let ended = match (course.at_rest(), &played) {

@@ -9,13 +9,9 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
-use weir_engine::attach::Saying;
-use weir_engine::engine::SessionHandle;
-use weir_engine::hub::Update;
 use weir_engine::ports::{AtRest, RunDesk, Starter, Store};
-use weir_engine::schedule::calendar::time_zone;
+use weir_engine::schedule::{Course, follow};
 
-use super::course::Course;
 use crate::command::run::tidy;
 use crate::cx::Cx;
 use crate::failure::engine_failure;
@@ -25,7 +21,7 @@ use crate::wiring::{self, PromptWish, Wishes};
 const LABEL: &str = "weir agents daemon";
 
 /// What the definition says about a session.
-pub(super) fn wishes(agent: &ScheduledAgent) -> Wishes {
+pub(crate) fn wishes(agent: &ScheduledAgent) -> Wishes {
     let prompt = agent.prompt.clone();
     Wishes {
         model: agent.model.clone(),
@@ -44,16 +40,6 @@ pub(super) fn wishes(agent: &ScheduledAgent) -> Wishes {
         only_tools: Some(agent.tools.clone()),
         ..Wishes::default()
     }
-}
-
-/// What the agent is told first. Its prompt stands in the system prompt.
-pub(super) fn saying(agent: &ScheduledAgent, run: &AgentRun) -> Saying {
-    let zone = time_zone(&agent.timezone).unwrap_or(jiff::tz::TimeZone::UTC);
-    let due = jiff::Timestamp::from_microsecond(run.due.0).unwrap_or_default();
-    // A schedule knows seconds; what a person began has more, and nobody needs it.
-    let due = jiff::Timestamp::from_second(due.as_second()).unwrap_or(due);
-    let text = agent.input(run, &due.to_zoned(zone).to_string());
-    Saying { text, attachments: Vec::new() }
 }
 
 /// Opens and drives sessions of scheduled agents.
@@ -91,19 +77,19 @@ impl Sessions {
         stop: CancellationToken,
     ) -> anyhow::Result<AtRest> {
         let cx = self.cx.anew(Path::new(&agent.workspace))?;
-        let store: Arc<dyn Store> = cx.store()?;
+        let store: Arc<dyn Store> = cx.journal()?;
         let Some(id) = run.session.clone() else { anyhow::bail!("the run has no session") };
         let wishes = wishes(agent);
         let there = store.meta(&id).await?.is_some_and(|meta| meta.facts > 0);
-        let (handle, mut course, known) = match there {
+        let (handle, mut course) = match there {
             false => {
                 let options = wiring::session_options(&cx, &wishes, None).await?;
-                let engine = wiring::engine_on(&cx, LABEL, cx.store()?)?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.journal()?)?;
                 let handle = engine.open(id, options).await.map_err(engine_failure)?;
-                (handle, Course::default(), 0)
+                (handle, Course::default())
             }
             true => {
-                let course = Course::of(store.as_ref(), &id).await?;
+                let course = Course::of(store.as_ref(), &id).await.map_err(engine_failure)?;
                 if let Some(rest) = course.at_rest() {
                     return Ok(rest);
                 }
@@ -112,60 +98,19 @@ impl Sessions {
                 // It goes on as it was opened: a definition that changed since is the next run's.
                 let kept = session.config().cloned();
                 let options = wiring::session_options(&cx, &wishes, kept.as_deref()).await?;
-                let engine = wiring::engine_on(&cx, LABEL, cx.store()?)?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.journal()?)?;
                 let handle = engine.resume(id, options).await.map_err(engine_failure)?;
-                (handle, course, session.facts())
+                (handle, course)
             }
         };
-        let watched = follow(&handle, known, &mut course, (agent, run), (desk, stop)).await;
+        let watched = follow(&handle, &mut course, (agent, run), (desk, stop)).await;
         let session = handle.id().clone();
         let closed = handle.close().await;
-        let rest = watched?;
+        let rest = watched.map_err(engine_failure)?;
         closed.map_err(engine_failure)?;
         if course.is_completed() {
             tidy::finished(cx.workspace()?.as_ref(), &session);
         }
         Ok(rest)
-    }
-}
-
-/// Says what is to be said, and watches until the run is at rest or is to stop.
-async fn follow(
-    handle: &SessionHandle,
-    known: u64,
-    course: &mut Course,
-    (agent, run): (&ScheduledAgent, &AgentRun),
-    (desk, stop): (&dyn RunDesk, CancellationToken),
-) -> anyhow::Result<AtRest> {
-    let mut updates = handle.updates(known);
-    if !course.spoken {
-        let said = handle.say_with(saying(agent, run), &agent.by()).await;
-        said.map_err(engine_failure)?;
-    }
-    // Without a person what asks is settled at once, and keeps its place.
-    let waits = |course: &Course| agent.on_ask == OnAsk::Queue && course.asks();
-    if waits(course) {
-        desk.asking(true).await;
-    }
-    loop {
-        let update = tokio::select! {
-            biased;
-            () = stop.cancelled() => return Ok(AtRest::Closed),
-            update = updates.next() => update?,
-        };
-        match update {
-            None => anyhow::bail!("the session went down before the run was finished"),
-            Some(Update::Signal { .. }) => (),
-            Some(Update::Fact(fact)) => {
-                let asked = waits(course);
-                course.hear(&fact.event);
-                if waits(course) != asked {
-                    desk.asking(!asked).await;
-                }
-                if let Some(rest) = course.at_rest() {
-                    return Ok(rest);
-                }
-            }
-        }
     }
 }

@@ -86,7 +86,7 @@ fn read(kept: &Kept) -> Result<(ScheduledAgent, Option<Calendar>), String> {
 }
 
 pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
-    let rows = rows(cx.store()?.as_ref()).await?;
+    let rows = rows(cx.journal()?.as_ref()).await?;
     let now = now_micros();
     if flag.json {
         return out_json(&rows.iter().map(|row| row.as_json(now)).collect::<Vec<_>>());
@@ -117,7 +117,7 @@ pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
 }
 
 pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     find(store.as_ref(), &args.name).await?;
     let rows = rows(store.as_ref()).await?;
     let now = now_micros();
@@ -177,7 +177,7 @@ fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
 }
 
 pub(super) async fn history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let filter = AgentRunFilter {
         agent: Some(args.name.clone()),
         open: false,

@@ -10,7 +10,7 @@ use weir_engine::family;
 use weir_engine::ports::Letter;
 
 use super::deliver::{Delivered, Delivery};
-use super::{Asked, Folded, find, tell};
+use super::{Asked, Folded, find, fold, tell};
 use crate::command::sessions::moment;
 use crate::cx::Cx;
 use crate::failure::{exit, usage};
@@ -21,7 +21,7 @@ use crate::terminal::{err, out};
 pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;
     let (session, asked) = find(store.as_ref(), &args.id).await?;
-    let folded = Folded::load(store.as_ref(), &session).await?;
+    let folded = fold::load(store.as_ref(), &session).await?;
     let never = || {
         usage(format!(
             "session {session} never asked {}; `weir approvals list` shows them",
@@ -184,7 +184,7 @@ async fn reply(
 pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;
     let session = session_ids::find(store.as_ref(), &args.session).await?;
-    let mut folded = Folded::load(store.as_ref(), &session).await?;
+    let mut folded = fold::load(store.as_ref(), &session).await?;
     let has = |f: &Folded| f.session.leases().iter().any(|lease| lease.lease == args.lease);
     if !has(&folded) {
         return Err(usage(format!(

@@ -135,9 +135,13 @@ impl Delivery<'_> {
                 if open != Some(&question) || !pen.session().queued().is_empty() {
                     return Err(EngineError::Refused("it was answered".into()));
                 }
-                Command::Say { content: vec![Block::text(answer)], by, added: Vec::new() }
+                let (content, added) = (vec![Block::text(answer)], Vec::new());
+                Command::Say { content, by, added, client_id: None }
             }
             Letter::Revoke { lease } => Command::Revoke { lease, by },
+            Letter::Say(_) | Letter::Withdraw { .. } | Letter::Yield => {
+                unreachable!("answers are delivered here, and nothing else")
+            }
             Letter::Cancel => {
                 Command::Cancel { cause: weir_core::event::CancelCause::Cancelled, by }
             }

@@ -8,12 +8,12 @@ use weir_core::view::plain::visible;
 use weir_engine::ports::{SessionFilter, SessionMeta};
 use weir_store::SqliteStore;
 
-use super::fold::At;
-use super::{Folded, lasting, now, tell};
+use super::{Folded, fold, lasting, now, tell};
 use crate::command::sessions::single;
 use crate::cx::Cx;
 use crate::options::ApprovalsListArgs;
 use crate::terminal::{out, out_json};
+use weir_engine::folded::At;
 
 /// A session with something to show.
 struct Found {
@@ -61,7 +61,7 @@ async fn found(store: &SqliteStore, all: bool) -> anyhow::Result<Vec<Found>> {
             continue;
         }
         let SessionMeta { id, workspace, .. } = meta;
-        let folded = Folded::load(store, &id).await?;
+        let folded = fold::load(store, &id).await?;
         let holder = store.holder(&id).await?;
         found.push(Found { id, workspace, holder, folded });
     }
@@ -96,7 +96,7 @@ impl Found {
             let label = single(&asked.label.to_string());
             lines.push(format!("  what the model had read: {label}"));
         }
-        lines.extend(tell::remarks(asked));
+        lines.extend(tell::looks(asked));
         if !asked.rules.is_empty() {
             lines.push(format!("  session or always would allow: {}", tell::rules(&asked.rules)));
         }

@@ -5,13 +5,13 @@ use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::view::plain::visible;
 
-use super::fold::At;
-use super::{Asked, DIFF_LINES_MAX, Folded, find, lasting, now, tell};
+use super::{Asked, DIFF_LINES_MAX, Folded, find, fold, lasting, now, tell};
 use crate::command::sessions::moment;
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
 use crate::terminal::{out, out_json};
+use weir_engine::folded::At;
 
 /// Lines of one text that are shown without --full.
 const LINES_MAX: usize = 4 * DIFF_LINES_MAX;
@@ -19,7 +19,7 @@ const LINES_MAX: usize = 4 * DIFF_LINES_MAX;
 pub(super) async fn show(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()> {
     let store = cx.store()?;
     let (session, asked) = find(store.as_ref(), &args.id).await?;
-    let folded = Folded::load(store.as_ref(), &session).await?;
+    let folded = fold::load(store.as_ref(), &session).await?;
     let missing = || {
         usage(format!(
             "session {session} never asked {}; `weir approvals list` shows them",

@@ -6,7 +6,7 @@ use weir_core::event::{ApprovalRequested, Decision};
 use weir_core::governance::lease::{LeaseGrant, LeaseTerms};
 use weir_core::governance::rules::Rule;
 use weir_core::view::plain::visible;
-use weir_core::view::visible::{diff, look_alikes};
+use weir_core::view::visible::{diff, remarks};
 
 use super::lasting;
 use crate::command::permissions;
@@ -33,7 +33,7 @@ pub(in crate::command) fn told(
         Some(text) => lines.extend(difference(text, lines_max, more)),
         None => lines.extend(arguments(asked, lines_max, more)),
     }
-    lines.extend(remarks(asked));
+    lines.extend(looks(asked));
     lines
 }
 
@@ -71,31 +71,9 @@ pub(super) fn arguments(asked: &ApprovalRequested, lines_max: usize, more: &str)
     lines
 }
 
-/// What in commands, addresses and paths is not what it looks like, one line each. The content of
-/// files is left out: people write in every alphabet there.
-pub(super) fn remarks(asked: &ApprovalRequested) -> Vec<String> {
-    let mut found = Vec::new();
-    each_text(&asked.input, &mut |text| {
-        if asked.diff.is_some() && text.contains('\n') {
-            return;
-        }
-        for remark in look_alikes(text) {
-            let line = format!("  look closely: {remark}");
-            if !found.contains(&line) {
-                found.push(line);
-            }
-        }
-    });
-    found
-}
-
-fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
-    match value {
-        Value::String(text) => hear(text),
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, hear)),
-        Value::Object(fields) => fields.values().for_each(|item| each_text(item, hear)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => (),
-    }
+/// What is not what it looks like, one line each.
+pub(super) fn looks(asked: &ApprovalRequested) -> Vec<String> {
+    remarks(asked).iter().map(|remark| format!("  look closely: {remark}")).collect()
 }
 
 /// The rules in one line.
@@ -156,7 +134,7 @@ pub(super) fn left(lease: &LeaseGrant) -> String {
 
 /// Keeps rules that a person allowed for always in their own file, and says so. That the file
 /// cannot be written ends nothing: the answer holds for the session.
-pub(in crate::command) fn remember(cx: &Cx, rules: &[Rule]) {
+pub(crate) fn remember(cx: &Cx, rules: &[Rule]) {
     let place = cx.files().user.display().to_string();
     for rule in rules {
         match permissions::remember(cx, rule) {

@@ -64,7 +64,7 @@ pub(in crate::command) fn change(old: &Content, new: &Content) -> Change {
 }
 
 /// The difference as a unified diff; empty when there is none.
-pub(in crate::command) fn unified(path: &str, old: &Content, new: &Content) -> String {
+pub(crate) fn unified(path: &str, old: &Content, new: &Content) -> String {
     if old == new {
         return String::new();
     }

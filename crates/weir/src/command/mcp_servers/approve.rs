@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::view::plain::visible;
-use weir_mcp::{Difference, Listing, Pin, in_words};
+use weir_mcp::{Difference, Listing, Pin, ServerSpec, in_words};
 
 use super::words;
 use crate::cx::Cx;
@@ -48,16 +48,7 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
     if !spec.enabled {
         return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
     }
-    let hub = mcp::hub(cx, std::slice::from_ref(known))?;
-    let listing = hub.show(name).await;
-    hub.close().await;
-    let listing = listing.map_err(|why| failure(exit::FAILED, format!("{name}: {why}")))?;
-    let mut differences = Vec::new();
-    if let Some(pin) = &known.pin {
-        differences.extend(pin.of_declaration(spec));
-        differences.extend(pin.of_listing(&listing));
-    }
-    let pin = Pin::of(spec, listing);
+    let (pin, differences) = offer(cx, known, spec).await?;
     let same = known.pin.is_some() && differences.is_empty();
     if !how.json {
         out(&shown(known, &pin.listing, &differences))?;
@@ -80,6 +71,44 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
         out(&format!("{name} {word}: {count} tools."))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server is and offers now, started and asked, and what of it differs from what was
+/// approved.
+///
+/// # Errors
+/// It cannot be started, or does not answer.
+async fn offer(
+    cx: &Cx,
+    known: &Known,
+    spec: &ServerSpec,
+) -> anyhow::Result<(Pin, Vec<Difference>)> {
+    let name = &known.declared.name;
+    let hub = mcp::hub(cx, std::slice::from_ref(known))?;
+    let listing = hub.show(name).await;
+    hub.close().await;
+    let listing = listing.map_err(|why| failure(exit::FAILED, format!("{name}: {why}")))?;
+    let mut differences = Vec::new();
+    if let Some(pin) = &known.pin {
+        differences.extend(pin.of_declaration(spec));
+        differences.extend(pin.of_listing(&listing));
+    }
+    Ok((Pin::of(spec, listing), differences))
+}
+
+/// What a person has to read before they approve a server as it is now, and its hash.
+///
+/// # Errors
+/// It is switched off, cannot be started, or does not answer.
+pub(crate) async fn asked(cx: &Cx, known: &Known) -> anyhow::Result<(Pin, String)> {
+    let name = &known.declared.name;
+    let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
+    if !spec.enabled {
+        return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
+    }
+    let (pin, differences) = offer(cx, known, spec).await?;
+    let text = shown(known, &pin.listing, &differences);
+    Ok((pin, text))
 }
 
 /// Everything, if it was never approved; else what differs, with the tools as they are now.

@@ -13,7 +13,7 @@ use crate::wiring::mcp::Known;
 const LINES_MAX: usize = 60;
 
 /// The command line, or the address.
-pub(super) fn reached(settings: &McpServerSettings) -> String {
+pub(crate) fn reached(settings: &McpServerSettings) -> String {
     if !settings.url.is_empty() {
         return settings.url.clone();
     }
@@ -45,7 +45,7 @@ pub(super) fn closes(differences: &[Difference]) -> bool {
 }
 
 /// How a server is reached and what it may touch.
-pub(super) fn server(known: &Known) -> String {
+pub(crate) fn server(known: &Known) -> String {
     let of = &known.declared.settings;
     let mut text = format!("{} ({})\n", known.declared.name, visible(&known.declared.place));
     let mut line = |what: &str, words: String| {
@@ -84,7 +84,7 @@ pub(super) fn server(known: &Known) -> String {
 }
 
 /// Every tool.
-pub(super) fn listing(server: &str, listing: &Listing) -> String {
+pub(crate) fn listing(server: &str, listing: &Listing) -> String {
     let (name, version) = (visible(&listing.server), visible(&listing.version));
     let mut text = format!(
         "It calls itself {name} {version}, speaks protocol {} and offers {} tools:\n",

@@ -5,7 +5,6 @@ use weir_core::governance::label::Label;
 use weir_core::memory::{
     MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text, fact_topics,
 };
-use weir_engine::ports::Store;
 
 use super::{as_json, every, find, here, now, tell};
 use crate::cx::Cx;
@@ -18,7 +17,7 @@ const BY: &str = "person";
 
 pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
     let new = wanted(cx, args)?;
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let mut fact = store.remember(&new, now()).await?;
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     let returned = fact.fact.status != MemoryStatus::Kept;
@@ -73,7 +72,7 @@ pub(super) async fn settle(
     let facts = every(cx).await?;
     let found: Vec<MemoryFact> =
         args.ids.iter().map(|id| find(&facts, id)).collect::<anyhow::Result<_>>()?;
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let mut settled = Vec::new();
     for before in found {
         let after = store.settle_memory(&before.id, status, now()).await?;

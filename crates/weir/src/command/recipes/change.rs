@@ -10,7 +10,7 @@ use serde_json::json;
 use toml_edit::{Array, DocumentMut};
 use weir_core::recipe::{Recipe, RecipeSource, check, is_id};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Clock, Kept, Store};
+use weir_engine::ports::{Clock, Kept};
 use weir_engine::recipes::{KEPT_RECIPE, REJECTED, parse_file};
 
 use super::{All, missing};
@@ -79,6 +79,22 @@ pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
 /// again from the same runs.
 pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
     let id = &args.id;
+    let (source, kept) = removed(cx, id).await?;
+    if args.json.json {
+        out_json(&json!({ "id": id, "kept": kept }))?;
+    } else if source == RecipeSource::Written {
+        out(&format!("Removed {id}; it is kept as {kept}."))?;
+    } else {
+        out(&format!("Removed {id}; it is not proposed again."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a recipe away; whose it was, and what is left of it.
+///
+/// # Errors
+/// There is none of this id, it waits, or it comes with the program.
+pub(crate) async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, String)> {
     if !is_id(id) {
         return Err(missing(id));
     }
@@ -102,15 +118,8 @@ pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCod
         }
     };
     // Another one of this id begins with nothing.
-    cx.store()?.settle_recipe(id).await?;
-    if args.json.json {
-        out_json(&json!({ "id": id, "kept": kept }))?;
-    } else if found.recipe.source == RecipeSource::Written {
-        out(&format!("Removed {id}; it is kept as {kept}."))?;
-    } else {
-        out(&format!("Removed {id}; it is not proposed again."))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    cx.journal()?.settle_recipe(id).await?;
+    Ok((found.recipe.source, kept))
 }
 
 fn put_away(path: &Path) -> anyhow::Result<PathBuf> {
@@ -134,7 +143,7 @@ pub(super) async fn mark(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Resul
         by: wiring::principal(cx),
         ts: SystemClock::default().now(),
     };
-    cx.store()?.keep(&kept).await?;
+    cx.journal()?.keep(&kept).await?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use weir_core::recipe::{Recipe, RecipeSource, check};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Clock, Proposal, SolvedFilter, Store};
+use weir_engine::ports::{Clock, Proposal, SolvedFilter};
 use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
 
 use super::{All, change, learned, missing, tell};
@@ -24,27 +24,40 @@ pub(super) async fn accept(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::Result<
     if let Some(proposal) = all.proposal(&args.id) {
         return accept_waiting(cx, args, proposal).await;
     }
+    again(cx, &all, (&args.id, args.untrusted)).await?;
     let id = &args.id;
-    if let Some(kept) = all.rejected(id) {
-        // A recipe of the program was switched off by the name alone; a learned one comes back.
-        let learned = recipes::recipe_of(kept).ok().filter(|_| bundled_text(id).is_none());
-        match learned {
-            Some(recipe) if recipe.label.is_external() && !args.untrusted => {
-                return Err(untrusted(id, &recipe.label.to_string()));
-            }
-            Some(recipe) => change::mark(cx, &recipe, ACTIVE).await?,
-            None => drop(cx.store()?.unkeep(KEPT_RECIPE, id).await?),
-        }
-    } else if all.used(id).is_none() {
-        return Err(missing(id));
-    }
-    cx.store()?.settle_recipe(id).await?;
     if args.json.json {
         out_json(&json!({ "id": id, "points": 0 }))?;
     } else {
         out(&format!("{id} counts again; how often it worked is counted anew."))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Forgets what spoke against a recipe.
+///
+/// # Errors
+/// There is none, or it has words from outside and nobody said that they were read.
+pub(crate) async fn again(
+    cx: &Cx,
+    all: &All,
+    (id, untrusted_is_fine): (&str, bool),
+) -> anyhow::Result<()> {
+    if let Some(kept) = all.rejected(id) {
+        // A recipe of the program was switched off by the name alone; a learned one comes back.
+        let learned = recipes::recipe_of(kept).ok().filter(|_| bundled_text(id).is_none());
+        match learned {
+            Some(recipe) if recipe.label.is_external() && !untrusted_is_fine => {
+                return Err(untrusted(id, &recipe.label.to_string()));
+            }
+            Some(recipe) => change::mark(cx, &recipe, ACTIVE).await?,
+            None => drop(cx.journal()?.unkeep(KEPT_RECIPE, id).await?),
+        }
+    } else if all.used(id).is_none() {
+        return Err(missing(id));
+    }
+    cx.journal()?.settle_recipe(id).await?;
+    Ok(())
 }
 
 fn untrusted(id: &str, whose: &str) -> anyhow::Error {
@@ -61,7 +74,7 @@ async fn accept_waiting(
     args: &RecipesAcceptArgs,
     proposal: &Proposal,
 ) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let learned = learned(proposal)?;
     let runs = store.solved_runs(&SolvedFilter::default()).await?;
     if !args.json.json {
@@ -74,13 +87,7 @@ async fn accept_waiting(
         out("Not accepted; it waits on.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
-    // Between reading and accepting it may have become another one.
-    let now = store.proposals(KEPT_RECIPE).await?;
-    if !now.contains(proposal) {
-        return Err(usage("the proposal changed meanwhile; look at it again"));
-    }
-    let at = SystemClock::default().now();
-    let recipe = recipes::settle(store.as_ref(), proposal, ACTIVE, at).await?;
+    let recipe = accepted(cx, proposal, args.untrusted).await?;
     if args.json.json {
         out_json(&json!({ "id": recipe.id, "recipe": recipe, "state": ACTIVE }))?;
     } else {
@@ -89,10 +96,51 @@ async fn accept_waiting(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Accepts a proposal that a person read.
+///
+/// # Errors
+/// It has words from outside and nobody said that they were read, or it is another one meanwhile.
+pub(crate) async fn accepted(
+    cx: &Cx,
+    proposal: &Proposal,
+    untrusted_is_fine: bool,
+) -> anyhow::Result<Recipe> {
+    if proposal.label.is_external() && !untrusted_is_fine {
+        return Err(untrusted(&proposal.name, &proposal.label.to_string()));
+    }
+    // Between reading and accepting it may have become another one.
+    let store = cx.journal()?;
+    if !store.proposals(KEPT_RECIPE).await?.contains(proposal) {
+        return Err(usage("the proposal changed meanwhile; look at it again"));
+    }
+    let at = SystemClock::default().now();
+    Ok(recipes::settle(store.as_ref(), proposal, ACTIVE, at).await?)
+}
+
+/// Says no to what waits or counts.
+///
+/// # Errors
+/// There is none of this id, or it is the person's own file.
+pub(crate) async fn rejected(cx: &Cx, all: &All, id: &str) -> anyhow::Result<()> {
+    if let Some(proposal) = all.proposal(id) {
+        let at = SystemClock::default().now();
+        recipes::settle(cx.journal()?.as_ref(), proposal, REJECTED, at).await?;
+        return Ok(());
+    }
+    let Some(found) = all.used(id) else { return Err(missing(id)) };
+    if found.recipe.source == RecipeSource::Written {
+        return Err(usage(format!(
+            "{id} is your own ({}); `weir recipes remove {id}` takes it away",
+            found.place
+        )));
+    }
+    change::mark(cx, &found.recipe, REJECTED).await
+}
+
 /// Says no to what waits or counts, or to certain messages.
 pub(super) async fn reject(cx: &Cx, args: &RecipesRejectArgs) -> anyhow::Result<ExitCode> {
     let all = All::of(cx).await?;
-    let (id, store) = (&args.id, cx.store()?);
+    let id = &args.id;
     if let Some(words) = &args.words {
         let Some(found) = all.used(id) else { return Err(missing(id)) };
         let place = not_for(cx, found, words).await?;
@@ -104,19 +152,7 @@ pub(super) async fn reject(cx: &Cx, args: &RecipesRejectArgs) -> anyhow::Result<
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(proposal) = all.proposal(id) {
-        let at = SystemClock::default().now();
-        recipes::settle(store.as_ref(), proposal, REJECTED, at).await?;
-    } else {
-        let Some(found) = all.used(id) else { return Err(missing(id)) };
-        if found.recipe.source == RecipeSource::Written {
-            return Err(usage(format!(
-                "{id} is your own ({}); `weir recipes remove {id}` takes it away",
-                found.place
-            )));
-        }
-        change::mark(cx, &found.recipe, REJECTED).await?;
-    }
+    rejected(cx, &all, id).await?;
     if args.json.json {
         out_json(&json!({ "id": id, "state": REJECTED }))?;
     } else {

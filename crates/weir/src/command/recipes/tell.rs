@@ -16,7 +16,7 @@ use crate::terminal::table;
 const SAID_CHARS_MAX: usize = 100;
 
 /// What becomes of a recipe that fits.
-pub(super) fn state(found: &FoundRecipe, standing: Standing) -> &'static str {
+pub(crate) fn state(found: &FoundRecipe, standing: Standing) -> &'static str {
     match (&found.shadowed_by, standing) {
         (Some(_), _) => "shadowed",
         (None, standing) if standing.is_demoted() => "demoted",
@@ -84,7 +84,7 @@ fn waiting(proposal: &Proposal) -> String {
 }
 
 /// A recipe whole.
-pub(super) fn recipe(recipe: &Recipe, place: &str, standing: Standing) -> String {
+pub(crate) fn recipe(recipe: &Recipe, place: &str, standing: Standing) -> String {
     let mut text = format!("{} ({})\n", visible(&recipe.id), visible(place));
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -134,7 +134,7 @@ fn step_text(step: &RecipeStep) -> String {
 }
 
 /// A recipe that waits, with the runs that it was made from.
-pub(super) fn proposal(proposal: &Proposal, learned: &LearnedRecipe, runs: &[SolvedRun]) -> String {
+pub(crate) fn proposal(proposal: &Proposal, learned: &LearnedRecipe, runs: &[SolvedRun]) -> String {
     let mut text = recipe(&learned.recipe, "waits for you", Standing::default());
     let _ = write!(text, "\nProposed: {} UTC\nMade from:", moment(proposal.ts));
     for run in &learned.evidence {

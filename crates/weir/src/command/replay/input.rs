@@ -1,7 +1,7 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
-use weir_core::event::{AgentNews, CondenseReason, Event};
+use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted};
 use weir_core::ids::InputId;
 use weir_core::input::{Answer, Command, Input};
 use weir_core::session::Session;
@@ -32,7 +32,8 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
             command(Command::Configure { reason: f.reason, config: f.config })
         }
         Event::InputAccepted(f) => {
-            command(Command::Say { content: f.content, by: f.by, added: f.added })
+            let InputAccepted { content, by, added, client_id, .. } = f;
+            command(Command::Say { content, by, added, client_id })
         }
         Event::InputWithdrawn(f) => command(Command::Withdraw { input: f.input }),
         Event::ApprovalResolved(f) => command(Command::Decide {
@@ -73,7 +74,7 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
             answer(Answer::Switched { config, notes: f.notes })
         }
         Event::ContextCondensing(f) => match f.reason {
-            CondenseReason::Asked => command(Command::Condense),
+            CondenseReason::Asked => command(Command::Condense { keep: f.keep }),
             CondenseReason::Threshold => Came::Nothing,
             CondenseReason::Overflow => Came::Fact,
         },

@@ -15,7 +15,7 @@ use weir_engine::engine::SessionOptions;
 use weir_engine::ports::HookMoment;
 use weir_engine::scene::{Glance, Instruction, Instructions};
 
-use crate::command::approvals::Folded;
+use crate::command::approvals::fold;
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{OutputFormat, RunArgs};
@@ -59,7 +59,7 @@ pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode>
         false => None,
         true => match target(cx, args, &cx.store()?).await? {
             Target::New => None,
-            Target::Existing(id) => Some(Folded::load(cx.store()?.as_ref(), &id).await?.session),
+            Target::Existing(id) => Some(fold::load(cx.store()?.as_ref(), &id).await?.session),
         },
     };
     let kept = session.as_ref().and_then(Session::config).cloned();

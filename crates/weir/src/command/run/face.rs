@@ -8,6 +8,7 @@ use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{InputId, SessionId, Timestamp};
 use weir_core::view::wire;
+use weir_engine::engine::EngineError;
 use weir_engine::hub::{Fact, SignalKind};
 use weir_engine::ledger::status_text;
 
@@ -100,6 +101,25 @@ impl Face {
     pub(in crate::command) fn at_rest(&self) -> Option<RunFinished> {
         let (_, finished) = self.finished.as_ref()?;
         self.queued.is_empty().then(|| finished.clone())
+    }
+
+    /// Shows that the session went down and its end could not be written down: programs are told
+    /// with the object that they wait for, which has no number because no journal has it (C2).
+    pub(in crate::command) fn broke(&self, error: &EngineError) -> anyhow::Result<()> {
+        if self.shown.resumable && matches!(error, EngineError::Store(_)) {
+            self.progress(&format!(
+                "what was confirmed is kept; when that is put right: weir run --resume {}",
+                self.session
+            ));
+        }
+        if matches!(self.shown.output, OutputFormat::Text) || self.finished.is_some() {
+            return Ok(());
+        }
+        let fields = json!({
+            "status": "failed", "text": "", "error": error.to_string(), "denials": [],
+            "changed_files": [],
+        });
+        terminal::out(&wire::signal(&self.session, now(), "run.finished", fields).to_string())
     }
 
     /// Shows how it ended.
@@ -218,7 +238,9 @@ fn told(event: &Event) -> Option<String> {
 fn about_context(event: &Event) -> Option<String> {
     Some(match event {
         Event::ContextCondensing(f) => {
-            format!("condensing: the next request would have about {} tokens", f.tokens)
+            let keep = f.keep.as_ref().map(|keep| one_line(keep.as_str()));
+            let keep = keep.map_or_else(String::new, |keep| format!("; to keep: {keep}"));
+            format!("condensing: the next request would have about {} tokens{keep}", f.tokens)
         }
         Event::ContextSummarised(f) => {
             format!("  no summary: {}", one_line(f.failed.as_deref()?))

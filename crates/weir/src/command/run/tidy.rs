@@ -13,13 +13,13 @@ use crate::cx::Cx;
 const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
 /// The task of this session is done.
-pub(in crate::command) fn finished(workspace: &Workspace, session: &SessionId) {
+pub(crate) fn finished(workspace: &Workspace, session: &SessionId) {
     // Nothing depends on it: what stays goes with the orphans.
     let _ = workspace.remove_own(&format!(".weir/tmp/{session}"));
 }
 
 /// Folders of results that nobody touched for an hour.
-pub(in crate::command) fn orphans(cx: &Cx) {
+pub(crate) fn orphans(cx: &Cx) {
     GitWorktrees::default().sweep(&cx.folder);
     let Ok(folders) = std::fs::read_dir(cx.folder.join(".weir/tmp")) else { return };
     let Ok(workspace) = cx.workspace() else { return };

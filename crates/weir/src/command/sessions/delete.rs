@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use weir_core::ids::SessionId;
 use weir_engine::engine::EngineError;
 use weir_engine::family;
-use weir_engine::ports::{Checkpoints as _, SessionMeta, Store as _, Worktrees as _};
+use weir_engine::ports::{Checkpoints as _, SessionMeta, Worktrees as _};
 use weir_store::{GitWorktrees, this_process};
 
 use super::meta;
@@ -38,7 +38,7 @@ pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result
         return Ok(ExitCode::from(exit::FAILED));
     }
     for meta in &found {
-        remove(cx, meta).await?;
+        remove(cx, meta, "weir sessions delete").await?;
         out(&format!("Deleted session {}.", meta.id))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -63,9 +63,10 @@ fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
 }
 
 /// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.
-async fn remove(cx: &Cx, meta: &SessionMeta) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let owner = this_process("weir sessions delete");
+/// `label`: what holds it meanwhile, for people.
+pub(crate) async fn remove(cx: &Cx, meta: &SessionMeta, label: &str) -> anyhow::Result<()> {
+    let store = cx.journal()?;
+    let owner = this_process(label);
     let lease = store.acquire(&meta.id, &owner).await;
     let lease = lease.map_err(|error| engine_failure(EngineError::Store(error)))?;
     let removed = remove_held(cx, &meta.id, Path::new(&meta.workspace)).await;
@@ -89,6 +90,6 @@ async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<(
     if let Some((root, _)) = folder.to_str().and_then(|path| path.split_once("/.weir/worktrees/")) {
         GitWorktrees::default().remove(Path::new(root), id.as_str());
     }
-    cx.store()?.delete(id).await?;
+    cx.journal()?.delete(id).await?;
     Ok(())
 }

@@ -28,30 +28,41 @@ use crate::terminal::{err, out_bytes};
 pub(super) async fn export(cx: &Cx, args: &SessionsExportArgs) -> anyhow::Result<()> {
     let store = cx.store()?;
     let id = session_ids::find(store.as_ref(), &args.session).await?;
-    let facts = facts(store.as_ref(), &id).await?;
-    let text = match args.format {
+    let meta = meta(store.as_ref(), &id).await?;
+    let status = status(&store, &meta).await?;
+    let text = exported(store.as_ref(), &id, (args.format, Some(status))).await?;
+    put(args.output.as_deref(), text.as_bytes())
+}
+
+/// The session as text. `status`: how it is, where that is known better than its summary says.
+pub(crate) async fn exported(
+    store: &dyn Store,
+    id: &SessionId,
+    (format, status): (SessionFormat, Option<String>),
+) -> anyhow::Result<String> {
+    let facts = facts(store, id).await?;
+    Ok(match format {
         SessionFormat::Jsonl => {
-            let kept = kept(store.as_ref(), &facts).await?;
-            jsonl(&id, &facts, &kept)
+            let kept = kept(store, &facts).await?;
+            jsonl(id, &facts, &kept)
         }
         SessionFormat::Script => {
-            let lines: Vec<Value> = facts.iter().map(|fact| line(&id, fact)).collect();
+            let lines: Vec<Value> = facts.iter().map(|fact| line(id, fact)).collect();
             from_journal(&lines)
         }
         SessionFormat::Markdown | SessionFormat::Html => {
-            let meta = meta(store.as_ref(), &id).await?;
-            let status = status(&store, &meta).await?;
+            let meta = meta(store, id).await?;
+            let status = status.unwrap_or_else(|| meta.status.clone());
             let about = Summary::of(&meta, status, &facts).told();
-            let kept = kept(store.as_ref(), &facts).await?;
+            let kept = kept(store, &facts).await?;
             let entries: Vec<_> = facts.iter().map(transcript::entry).collect();
             let title = if meta.title.is_empty() { id.as_str() } else { &meta.title };
-            match args.format {
+            match format {
                 SessionFormat::Html => html::html(title, &about, &entries, &kept),
                 _ => markdown::markdown(title, &about, &entries, &kept),
             }
         }
-    };
-    put(args.output.as_deref(), text.as_bytes())
+    })
 }
 
 /// Every blob that the facts mention.

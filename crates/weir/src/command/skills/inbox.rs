@@ -2,12 +2,13 @@
 //! it is accepted, with whose words went into it.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::skill::name_problem;
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Proposal, Store};
+use weir_engine::ports::Proposal;
 use weir_engine::skills;
 
 use super::{own, sha256, shown_text};
@@ -17,7 +18,7 @@ use crate::options::{JsonFlag, SkillArgs, SkillsAcceptArgs};
 use crate::terminal::{confirm, is_attended, out, out_json};
 
 /// What is proposed, in a few words.
-pub(super) fn what(proposal: &Proposal) -> String {
+pub(crate) fn what(proposal: &Proposal) -> String {
     let to = if proposal.text.is_empty() { "to be removed" } else { "to be written" };
     match proposal.label.is_external() {
         true => format!("{to}, made of words from outside"),
@@ -39,7 +40,7 @@ pub(super) fn as_json(proposal: &Proposal) -> Value {
 }
 
 pub(super) async fn inbox(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
-    let proposals = cx.store()?.proposals("skill").await?;
+    let proposals = cx.journal()?.proposals("skill").await?;
     if flag.json {
         out_json(&proposals.iter().map(as_json).collect::<Vec<_>>())?;
     } else if proposals.is_empty() {
@@ -71,15 +72,15 @@ fn described(cx: &Cx, proposal: &Proposal) -> String {
 }
 
 /// Whose words went into it.
-fn whose(proposal: &Proposal) -> String {
+pub(crate) fn whose(proposal: &Proposal) -> String {
     match proposal.label.is_clean() {
         true => "your own words only".into(),
         false => proposal.label.to_string(),
     }
 }
 
-async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
-    let proposals = cx.store()?.proposals("skill").await?;
+pub(crate) async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
+    let proposals = cx.journal()?.proposals("skill").await?;
     let found = proposals.into_iter().find(|proposal| proposal.name == name);
     found.ok_or_else(|| {
         let name = visible(name);
@@ -87,9 +88,23 @@ async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
     })
 }
 
-pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<ExitCode> {
-    let proposal = one(cx, &args.name).await?;
-    // It was checked when it was proposed; the name is a path now, so it is checked again.
+/// Checks a proposal that a person read, and does what it says; where the skill is now.
+///
+/// # Errors
+/// A usage error: it cannot be used, it has words from outside and nobody said that they were read,
+/// or it is another one meanwhile.
+pub(crate) async fn accepted(
+    cx: &Cx,
+    proposal: &Proposal,
+    untrusted: bool,
+) -> anyhow::Result<PathBuf> {
+    sound(proposal)?;
+    trusted(proposal, untrusted)?;
+    settle(cx, proposal).await
+}
+
+/// It was checked when it was proposed; the name is a path now, so it is checked again.
+fn sound(proposal: &Proposal) -> anyhow::Result<()> {
     if let Some(problem) = name_problem(&proposal.name) {
         return Err(usage(format!("the name {problem}; reject this proposal")));
     }
@@ -98,32 +113,48 @@ pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<E
         let why: Vec<String> = parsed.findings.iter().map(ToString::to_string).collect();
         return Err(usage(format!("it is no skill ({}); reject it", visible(&why.join("; ")))));
     }
-    if !args.json.json {
-        out(&described(cx, &proposal))?;
+    Ok(())
+}
+
+fn trusted(proposal: &Proposal, untrusted: bool) -> anyhow::Result<()> {
+    if !proposal.label.is_external() || untrusted {
+        return Ok(());
     }
-    if proposal.label.is_external() && !args.untrusted {
-        return Err(usage(format!(
-            "{} was proposed after the agent had read words from outside ({}). Whoever wrote those may \
-             have written this skill, and it would bind every later session. Read it; if it says what \
-             you want, accept it with `weir skills accept {} --untrusted`",
-            proposal.name,
-            visible(&whose(&proposal)),
-            proposal.name
-        )));
-    }
-    if is_attended() && !args.yes && !args.json.json && !confirm("Accept it?")? {
-        out("Not accepted; it waits on.")?;
-        return Ok(ExitCode::from(exit::FAILED));
-    }
+    Err(usage(format!(
+        "{} was proposed after the agent had read words from outside ({}). Whoever wrote those may \
+         have written this skill, and it would bind every later session. Read it; if it says what \
+         you want, accept it with `weir skills accept {} --untrusted`",
+        proposal.name,
+        visible(&whose(proposal)),
+        proposal.name
+    )))
+}
+
+async fn settle(cx: &Cx, proposal: &Proposal) -> anyhow::Result<PathBuf> {
     // Between reading and accepting it may have become another one.
-    if one(cx, &args.name).await? != proposal {
+    if one(cx, &proposal.name).await? != *proposal {
         return Err(usage("the proposal changed meanwhile; look at it again"));
     }
     let place = match proposal.text.is_empty() {
         true => own::put_away(cx, &proposal.name)?,
         false => own::write(cx, &proposal.name, &proposal.text)?,
     };
-    cx.store()?.withdraw_proposal("skill", &proposal.name).await?;
+    cx.journal()?.withdraw_proposal("skill", &proposal.name).await?;
+    Ok(place)
+}
+
+pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<ExitCode> {
+    let proposal = one(cx, &args.name).await?;
+    sound(&proposal)?;
+    if !args.json.json {
+        out(&described(cx, &proposal))?;
+    }
+    trusted(&proposal, args.untrusted)?;
+    if is_attended() && !args.yes && !args.json.json && !confirm("Accept it?")? {
+        out("Not accepted; it waits on.")?;
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    let place = settle(cx, &proposal).await?;
     let place = place.display().to_string();
     if args.json.json {
         let mut value = as_json(&proposal);
@@ -139,7 +170,7 @@ pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<E
 
 pub(super) async fn reject(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let proposal = one(cx, &args.name).await?;
-    cx.store()?.withdraw_proposal("skill", &proposal.name).await?;
+    cx.journal()?.withdraw_proposal("skill", &proposal.name).await?;
     if args.json.json {
         out_json(&as_json(&proposal))?;
     } else {

@@ -28,7 +28,7 @@ const DEPTH_MAX: usize = 12;
 const REMOVED: &str = ".removed";
 
 /// The folder of a skill of the person's own.
-pub(super) fn folder(cx: &Cx, name: &str) -> PathBuf {
+pub(crate) fn folder(cx: &Cx, name: &str) -> PathBuf {
     own_skills(cx).join(name)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn write(cx: &Cx, name: &str, text: &str) -> anyhow::Result<PathBuf> 
 }
 
 /// Moves a skill away, to where it can be moved back from.
-pub(super) fn put_away(cx: &Cx, name: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn put_away(cx: &Cx, name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(cx, name);
     if !folder.join("SKILL.md").exists() {
         return Err(usage(format!(

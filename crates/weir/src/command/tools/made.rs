@@ -15,7 +15,7 @@ use weir_core::governance::label::Label;
 use weir_core::tool::Access;
 use weir_core::view::plain::visible;
 use weir_engine::made::{self, ACTIVE, DISABLED, Found, Look};
-use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind, Store as _};
+use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind};
 use weir_engine::workspace::Workspace;
 
 use crate::cx::Cx;
@@ -30,9 +30,9 @@ const CHECK_TIME: std::time::Duration = std::time::Duration::from_secs(15);
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
 /// Every made tool of this folder.
-pub(super) async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<Found>)> {
+pub(crate) async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<Found>)> {
     let workspace = cx.workspace()?;
-    let store = cx.store()?;
+    let store = cx.journal()?;
     let root = workspace.root().display().to_string();
     let marks = store.marks(&root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
@@ -82,7 +82,7 @@ pub(super) fn as_json(found: &Found) -> Value {
 }
 
 /// All of it, as a person has to read it.
-pub(super) fn described(found: &Found) -> String {
+pub(crate) fn described(found: &Found) -> String {
     let mut text = String::new();
     let state = found.why_not.as_deref().unwrap_or("in use");
     let _ = writeln!(text, "From: {}\nState: {}", visible(&found.source), visible(state));
@@ -130,38 +130,44 @@ pub(super) async fn add(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode
     if !agreed("Add it?", args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
-    let kept = cx.store()?.keep(&made::kept(&definition, by(cx, label))).await?;
+    let kept = cx.journal()?.keep(&made::kept(&definition, by(cx, label))).await?;
     said(&kept, args.json.json, &format!("Added {}; sessions have it from now on.", kept.name))
 }
 
-/// Lets a tool be used.
-pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
-    let (workspace, found) = survey(cx).await?;
-    let found = one(found, &args.name)?;
+/// The definition of a tool, if it can be used at all.
+async fn usable(found: &Found) -> anyhow::Result<&ToolDefinition> {
     let Some(definition) = &found.definition else {
-        let why = found.why_not.unwrap_or_default();
-        return Err(usage(format!("{} cannot be used: {}", args.name, visible(&why))));
+        let why = found.why_not.clone().unwrap_or_default();
+        return Err(usage(format!("{} cannot be used: {}", found.name, visible(&why))));
     };
     check(definition).await?;
-    if !args.json.json {
-        out(&described(&found))?;
+    Ok(definition)
+}
+
+fn trusted(found: &Found, untrusted: bool) -> anyhow::Result<()> {
+    if !found.label.is_external() || untrusted {
+        return Ok(());
     }
-    if found.label.is_external() && !args.untrusted {
-        return Err(usage(format!(
-            "whoever made {} had read words from outside ({}), and they may be the words of this \
-             code. Read it; if it does what you want, accept it with `weir tools accept {} \
-             --untrusted`",
-            args.name,
-            visible(&found.label.to_string()),
-            args.name
-        )));
-    }
-    if !agreed("Accept it?", args.yes)? {
-        return Ok(ExitCode::from(exit::FAILED));
-    }
+    Err(usage(format!(
+        "whoever made {} had read words from outside ({}), and they may be the words of this code. \
+         Read it; if it does what you want, accept it with `weir tools accept {} --untrusted`",
+        found.name,
+        visible(&found.label.to_string()),
+        found.name
+    )))
+}
+
+/// Lets a tool that a person read be used.
+///
+/// # Errors
+/// It cannot be used, it has words from outside and nobody said that they were read, or it is
+/// another one meanwhile.
+pub(crate) async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow::Result<Kept> {
+    let definition = usable(found).await?;
+    trusted(found, untrusted)?;
     // Between reading and accepting it may have become another one.
-    let (_, again) = survey(cx).await?;
-    if one(again, &args.name)?.definition.as_ref() != Some(definition) {
+    let (workspace, again) = survey(cx).await?;
+    if one(again, &found.name)?.definition.as_ref() != Some(definition) {
         return Err(usage("the tool changed meanwhile; look at it again"));
     }
     let made = by(cx, found.label.clone());
@@ -169,7 +175,51 @@ pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<Ex
         "kept" => made::kept(definition, made),
         _ => made::pin(&workspace, definition, made),
     };
-    let kept = cx.store()?.keep(&kept).await?;
+    Ok(cx.journal()?.keep(&kept).await?)
+}
+
+/// Switches a tool off that was accepted.
+///
+/// # Errors
+/// Nobody made or accepted one of this name.
+pub(crate) async fn disabled(cx: &Cx, name: &str) -> anyhow::Result<Kept> {
+    let (_, found) = survey(cx).await?;
+    let Some(kept) = one(found, name)?.kept else {
+        return Err(usage(format!("{name} is off already: nobody accepted it")));
+    };
+    Ok(cx.journal()?.keep(&Kept { state: DISABLED.into(), ..kept }).await?)
+}
+
+/// Takes a tool away; what was kept of it, and where it came from.
+///
+/// # Errors
+/// Nobody made or accepted one of this name.
+pub(crate) async fn removed(cx: &Cx, name: &str) -> anyhow::Result<(Kept, String)> {
+    let (_, found) = survey(cx).await?;
+    let found = one(found, name)?;
+    let Some(kept) = found.kept else {
+        return Err(usage(format!(
+            "{name} is a file of the workspace that nobody accepted: delete {}",
+            visible(&found.source)
+        )));
+    };
+    cx.journal()?.unkeep(&kept.what, &kept.name).await?;
+    Ok((kept, found.source))
+}
+
+/// Lets a tool be used.
+pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
+    let (_, found) = survey(cx).await?;
+    let found = one(found, &args.name)?;
+    usable(&found).await?;
+    if !args.json.json {
+        out(&described(&found))?;
+    }
+    trusted(&found, args.untrusted)?;
+    if !agreed("Accept it?", args.yes)? {
+        return Ok(ExitCode::from(exit::FAILED));
+    }
+    let kept = accepted(cx, &found, args.untrusted).await?;
     let trust = match cx.is_trusted() || found.source == "kept" {
         true => "",
         false => " It counts once the workspace is trusted (`weir trust`).",
@@ -179,29 +229,15 @@ pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<Ex
 
 /// Switches a tool off.
 pub(super) async fn disable(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
-    let (_, found) = survey(cx).await?;
-    let found = one(found, &args.name)?;
-    let Some(kept) = found.kept else {
-        return Err(usage(format!("{} is off already: nobody accepted it", args.name)));
-    };
-    let kept = cx.store()?.keep(&Kept { state: DISABLED.into(), ..kept }).await?;
+    let kept = disabled(cx, &args.name).await?;
     let text = format!("{} is off; `weir tools accept {}` brings it back.", args.name, args.name);
     said(&kept, args.json.json, &text)
 }
 
 /// Takes a tool away.
 pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
-    let (_, found) = survey(cx).await?;
-    let found = one(found, &args.name)?;
-    let Some(kept) = found.kept else {
-        return Err(usage(format!(
-            "{} is a file of the workspace that nobody accepted: delete {}",
-            args.name,
-            visible(&found.source)
-        )));
-    };
-    cx.store()?.unkeep(&kept.what, &kept.name).await?;
-    let text = match found.source.as_str() {
+    let (kept, source) = removed(cx, &args.name).await?;
+    let text = match source.as_str() {
         "kept" => format!("Removed {}.", args.name),
         file => format!("{} is no longer accepted; its file stays: {}", args.name, visible(file)),
     };
@@ -209,7 +245,7 @@ pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitC
 }
 
 /// The made tool of this name: the one in use, else the first.
-pub(super) fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
+pub(crate) fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
     let mut named: Vec<Found> = found.into_iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.why_not.is_some());
     let first = named.into_iter().next();

@@ -27,6 +27,18 @@ fn in_state(house: &House, name: &str, state: &str) -> Vec<Value> {
     history(house, name).into_iter().filter(|run| run["state"] == state).collect()
 }
 
+/// Waits until no run of the agent is under way or waits for its turn.
+fn comes_to_rest(house: &House, name: &str) {
+    let is_open =
+        |run: &Value| ["waiting", "running", "asking"].contains(&text(&run["state"]).as_str());
+    until("rest", || (!history(house, name).iter().any(is_open)).then_some(()));
+}
+
+/// The time as histories have it.
+fn now() -> String {
+    format!("{:.6}", jiff::Timestamp::now())
+}
+
 fn waits_for_run(house: &House, name: &str, state: &str) -> Value {
     until(state, || in_state(house, name, state).into_iter().next())
 }
@@ -66,6 +78,7 @@ fn m7_two_daemons_run_each_tick_once() {
     add(&house, "tick", &["--cron", EACH_SECOND]);
     until("three runs", || (in_state(&house, "tick", "completed").len() >= 3).then_some(()));
     house.ok(&["agents", "pause", "tick"]);
+    comes_to_rest(&house, "tick");
     let said = [ended(one, &house), ended(two, &house)].concat();
     let runs = history(&house, "tick");
     let of = |wanted: &str| runs.iter().filter(|run| run["state"] == wanted).count();
@@ -98,7 +111,10 @@ fn m7_a_call_that_waits_is_answered_from_another_terminal() {
     // It waits, and the next ticks are skipped.
     waits_for_run(&house, "writer", "skipped");
     house.ok(&["agents", "pause", "writer"]);
-    let open = house.json(&["approvals", "list", "--json"])["approvals"][0].clone();
+    let open = until("an approval", || {
+        let listed = house.json(&["approvals", "list", "--json"]);
+        listed["approvals"].as_array().and_then(|open| open.first().cloned())
+    });
     assert_eq!(open["session"], run["session"]);
     let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
     assert_eq!(answered.status, 0, "{}", answered.err);
@@ -167,18 +183,29 @@ fn m7_the_kill_switch_holds_scheduled_agents_back() {
     house.ok(&["pause"]);
     let running = daemon(&house);
     add(&house, "tick", &["--cron", EACH_SECOND]);
-    // Another agent's claim would show that the daemon looks at all: it hears of the release.
+    running.says("paused: nothing starts", 1);
+    assert_eq!(history(&house, "tick"), Vec::<Value>::new());
+    // A run shows that the daemon looks at all: it hears of the release.
     house.ok(&["release"]);
+    running.says("released", 1);
     waits_for_run(&house, "tick", "completed");
     house.ok(&["pause"]);
-    let before = until("rest", || {
-        let before = history(&house, "tick").len();
-        std::thread::sleep(std::time::Duration::from_millis(1_500));
-        (history(&house, "tick").len() == before).then_some(before)
+    running.says("paused: nothing starts", 2);
+    // At least one tick comes due while it is paused.
+    let from = now();
+    let tick = jiff::Timestamp::now() + std::time::Duration::from_secs(2);
+    until("a tick", || (jiff::Timestamp::now() > tick).then_some(()));
+    let to = now();
+    house.ok(&["release"]);
+    until("a run after the release", || {
+        let runs = in_state(&house, "tick", "completed");
+        runs.iter().any(|run| text(&run["started"]) > to).then_some(())
     });
-    assert!(before >= 1);
-    let err = ended(running, &house);
-    assert!(err.contains("paused: nothing starts") && err.contains("released"), "{err}");
+    ended(running, &house);
+    let begun: Vec<String> =
+        history(&house, "tick").iter().map(|run| text(&run["started"])).collect();
+    let meanwhile = begun.iter().filter(|at| **at >= from && **at <= to).count();
+    assert_eq!(meanwhile, 0, "none began from {from} to {to}: {begun:?}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub(super) struct Terminal {
     child: Child,
     keys: Option<ChildStdin>,
     screen: Arc<Mutex<String>>,
+    reads: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Terminal {
@@ -37,14 +38,14 @@ impl Terminal {
         let mut output = child.stdout.take().expect("it was piped");
         let screen = Arc::new(Mutex::new(String::new()));
         let seen = screen.clone();
-        std::thread::spawn(move || {
+        let reads = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
                 seen.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
             }
         });
-        Terminal { child, keys, screen }
+        Terminal { child, keys, screen, reads: Some(reads) }
     }
 
     fn screen(&self) -> String {
@@ -56,6 +57,15 @@ impl Terminal {
         let begun = Instant::now();
         while self.screen().matches(words).count() < times {
             assert!(begun.elapsed() < PATIENCE, "{words} is missing:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the terminal has shown what was typed last: from then on it is the program's.
+    fn echoes(&self, keys: &str) {
+        let begun = Instant::now();
+        while !self.screen().ends_with(keys) {
+            assert!(begun.elapsed() < PATIENCE, "{keys} is not shown:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -75,8 +85,8 @@ impl Terminal {
             assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         };
-        // What was printed last is read by the other thread.
-        std::thread::sleep(Duration::from_millis(100));
+        // What was printed last is read by the other thread, which ends with the program.
+        self.reads.take().expect("it reads").join().expect("it only reads");
         (status, self.screen())
     }
 }
@@ -126,6 +136,7 @@ fn g4_what_was_typed_for_an_answered_one_does_not_answer_the_next() {
     terminal.sees(PROMPT, 1);
     // Half a line: the person hesitates, and somebody else answers.
     terminal.types("y");
+    terminal.echoes("y");
     let first = text(&asked(&house, &[])["approval"]);
     assert_eq!(answer(&house, &first, &["deny", "--reason", "mine"]).status, 0);
     terminal.sees("answered elsewhere: denied", 1);

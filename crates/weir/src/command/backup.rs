@@ -1,0 +1,39 @@
+//! `weir backup` and `weir restore`: everything of an installation as one file, and back (D9, S15).
+
+use std::process::ExitCode;
+
+use crate::cx::Cx;
+use crate::house::archive::{self, BackupOf};
+use crate::options::{BackupArgs, RestoreArgs};
+use crate::terminal::{err_line, out};
+
+/// Writes one.
+pub(super) async fn backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCode> {
+    let database = database(cx, args.database.as_deref())?;
+    let of = BackupOf { dirs: &cx.dirs, database: &database, keys: args.keys };
+    let bytes = archive::write(&of, &args.file).await?;
+    out(&format!("{} ({} kB)", args.file.display(), bytes.div_ceil(1024)))?;
+    if args.keys {
+        err_line("keys of providers are in it: keep it as you keep them");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts one back.
+pub(super) async fn restore(cx: &Cx, args: &RestoreArgs) -> anyhow::Result<ExitCode> {
+    // The settings come with the backup: those that are there now say nothing.
+    let database = args.database.clone().unwrap_or_default();
+    let of = BackupOf { dirs: &cx.dirs, database: &database, keys: true };
+    for folder in archive::restore(&of, &args.file, args.replace).await? {
+        err_line(&format!("what was there is in {}", folder.display()));
+    }
+    out(&format!("restored from {}", args.file.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn database(cx: &Cx, flag: Option<&str>) -> anyhow::Result<String> {
+    match flag {
+        Some(url) => Ok(url.to_owned()),
+        None => Ok(cx.config()?.settings.server.database.clone()),
+    }
+}

@@ -1,0 +1,160 @@
+//! `weir serve`: the server, until a signal ends it. Not here: what it answers (`weir-server`).
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures::stream;
+use weir_server::{App, Server, ServerLimits, ServerOptions};
+use weir_store::SqliteStore;
+
+use crate::command::run::Signals;
+use crate::config::ServerSettings;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::house::Installation;
+use crate::options::ServeArgs;
+use crate::terminal;
+
+/// Most bytes of a file with a password.
+const PASSWORD_FILE_BYTES_MAX: u64 = 4096;
+
+/// Serves.
+pub(super) async fn serve(cx: Cx, args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let settings = cx.config()?.settings.server.clone();
+    let metrics_token = metrics_token(&cx, &settings.metrics_token_env)?;
+    let options = ServerOptions { metrics_token, ..options(&settings, &args)? };
+    let database = args.database.clone().unwrap_or_else(|| settings.database.clone());
+    let state = cx.dirs.state.clone();
+    let house = Installation::open(cx, &database).await?;
+    if let Some(warning) = damaged(&state) {
+        terminal::err(&format!("warning: {warning}"));
+    }
+    let app = App::new(Arc::new(house), options).map_err(|error| usage(error.to_string()))?;
+    first_admin(&app, &args).await?;
+    if let Some(reason) = app.refuse_to_listen().await.map_err(usage)? {
+        return Err(usage(reason));
+    }
+    let server = Server::bind(app.clone()).await.map_err(|error| usage(error.to_string()))?;
+    if let Some(warning) = server.warning() {
+        terminal::err(&format!("warning: {warning}"));
+    }
+    tell(&app, server.address(), args.quiet).await?;
+    let signals = stream::unfold(Signals::new()?, |mut signals| async move {
+        signals.next().await;
+        Some(((), signals))
+    });
+    server.run(signals).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is wrong with the first person's own sessions, which lie in the state folder itself. The
+/// server starts nevertheless: nobody else's are touched by it.
+fn damaged(state: &Path) -> Option<String> {
+    if !state.join("weir.db").exists() {
+        return None;
+    }
+    let error = SqliteStore::open(state).err()?;
+    Some(format!("the sessions in {} cannot be used: {error}", state.display()))
+}
+
+/// Says where it listens and, as long as there is no account, the code for making the first.
+async fn tell(app: &App, address: SocketAddr, quiet: bool) -> anyhow::Result<()> {
+    let scheme = if app.options.tls.is_some() { "https" } else { "http" };
+    let here = format!("{scheme}://{address}");
+    if !quiet {
+        terminal::err_line(&format!("listening on {here}"));
+    }
+    if let Some(code) = app.setup_code().await.map_err(usage)? {
+        let open = app.options.public_url.clone().unwrap_or(here);
+        terminal::err_line(&format!("setup code: {code} (open {open}/setup; it holds for a day)"));
+    }
+    Ok(())
+}
+
+/// Makes the account that was asked for, where there is none.
+async fn first_admin(app: &App, args: &ServeArgs) -> anyhow::Result<()> {
+    let (Some(name), Some(file)) = (&args.first_admin, &args.password_file) else {
+        return Ok(());
+    };
+    let password = read_password(file)?;
+    let made = app.make_first_admin(name, &password).await.map_err(usage)?;
+    if made && !args.quiet {
+        terminal::err_line(&format!("made the account {name}"));
+    }
+    Ok(())
+}
+
+fn read_password(file: &Path) -> anyhow::Result<String> {
+    let told = |why: String| usage(format!("the password in {}: {why}", file.display()));
+    let meta = std::fs::metadata(file).map_err(|error| told(error.to_string()))?;
+    if meta.len() > PASSWORD_FILE_BYTES_MAX {
+        return Err(told("the file is too long to be one".into()));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
+    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// The settings with the words of the command line over them.
+fn options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<ServerOptions> {
+    let bind = match args.bind {
+        Some(bind) => bind,
+        None => settings
+            .bind
+            .parse()
+            .map_err(|_| usage(format!("server.bind {:?} is no address:port", settings.bind)))?,
+    };
+    let tls = match (settings.certificate.as_str(), settings.key.as_str()) {
+        ("", "") => None,
+        ("", _) | (_, "") => {
+            return Err(usage("server.certificate and server.key belong together: give both"));
+        }
+        (certificate, key) => Some((PathBuf::from(certificate), PathBuf::from(key))),
+    };
+    Ok(ServerOptions {
+        bind,
+        public_url: public_url(&settings.public_url)?,
+        tls,
+        proxies: proxies(&settings.proxies)?,
+        quiet: args.quiet,
+        limits: ServerLimits {
+            connections_max: settings.connections_max as usize,
+            connections_per_address_max: settings.connections_per_address_max as usize,
+            requests_per_minute: settings.requests_per_minute,
+            drain_ms_max: settings.drain.ms,
+        },
+        metrics_token: None,
+    })
+}
+
+/// The token of the variable `name`; an empty name means that there is none.
+fn metrics_token(cx: &Cx, name: &str) -> anyhow::Result<Option<String>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let unset = || usage(format!("server.metrics_token_env: the variable {name} is not set"));
+    Ok(Some(cx.environment.text(name).ok_or_else(unset)?.to_owned()))
+}
+
+fn public_url(text: &str) -> anyhow::Result<Option<String>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let url = url::Url::parse(text).ok().filter(|url| {
+        let plain = matches!(url.scheme(), "http" | "https") && url.path() == "/";
+        plain && url.query().is_none() && url.fragment().is_none() && url.username().is_empty()
+    });
+    let url = url.ok_or_else(|| {
+        usage(format!("server.public_url {text:?} is no address like https://weir.example.org"))
+    })?;
+    Ok(Some(url.origin().ascii_serialization()))
+}
+
+fn proxies(all: &[String]) -> anyhow::Result<Vec<IpAddr>> {
+    let address = |text: &String| {
+        text.parse()
+            .map_err(|_| usage(format!("server.proxies: {text:?} is no address like 10.0.0.1")))
+    };
+    all.iter().map(address).collect()
+}

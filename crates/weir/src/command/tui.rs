@@ -1,0 +1,201 @@
+//! `weir` without a command: the terminal interface (C1, F1). Which face, on which session, served by
+//! whom. Not here: the faces (`weir-tui`), and what wishes do (`crate::tui`).
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use weir_core::profile::PermissionMode;
+use weir_engine::ports::Clock as _;
+use weir_sandbox::is_below_supervisor;
+use weir_tui::link::{Far, Link, Which, link};
+use weir_tui::plain::{self, PlainOptions};
+use weir_tui::run::{self, FaceOptions, FullMode, Left, Start};
+use weir_tui::text::theme::Theme;
+
+use crate::cx::Cx;
+use crate::failure::{exit, failure, usage};
+use crate::options::TuiArgs;
+use crate::session_ids::{self, Agents};
+use crate::tui::local::{self, Begin, Picks};
+use crate::tui::remote;
+use crate::wiring::{self, SUPERVISE, SystemClock, Wishes};
+use crate::{models, terminal};
+
+/// How long the session may take to be given back once the face has gone.
+const GIVE_BACK_WAIT: Duration = Duration::from_secs(10);
+
+/// Shows the face until the person leaves.
+pub(super) async fn tui(cx: Cx, args: TuiArgs) -> anyhow::Result<ExitCode> {
+    let face = Face::of(&cx, &args)?;
+    let left = match &args.attach {
+        Some(url) => {
+            let which = which_there(&args)?;
+            let there = remote::reach(&cx, url).await?;
+            face.with(|far| there.serve(which, far)).await?
+        }
+        None => {
+            let begin = begin(&cx, &args).await?;
+            face.with(|far| async move {
+                local::serve(cx, begin, far).await;
+                Ok(())
+            })
+            .await?
+        }
+    };
+    if let Some(why) = left.why {
+        return Err(failure(exit::FAILED, why));
+    }
+    Ok(ExitCode::from(left.code))
+}
+
+/// Which face, as it is to be.
+enum Face {
+    Whole(FaceOptions),
+    Plain(Box<PlainOptions>),
+}
+
+impl Face {
+    /// The face that flags and terminal ask for.
+    ///
+    /// # Errors
+    /// A usage error: no terminal, no such theme, or an agent asks.
+    fn of(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Face> {
+        if is_below_supervisor(cx.environment.all(), SUPERVISE) {
+            return Err(usage(
+                "`weir` was started by a command that an agent runs, and only a person may answer \
+                 for themselves; run it in a terminal of your own",
+            ));
+        }
+        let (input, output) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
+        let lines = args.plain || args.screen_reader;
+        if !(lines || input && output) {
+            return Err(usage(
+                "the terminal interface needs a terminal, and there is none: `weir run \"your \
+                 task\"` works without one (`weir --plain` talks over a pipe, `weir --help` lists \
+                 the commands)",
+            ));
+        }
+        let caps = run::caps();
+        let theme = args.theme.as_deref().map(|name| {
+            Theme::named(name, caps.depth).ok_or_else(|| {
+                let known: Vec<&str> = Theme::NAMES.iter().map(|(name, _)| *name).collect();
+                usage(format!("there is no theme {name:?}; there are {}", known.join(", ")))
+            })
+        });
+        let theme = theme.transpose()?;
+        let picks = args.resume == Some(None);
+        let start = if picks { Start::Sessions } else { Start::Chat };
+        if lines || !caps.usable() {
+            return Ok(Face::Plain(Box::new(PlainOptions {
+                screen_reader: args.screen_reader,
+                theme: theme.filter(|_| output),
+                prompt: input && output,
+                terminal: input,
+                name: wiring::new_session_id().to_string(),
+                now: || SystemClock::default().now(),
+                start,
+                first: None,
+            })));
+        }
+        let is_full = args.permission.map(PermissionMode::from) == Some(PermissionMode::Full);
+        let full = if is_full { FullMode::Cycled } else { FullMode::Named };
+        Ok(Face::Whole(FaceOptions {
+            theme: args.theme.clone(),
+            full,
+            start,
+            ..FaceOptions::default()
+        }))
+    }
+
+    /// Shows it, served by `serve`, until one of both leaves.
+    async fn with<S, F>(self, serve: S) -> anyhow::Result<Left>
+    where
+        S: FnOnce(Far) -> F,
+        F: Future<Output = anyhow::Result<()>> + Send + 'static,
+    {
+        let (Link { wishes, news }, far) = link();
+        let served = tokio::spawn(serve(far));
+        let near = Link { wishes, news };
+        let left = match self {
+            Face::Whole(options) => run::run(near, options).await.map_err(anyhow::Error::from),
+            Face::Plain(options) => plain::run(near, *options).await.map_err(anyhow::Error::from),
+        };
+        // The face has gone, and with it its end of the link: the other end gives everything back.
+        match tokio::time::timeout(GIVE_BACK_WAIT, served).await {
+            Ok(Ok(Ok(()))) => (),
+            Ok(Ok(Err(error))) => return left.and(Err(error)),
+            Ok(Err(error)) => return Err(error.into()),
+            Err(_) => terminal::err("the session could not be given back in time; it is resumable"),
+        }
+        left
+    }
+}
+
+/// What is opened at a server; a session's address may name it too.
+fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
+    let here_alone = [
+        (args.model.is_some(), "--model"),
+        (args.profile.is_some(), "--profile"),
+        (args.permission.is_some(), "--permission"),
+        (!args.allow.is_empty(), "--allow"),
+        (!args.deny.is_empty(), "--deny"),
+        (args.continue_last, "--continue"),
+    ];
+    if let Some((_, flag)) = here_alone.iter().find(|(is_given, _)| *is_given) {
+        return Err(usage(format!(
+            "{flag} has no effect with --attach: the server decides it; change it in the session"
+        )));
+    }
+    let whole = |text: &str| weir_core::ids::SessionId::new(text.trim());
+    Ok(match (&args.resume, &args.fork) {
+        (Some(Some(text)), _) => Which::Existing(whole(text)),
+        (_, Some(text)) => Which::Fork { of: whole(text), before: None },
+        (Some(None) | None, None) => Which::New,
+    })
+}
+
+/// What is opened first on this machine.
+///
+/// # Errors
+/// A usage error: no such session; no model can be asked for a new one.
+async fn begin(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Begin> {
+    let flags = Wishes {
+        model: args.model.clone(),
+        profile: args.profile.clone(),
+        permission: args.permission.map(PermissionMode::from),
+        allow: args.allow.clone(),
+        deny: args.deny.clone(),
+        attended: true,
+        ..Wishes::default()
+    };
+    let profile = wiring::profile(cx, &flags, None)?;
+    // A wrong rule is said before the terminal is taken.
+    wiring::rules(cx, &*cx.workspace()?, &flags, None)?;
+    let picks = if args.resume == Some(None) { Picks::Session } else { Picks::Nothing };
+    let which = match (&args.resume, &args.fork) {
+        (Some(Some(text)), _) => Which::Existing(found(cx, text).await?),
+        (_, Some(text)) => Which::Fork { of: found(cx, text).await?, before: None },
+        _ if args.continue_last => Which::Existing(newest(cx).await?),
+        _ => Which::New,
+    };
+    let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
+    // Who only looks for a session needs no model yet.
+    if which == Which::New && picks == Picks::Nothing || flags.model.is_some() {
+        models::known(cx, asked).await?;
+    }
+    Ok(Begin { which, flags, picks })
+}
+
+async fn found(cx: &Cx, text: &str) -> anyhow::Result<weir_core::ids::SessionId> {
+    session_ids::find(cx.store()?.as_ref(), text).await
+}
+
+async fn newest(cx: &Cx) -> anyhow::Result<weir_core::ids::SessionId> {
+    let folder = Some(cx.folder.display().to_string());
+    let newest = session_ids::list(cx.store()?.as_ref(), folder, 1, Agents::Hidden).await?;
+    let newest = newest.into_iter().next().map(|meta| meta.id);
+    newest.ok_or_else(|| {
+        usage("there is no session of this folder to go on with; leave out --continue")
+    })
+}

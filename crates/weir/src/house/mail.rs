@@ -1,0 +1,68 @@
+//! Mail servers, as the server needs them; and the account that a person's tool `email` works with.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use weir_engine::ports::{Clock as _, Inbox, MailAccount, Mailbox};
+use weir_mail::{AccountInbox, AccountMailbox, MailError, Recipients};
+use weir_server::lists;
+use weir_server::ports::{HouseError, MailDesk};
+
+use super::home::PersonHome;
+use crate::wiring::{MailWish, WallClock};
+
+/// Speaks with mail servers.
+pub(super) struct MailServers;
+
+fn told(error: &MailError) -> HouseError {
+    HouseError::Refused(error.to_string())
+}
+
+#[async_trait]
+impl MailDesk for MailServers {
+    async fn check(&self, account: &MailAccount, folder: &str) -> Result<(), HouseError> {
+        weir_mail::check(account, folder).await.map_err(|error| told(&error))
+    }
+
+    async fn inbox(
+        &self,
+        account: &MailAccount,
+        folder: &str,
+    ) -> Result<Box<dyn Inbox>, HouseError> {
+        let inbox = AccountInbox::open(account, folder).await.map_err(|error| told(&error))?;
+        Ok(Box::new(inbox))
+    }
+}
+
+impl PersonHome {
+    /// Mail that sessions of theirs may use.
+    pub(super) async fn mail_wish(&self) -> Result<MailWish, HouseError> {
+        let (records, now) = (self.records.as_ref(), self.now());
+        let recipients = lists::recipients(records, &self.person.id, now).await?;
+        Ok(MailWish { mailbox: self.mailbox().await?, recipients })
+    }
+
+    /// Whether an account is bound to the tool `email`.
+    pub(super) async fn has_mailbox(&self) -> Result<bool, HouseError> {
+        Ok(self.mailbox().await?.is_some())
+    }
+
+    /// The account that the tool `email` works with; `None`: the person bound none.
+    async fn mailbox(&self) -> Result<Option<Arc<dyn Mailbox>>, HouseError> {
+        let key = &self.seal_key;
+        let (records, person) = (self.records.clone(), self.person.id.clone());
+        let bound =
+            weir_server::mail::accounts::bound(records.as_ref(), key, &person, self.now()).await?;
+        let Some(account) = bound else { return Ok(None) };
+        // Asked for every mail: a recipient who was taken from the list is none at once.
+        let listed: Recipients = Arc::new(move |recipient: String| {
+            let (records, person) = (records.clone(), person.clone());
+            Box::pin(async move {
+                let now = WallClock::default().now();
+                let listed = lists::recipients(records.as_ref(), &person, now).await;
+                listed.is_ok_and(|all| lists::admits(&all, &recipient))
+            })
+        });
+        Ok(Some(Arc::new(AccountMailbox::new(account, listed))))
+    }
+}

@@ -1,0 +1,108 @@
+//! The words of `weir` without a command: the terminal interface (C1, F1).
+
+use clap::Args;
+
+use super::PermissionWord;
+
+/// Heading of these flags.
+const HEADING: &str = "Terminal interface (without a command)";
+
+/// How the terminal interface is begun.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct TuiArgs {
+    /// The model, as PROVIDER/NAME (`weir models` lists them) or `script:FILE`
+    #[arg(short, long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
+    /// Which tools, instructions and limits the agent has (`weir profiles list`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// How much passes without asking [default: ask]
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) permission: Option<PermissionWord>,
+    /// A rule that lets calls pass, such as 'Shell(cargo test:*)'; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// A rule that refuses calls, such as 'Edit(/etc/**)'; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// Go on with a session; without ID one is chosen from a list
+    #[arg(long, value_name = "ID", group = "opened", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<String>>,
+    /// Go on with the newest session of this folder
+    #[arg(long = "continue", group = "opened")]
+    pub(crate) continue_last: bool,
+    /// Begin a new session with the history of this one
+    #[arg(long, value_name = "ID", group = "opened")]
+    pub(crate) fork: Option<String>,
+    /// Show sessions of a running `weir serve`; the browser can have them open at the same time
+    #[arg(long, value_name = "URL")]
+    pub(crate) attach: Option<String>,
+    /// Line mode: whole lines in and out, no drawing; for terminals without abilities and pipes
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Line mode in words for screen readers
+    #[arg(long)]
+    pub(crate) screen_reader: bool,
+    /// Colours: `dark`, `light`, `mono` and others that `/theme` lists
+    #[arg(long, value_name = "NAME")]
+    pub(crate) theme: Option<String>,
+}
+
+impl TuiArgs {
+    /// The first of these flags that was given, as it is written.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.model.is_some(), "--model"),
+            (self.profile.is_some(), "--profile"),
+            (self.permission.is_some(), "--permission"),
+            (!self.allow.is_empty(), "--allow"),
+            (!self.deny.is_empty(), "--deny"),
+            (self.resume.is_some(), "--resume"),
+            (self.continue_last, "--continue"),
+            (self.fork.is_some(), "--fork"),
+            (self.attach.is_some(), "--attach"),
+            (self.plain, "--plain"),
+            (self.screen_reader, "--screen-reader"),
+            (self.theme.is_some(), "--theme"),
+        ];
+        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::options::{Command, Options};
+
+    fn parsed(words: &[&str]) -> Options {
+        Options::try_parse_from(words).expect("it is right")
+    }
+
+    #[test]
+    fn f1_resume_takes_a_session_or_asks_for_one() {
+        assert_eq!(parsed(&["weir"]).tui.resume, None);
+        assert_eq!(parsed(&["weir", "--resume"]).tui.resume, Some(None));
+        let named = parsed(&["weir", "--resume", "0198"]).tui.resume;
+        assert_eq!(named, Some(Some("0198".to_owned())));
+        for two in [["--continue", "--resume"], ["--continue", "--fork=x"]] {
+            assert!(Options::try_parse_from([["weir"].as_slice(), &two].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn f1_flags_of_the_interface_and_of_commands_are_told_apart() {
+        for (words, given) in [
+            (&["weir"][..], None),
+            (&["weir", "-C", "/", "--state-dir", "/x"], None),
+            (&["weir", "-m", "a/b"], Some("--model")),
+            (&["weir", "--plain", "run", "x"], Some("--plain")),
+            (&["weir", "run", "-m", "a/b", "x"], None),
+        ] {
+            assert_eq!(parsed(words).tui.given(), given, "{words:?}");
+        }
+        let run = parsed(&["weir", "run", "-m", "a/b", "x"]).command;
+        assert!(matches!(run, Some(Command::Run(args)) if args.model.as_deref() == Some("a/b")));
+    }
+}

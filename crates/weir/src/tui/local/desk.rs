@@ -1,0 +1,91 @@
+//! What all parts of this end share: the program, the news, the session that is shown.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use weir_tui::link::{News, Tone};
+
+use super::files::FileIndex;
+use super::room::Room;
+use super::shell::Shells;
+use crate::cx::Cx;
+use crate::wiring::Wishes;
+
+/// Things that are looked up at once; more wait.
+const LOOKUPS_MAX: usize = 8;
+
+/// What is shared.
+pub(super) struct Desk {
+    /// The program in the folder that it was started for.
+    pub(super) cx: Arc<Cx>,
+    /// What the flags say.
+    pub(super) flags: Wishes,
+    /// The face goes: whatever takes long ends.
+    pub(super) leaving: CancellationToken,
+    /// Commands of the person's own.
+    pub(super) shells: Shells,
+    /// Files that can be named.
+    pub(super) files: FileIndex,
+    /// There is a store from now on.
+    pub(super) stored: Notify,
+    /// Wishes that end or answer something and wait their turn at the keeper. As long as there are
+    /// any, others of the kind follow them there, so that their order is kept.
+    pub(super) behind: AtomicUsize,
+    /// Places for what is looked up.
+    pub(super) lookups: Arc<Semaphore>,
+    news: mpsc::Sender<News>,
+    room: Mutex<Arc<Room>>,
+}
+
+impl Desk {
+    /// A desk with a new session on it.
+    ///
+    /// # Errors
+    /// The folder has gone.
+    pub(super) fn new(cx: Cx, flags: Wishes, news: mpsc::Sender<News>) -> anyhow::Result<Desk> {
+        let cx = Arc::new(cx);
+        let room = Arc::new(Room::new(None, cx.clone(), 0, flags.clone()));
+        Ok(Desk {
+            files: FileIndex::default(),
+            shells: Shells::new(&cx)?,
+            cx,
+            flags,
+            leaving: CancellationToken::new(),
+            stored: Notify::new(),
+            behind: AtomicUsize::new(0),
+            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            news,
+            room: Mutex::new(room),
+        })
+    }
+
+    /// The session that is shown.
+    pub(super) fn room(&self) -> Arc<Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on this one is shown.
+    pub(super) fn show(&self, room: Arc<Room>) {
+        if room.id.is_some() {
+            self.stored.notify_one();
+        }
+        *self.room.lock().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+
+    /// Tells news. A face that has gone hears nothing, and that is known by its wishes.
+    pub(super) async fn tell(&self, news: News) {
+        let _ = self.news.send(news).await;
+    }
+
+    /// A place for one piece of news; `None`: the face has gone.
+    pub(super) async fn place(&self) -> Option<mpsc::Permit<'_, News>> {
+        self.news.reserve().await.ok()
+    }
+
+    /// Tells a line for the person.
+    pub(super) async fn notice(&self, tone: Tone, text: impl Into<String>) {
+        self.tell(News::Notice { tone, text: text.into() }).await;
+    }
+}

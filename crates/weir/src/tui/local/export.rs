@@ -1,0 +1,72 @@
+//! The session as a file: the same text as `weir sessions export`.
+
+use std::path::Path;
+
+use super::desk::Desk;
+use super::say::path_of;
+use crate::command::sessions;
+use crate::failure::usage;
+use crate::files;
+use crate::options::SessionFormat;
+
+/// Characters of a session's name in that of its file.
+const NAME_CHARS: usize = 8;
+
+/// Writes it to a new file; what was done.
+///
+/// # Errors
+/// There is a file of this name, it has no ending that says its form, or it cannot be written.
+pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
+    let room = desk.room();
+    let id = room.id.as_ref();
+    let id = id.ok_or_else(|| usage("nothing was said yet: there is nothing to write"))?;
+    let short: String = id.as_str().chars().take(NAME_CHARS).collect();
+    let name = match name.trim() {
+        "" => format!("weir-session-{short}.md"),
+        name => name.to_owned(),
+    };
+    let format = format(&name)?;
+    let path = path_of(&room.cx, &name);
+    let store = room.cx.store()?;
+    let text = sessions::exported(store.as_ref(), id, (format, None)).await?;
+    let written = {
+        let path = path.clone();
+        tokio::task::spawn_blocking(move || files::create(&path, text.as_bytes(), 0o600))
+    };
+    match written.await?? {
+        true => Ok(format!("written to {}", path.display())),
+        false => Err(usage(format!(
+            "{} is there already; choose another name or remove it first",
+            path.display()
+        ))),
+    }
+}
+
+fn format(name: &str) -> anyhow::Result<SessionFormat> {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("md" | "markdown") => Ok(SessionFormat::Markdown),
+        Some("html" | "htm") => Ok(SessionFormat::Html),
+        Some("jsonl") => Ok(SessionFormat::Jsonl),
+        _ => Err(usage(format!("{name:?} must end with .md, .html or .jsonl: that says its form"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_the_ending_says_the_form() {
+        for (name, expected) in [
+            ("a.md", Some(SessionFormat::Markdown)),
+            ("~/x/A.HTML", Some(SessionFormat::Html)),
+            ("a.b.jsonl", Some(SessionFormat::Jsonl)),
+            ("a", None),
+            ("a.txt", None),
+            ("md", None),
+        ] {
+            assert_eq!(format(name).ok(), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Files of the workspace that can be named with `@`: walked once by the workspace's own rules, so
+//! that what is invisible stays so, and kept for a while. Not here: which fit best (`fuzzy`).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use weir_core::tool::Access;
+use weir_engine::workspace::{EntryKind, WalkOptions, Workspace};
+use weir_tui::fuzzy;
+
+use super::room::Room;
+
+/// Files that are told at once.
+const FOUND_MAX: usize = 20;
+/// Entries of a folder that are looked at.
+const ENTRIES_MAX: usize = 200_000;
+/// How long a list is taken as it is; then it is made anew while the old one is still used.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// The list of one folder.
+#[derive(Clone)]
+struct Listing {
+    root: PathBuf,
+    made: Instant,
+    paths: Arc<Vec<String>>,
+}
+
+/// The list of the folder that was asked about last.
+#[derive(Clone, Default)]
+pub(super) struct FileIndex {
+    listing: Arc<Mutex<Option<Listing>>>,
+    renewing: Arc<AtomicBool>,
+}
+
+impl FileIndex {
+    /// Files of the room's folder that are like `query`, the best first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(super) async fn find(&self, room: &Room, query: &str) -> anyhow::Result<Vec<String>> {
+        let workspace = room.cx.workspace()?;
+        let paths = self.paths(workspace).await?;
+        let query = query.to_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            fuzzy::best(&query, paths.iter(), FOUND_MAX).into_iter().cloned().collect()
+        });
+        Ok(found.await?)
+    }
+
+    async fn paths(&self, workspace: Arc<Workspace>) -> anyhow::Result<Arc<Vec<String>>> {
+        let mut kept = self.listing.lock().await;
+        if let Some(listing) = kept.as_ref().filter(|kept| kept.root == workspace.root()) {
+            let paths = listing.paths.clone();
+            let old = listing.made.elapsed() > FRESH;
+            if old && !self.renewing.swap(true, Ordering::Relaxed) {
+                let index = self.clone();
+                tokio::spawn(async move { index.renew(workspace).await });
+            }
+            return Ok(paths);
+        }
+        // Nothing to show yet: whoever asks meanwhile waits for the same walk.
+        let listing = walked(workspace).await?;
+        let paths = listing.paths.clone();
+        *kept = Some(listing);
+        Ok(paths)
+    }
+
+    async fn renew(self, workspace: Arc<Workspace>) {
+        if let Ok(listing) = walked(workspace).await {
+            *self.listing.lock().await = Some(listing);
+        }
+        self.renewing.store(false, Ordering::Relaxed);
+    }
+}
+
+async fn walked(workspace: Arc<Workspace>) -> anyhow::Result<Listing> {
+    let walk = tokio::task::spawn_blocking(move || {
+        let options = WalkOptions {
+            recursive: true,
+            respect_gitignore: true,
+            hidden: false,
+            max_entries: ENTRIES_MAX,
+        };
+        let at = workspace.resolve(".", Access::List);
+        let walk = workspace.walk(&at, options)?;
+        let path = |entry: weir_engine::workspace::Entry| match entry.kind {
+            EntryKind::Folder => Some(entry.path + "/"),
+            EntryKind::File => Some(entry.path),
+            EntryKind::Link | EntryKind::Other => None,
+        };
+        let paths = walk.entries.into_iter().filter_map(path).collect();
+        let (root, made) = (workspace.root().to_path_buf(), Instant::now());
+        Ok::<_, weir_engine::workspace::FileError>(Listing { root, made, paths: Arc::new(paths) })
+    });
+    Ok(walk.await??)
+}

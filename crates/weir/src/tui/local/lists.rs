@@ -1,0 +1,139 @@
+//! Lists to choose from: sessions, models, profiles.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_core::governance::filter::one_line;
+use weir_core::ids::SessionId;
+use weir_engine::ports::{SessionMeta, Store as _};
+use weir_providers::catalogue::Vendor;
+use weir_store::SqliteStore;
+use weir_tui::link::{Choice, SessionLine};
+
+use super::about;
+use super::desk::Desk;
+use crate::command::models::{Row, ask, rows_of};
+use crate::models;
+use crate::session_ids::{self, Agents};
+
+/// Sessions that are listed.
+const SESSIONS_MAX: usize = 200;
+/// Places that a search looks at; several may be of one session.
+const HITS_MAX: usize = 1_000;
+
+/// Sessions in which all of the words stand, the newest first.
+pub(super) async fn sessions(desk: &Desk, query: &str) -> anyhow::Result<Vec<SessionLine>> {
+    if !about::has_store(&desk.cx) {
+        return Ok(Vec::new());
+    }
+    let store = desk.cx.store()?;
+    let words = query.trim();
+    let mut lines = Vec::new();
+    if words.is_empty() {
+        for meta in session_ids::list(store.as_ref(), None, SESSIONS_MAX, Agents::Hidden).await? {
+            lines.push(line(&store, meta, None).await?);
+        }
+        return Ok(lines);
+    }
+    let mut found: BTreeMap<SessionId, String> = BTreeMap::new();
+    for hit in store.search(words, HITS_MAX).await? {
+        // What a sub-agent said belongs to the session that it worked for.
+        let id = weir_engine::family::root(&hit.session);
+        found.entry(id).or_insert(hit.snippet);
+    }
+    // A session may also be known by its title or the beginning of its name.
+    let small = words.to_lowercase();
+    for meta in session_ids::list(store.as_ref(), None, HITS_MAX, Agents::Hidden).await? {
+        let place = found.remove(&meta.id);
+        let is_meant = place.is_some()
+            || meta.id.as_str().starts_with(&small)
+            || meta.title.to_lowercase().contains(&small);
+        if is_meant && lines.len() < SESSIONS_MAX {
+            lines.push(line(&store, meta, place).await?);
+        }
+    }
+    Ok(lines)
+}
+
+async fn line(
+    store: &SqliteStore,
+    meta: SessionMeta,
+    found: Option<String>,
+) -> anyhow::Result<SessionLine> {
+    let active = matches!(meta.status.as_str(), "running" | "waiting");
+    let holder = if active { store.holder(&meta.id).await? } else { None };
+    let state = match (meta.status.as_str(), holder) {
+        ("waiting", Some(_)) => "waits for you".into(),
+        (_, Some(holder)) => format!("running: {holder}"),
+        (_, None) if active => "interrupted".into(),
+        (status, None) => status.replace('_', " "),
+    };
+    let title = one_line(&meta.title);
+    Ok(SessionLine {
+        id: meta.id,
+        title: if title.is_empty() { "(nothing said yet)".into() } else { title },
+        folder: meta.workspace,
+        last: meta.updated,
+        state,
+        found: found.map(|text| one_line(&text)),
+    })
+}
+
+/// Models of providers that can be asked, and those of local servers.
+pub(super) async fn models(desk: &Arc<Desk>) -> anyhow::Result<Vec<Choice>> {
+    let room = desk.room();
+    let cx = &room.cx;
+    let catalogue = models::catalogue(cx)?;
+    let local: Vec<&Vendor> = catalogue.vendors().iter().filter(|vendor| vendor.local).collect();
+    let probed = ask(cx, &catalogue, &local).await?;
+    let current = match room.course().config {
+        Some(config) => config.model.model.to_string(),
+        None => models::known(cx, room.wishes().model.as_deref()).await.unwrap_or_default(),
+    };
+    let mut choices = Vec::new();
+    for vendor in catalogue.vendors() {
+        let (_, key) = models::endpoint(cx, &catalogue, vendor)?;
+        let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
+        let usable = |row: &Row| match vendor.local {
+            true => row.offered == Some(true),
+            false => key.is_some() || !vendor.needs_key,
+        };
+        choices.extend(rows.iter().filter(|row| usable(row)).map(|row| choice(row, &current)));
+    }
+    if !choices.iter().any(|choice| choice.current) && !current.is_empty() {
+        let about = "the one that holds now".into();
+        choices.insert(0, Choice { value: current, about, current: true });
+    }
+    Ok(choices)
+}
+
+fn choice(row: &Row, current: &str) -> Choice {
+    let info = &row.info;
+    let value = info.model.to_string();
+    let price = info.price.map_or_else(
+        || "price unknown".into(),
+        |price| format!("${} in, ${} out per million", price.input, price.output),
+    );
+    let about = format!("{} thousand tokens, {price}", info.window / 1_000);
+    Choice { current: value == current, value, about }
+}
+
+/// All profiles of the folder.
+pub(super) fn profiles(desk: &Desk) -> anyhow::Result<Vec<Choice>> {
+    let room = desk.room();
+    let current = match room.course().config {
+        Some(config) => config.profile.name.clone(),
+        None => match room.wishes().profile {
+            Some(name) => name,
+            None => room.cx.config()?.settings.profile.clone(),
+        },
+    };
+    let all = room.cx.profiles()?.iter();
+    Ok(all
+        .map(|loaded| Choice {
+            value: loaded.profile.name.clone(),
+            about: one_line(&loaded.profile.description),
+            current: loaded.profile.name == current,
+        })
+        .collect())
+}

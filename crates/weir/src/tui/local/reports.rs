@@ -1,0 +1,315 @@
+//! Texts for reading. Most are what the command of the same name prints: this very program is asked,
+//! so that face and command line never tell different things.
+
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+use weir_core::event::Event;
+use weir_core::ids::{BlobId, CallId};
+use weir_core::message::plain_text;
+use weir_engine::engine::load;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::{Clock as _, Store, UsageFilter};
+use weir_tui::link::{Report, TextKind};
+
+use super::about;
+use super::desk::Desk;
+use super::room::Room;
+use crate::failure::{engine_failure, usage};
+use crate::wiring::SystemClock;
+
+/// Bytes of a text that are shown.
+const TEXT_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of what a command says went wrong.
+const ERROR_BYTES_MAX: u64 = 16 << 10;
+/// What stands where a text was cut.
+const LEFT_OUT: &str = "\n[… the rest is left out …]";
+/// How long a command may take; `doctor` asks endpoints.
+const COMMAND_WAIT: Duration = Duration::from_secs(60);
+/// Facts read at once.
+const READ_BATCH: usize = 1_024;
+
+/// A text with its title.
+pub(super) struct Text {
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) kind: TextKind,
+}
+
+/// Makes a text.
+///
+/// # Errors
+/// It cannot be made: a sentence.
+pub(super) async fn report(desk: &Desk, report: Report, arguments: &str) -> anyhow::Result<Text> {
+    let room = desk.room();
+    let title = match report {
+        Report::Context => "Context",
+        Report::Cost => "Cost",
+        Report::Permissions => "Permissions",
+        Report::Checkpoints => "Checkpoints",
+        Report::Memory => "Memory",
+        Report::Skills => "Skills",
+        Report::Recipes => "Recipes",
+        Report::Agents => "Agents",
+        Report::Mcp => "Foreign servers",
+        Report::Doctor => "What works here",
+        Report::Tools => "Tools",
+        Report::Call => "Call",
+    };
+    let text = match report {
+        Report::Cost => cost(&room).await?,
+        Report::Call => call(&room, arguments).await?,
+        Report::Permissions => permissions(&room).await?,
+        other => printed(&room, &words(&room, other, arguments)?).await?,
+    };
+    Ok(Text { title: title.into(), text, kind: TextKind::Plain })
+}
+
+/// The command that prints a report.
+fn words(room: &Room, report: Report, arguments: &str) -> anyhow::Result<Vec<String>> {
+    let command: &[&str] = match report {
+        Report::Context => &["context"],
+        Report::Checkpoints => &["checkpoints", "list"],
+        Report::Memory if arguments.trim().is_empty() => &["memory", "list"],
+        Report::Memory => &["memory", "search", "--"],
+        Report::Skills => &["skills", "list"],
+        Report::Recipes => &["recipes", "list"],
+        Report::Agents => &["agents", "list"],
+        Report::Mcp => &["mcp-servers", "list"],
+        Report::Doctor => &["doctor"],
+        Report::Tools => &["tools", "list"],
+        Report::Cost | Report::Call | Report::Permissions => &[],
+    };
+    let mut words: Vec<String> = command.iter().map(ToString::to_string).collect();
+    let mut flag = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    };
+    match (report, &room.id) {
+        (Report::Context, None) => {
+            let wishes = room.wishes();
+            flag("--model", wishes.model);
+            flag("--profile", wishes.profile);
+        }
+        (Report::Context, Some(id)) => {
+            let scripted = room.wishes().model.filter(|text| text.starts_with("script:"));
+            flag("--model", scripted);
+            words.push(id.to_string());
+        }
+        (Report::Checkpoints, Some(id)) => flag("--session", Some(id.to_string())),
+        (Report::Checkpoints, None) => {
+            return Err(usage("nothing was done yet: there is no checkpoint"));
+        }
+        (Report::Memory, _) => words.extend(arguments.split_whitespace().map(String::from)),
+        _ => (),
+    }
+    Ok(words)
+}
+
+/// What this program prints for these words.
+async fn printed(room: &Room, words: &[String]) -> anyhow::Result<String> {
+    let program = std::env::current_exe().context("finding this program")?;
+    let mut command = Command::new(program);
+    command.arg("-C").arg(room.folder()).arg("--state-dir").arg(&room.cx.dirs.state).args(words);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true);
+    let mut child = command.spawn().context("asking this program")?;
+    let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
+        anyhow::bail!("asking this program: it has no output");
+    };
+    let read = async {
+        let (text, complaint) =
+            tokio::try_join!(bounded(out, TEXT_BYTES_MAX), bounded(err, ERROR_BYTES_MAX))?;
+        Ok::<_, std::io::Error>((text, complaint, child.wait().await?))
+    };
+    let read = tokio::time::timeout(COMMAND_WAIT, read).await;
+    let (text, complaint, status) = read.map_err(|_| usage("it took too long and was ended"))??;
+    // A report that finds something wrong says so and is a report all the same.
+    if text.trim().is_empty() && !status.success() {
+        let complaint = complaint.trim().strip_prefix("weir: ").unwrap_or(complaint.trim());
+        return Err(usage(complaint.to_owned()));
+    }
+    Ok(text)
+}
+
+/// Reads to the end, so that whoever writes is never held up; what is over `most` bytes is left out.
+async fn bounded(mut from: impl AsyncRead + Unpin, most: u64) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    (&mut from).take(most).read_to_end(&mut bytes).await?;
+    let over = tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if over > 0 {
+        text.push_str(LEFT_OUT);
+    }
+    Ok(text)
+}
+
+async fn permissions(room: &Room) -> anyhow::Result<String> {
+    let list = |words: [&str; 2]| words.map(String::from);
+    let mut text = printed(room, &list(["permissions", "list"])).await?;
+    let Some(id) = &room.id else { return Ok(text) };
+    let store = room.cx.store()?;
+    let loaded = load(store.as_ref(), id).await.map_err(engine_failure)?;
+    let config = loaded.session.config();
+    let mode = config.map(|config| config.permission).unwrap_or_default();
+    text = format!("Permission mode: {mode}\n\n{text}");
+    let leases = loaded.session.leases();
+    if !leases.is_empty() {
+        text.push_str("\nAllowed in this session alone:\n");
+    }
+    for lease in leases {
+        let uses = lease.uses_left.map(|left| format!(", {left} calls left")).unwrap_or_default();
+        let until = lease.until.map(|until| format!(", until {until}")).unwrap_or_default();
+        for rule in &lease.rules {
+            let _ = writeln!(text, "  {}: {}{uses}{until}", lease.lease, rule.text());
+        }
+    }
+    Ok(text)
+}
+
+/// An amount of money in words.
+fn dollars(amount: Option<f64>) -> String {
+    amount.map_or_else(|| "unknown".into(), |amount| format!("${amount:.4}"))
+}
+
+/// What the session and the day cost.
+async fn cost(room: &Room) -> anyhow::Result<String> {
+    let mut text = String::new();
+    if let Some(id) = &room.id {
+        let store = room.cx.store()?;
+        let loaded = load(store.as_ref(), id).await.map_err(engine_failure)?;
+        let (usage, cost) = (loaded.session.usage(), loaded.session.cost_usd());
+        let _ = writeln!(text, "This session: {}", dollars(cost));
+        let _ = writeln!(text, "  {} tokens in, {} out", usage.input, usage.output);
+        let _ = writeln!(text, "  {} read from the provider's cache", usage.cache_read);
+        if let Some(config) = loaded.session.config() {
+            let limits = &config.limits;
+            if let Some(most) = limits.budget_usd {
+                let _ = writeln!(text, "  a run may cost ${most:.2}");
+            }
+            if let Some(most) = limits.budget_tokens {
+                let _ = writeln!(text, "  a run may use {most} tokens");
+            }
+        }
+        text.push('\n');
+    }
+    if !about::has_store(&room.cx) {
+        text.push_str("Nothing was used yet.\n");
+        return Ok(text);
+    }
+    let today: String = SystemClock::default().now().to_string().chars().take(10).collect();
+    let filter = UsageFilter { from: Some(today.clone()), to: Some(today.clone()) };
+    let rows = room.cx.store()?.usage(&filter).await?;
+    let _ = writeln!(text, "Today ({today} UTC), all sessions:");
+    if rows.is_empty() {
+        text.push_str("  nothing was used\n");
+    }
+    for row in &rows {
+        let unpriced = match row.unpriced {
+            0 => String::new(),
+            count => format!(" and {count} replies whose price is unknown"),
+        };
+        let _ = writeln!(
+            text,
+            "  {}: ${:.4}{unpriced}, {} tokens in, {} out, {} runs",
+            row.model, row.cost_usd, row.usage.input, row.usage.output, row.runs
+        );
+    }
+    Ok(text)
+}
+
+/// One call with everything that is kept of it.
+async fn call(room: &Room, arguments: &str) -> anyhow::Result<String> {
+    let id = room.id.as_ref().ok_or_else(|| usage("nothing was done yet"))?;
+    let word = arguments.trim();
+    let named = word.parse::<CallId>().or_else(|_| format!("c{word}").parse::<CallId>());
+    let wanted =
+        named.map_err(|_| usage(format!("{word:?} is no call; they are called c1, c2, …")))?;
+    let store = room.cx.store()?;
+    let mut text = String::new();
+    let mut from = 1;
+    loop {
+        let records = store.read(id, from, READ_BATCH).await?;
+        from += records.len() as u64;
+        let done = records.len() < READ_BATCH;
+        for record in &records {
+            if let Some(part) = part(store.as_ref(), &fact_of(record)?.event, wanted).await? {
+                text.push_str(&part);
+            }
+        }
+        if done || text.len() as u64 > TEXT_BYTES_MAX {
+            break;
+        }
+    }
+    match text.is_empty() {
+        true => Err(usage(format!("there is no call {wanted} in this session"))),
+        false => Ok(text),
+    }
+}
+
+/// What a fact tells of a call; `None`: nothing.
+async fn part(store: &dyn Store, event: &Event, wanted: CallId) -> anyhow::Result<Option<String>> {
+    Ok(match event {
+        Event::CallProposed(f) if f.call == wanted => {
+            let input = serde_json::to_string_pretty(&f.input)?;
+            Some(format!("{} {}\n\n{input}\n", f.call, f.tool))
+        }
+        Event::CallJudged(f) if f.call == wanted => {
+            let rule = f.rule.as_ref().map(|rule| format!(", rule {rule:?}")).unwrap_or_default();
+            let why = f.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            Some(format!("\nJudged: {:?}{rule}{why}\n", f.verdict))
+        }
+        Event::ApprovalRequested(f) if f.call == wanted => {
+            let diff = f.diff.as_deref().map(|diff| format!("\n{diff}")).unwrap_or_default();
+            Some(format!("Asked: {}{diff}\n", f.summary))
+        }
+        Event::ApprovalResolved(f) if f.call == wanted => {
+            let why = f.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            Some(format!("Answered by {}: {:?}{why}\n", f.by, f.decision))
+        }
+        Event::CallUnknown(f) if f.call == wanted => {
+            Some(format!("Whether it happened is not known: {}\n", f.reason))
+        }
+        Event::CallFinished(f) if f.call == wanted => {
+            let how = if f.ok { "Done" } else { "Failed" };
+            let full = match &f.full {
+                Some(blob) => whole(store, blob).await,
+                None => None,
+            };
+            let result = full.unwrap_or_else(|| plain_text(&f.result));
+            let withheld = f.withheld.as_deref();
+            let withheld = withheld.map(|why| format!("Withheld: {why}\n")).unwrap_or_default();
+            let ms = f.duration_ms;
+            Some(format!("\n{how} after {ms} ms: {}\n{withheld}\n{result}\n", f.summary))
+        }
+        _ => None,
+    })
+}
+
+/// The whole of a result that was put elsewhere, where it is kept still.
+async fn whole(store: &dyn Store, blob: &BlobId) -> Option<String> {
+    let bytes = store.blob(blob).await.ok()?;
+    let shown = &bytes[..bytes.len().min(TEXT_BYTES_MAX as usize)];
+    let cut = if shown.len() < bytes.len() { LEFT_OUT } else { "" };
+    Some(format!("{}{cut}", String::from_utf8_lossy(shown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn f1_a_text_that_is_too_long_is_cut_and_read_to_its_end() {
+        for (length, most, expected) in
+            [(0, 3, ""), (3, 3, "xxx"), (4, 3, "xxx\n[… the rest is left out …]")]
+        {
+            let whole = vec![b'x'; length];
+            let mut from = whole.as_slice();
+            assert_eq!(bounded(&mut from, most).await.expect("it is read"), expected);
+            assert!(from.is_empty(), "whoever writes it is not held up");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The session that the face shows: followed by its journal, or run here. Its facts are told in
+//! order and once, whoever writes them.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use weir_core::ids::{ApprovalId, Seq, SessionId};
+use weir_engine::engine::{Ended, SessionHandle};
+use weir_engine::hub::{Fact, SignalKind, Update};
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::Store as _;
+use weir_tui::link::{News, SignalKind as Shown, Tone};
+
+use super::PERSON;
+use super::course::Course;
+use super::desk::Desk;
+use crate::command::approvals;
+use crate::cx::Cx;
+use crate::wiring::Wishes;
+
+/// Facts read at once.
+const READ_BATCH: usize = 512;
+/// How long is waited after a journal could not be read.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+/// How often a journal that cannot be read is read again, before it is given up.
+const READS_MAX: u32 = 5;
+/// How often it is looked whether whoever runs a session is still there, as long as something is
+/// under way in it.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Approvals answered here whose fact has not come yet.
+const ANSWERED_MAX: usize = 64;
+
+/// A session that this process runs.
+pub(super) struct Live {
+    /// By which it is steered.
+    pub(super) handle: SessionHandle,
+}
+
+/// The session that the face shows.
+pub(super) struct Room {
+    /// Which; `None`: a new one that does not exist yet.
+    pub(super) id: Option<SessionId>,
+    /// The program in its folder.
+    pub(super) cx: Arc<Cx>,
+    /// Facts that were there when it was opened.
+    pub(super) known: Seq,
+    /// Something came to rest, or its old facts are all told: the keeper has a look.
+    pub(super) stirred: Notify,
+    course: Mutex<Course>,
+    /// Facts so far, for whoever waits for one.
+    seen: watch::Sender<Seq>,
+    /// Why nobody tells what happens in it any more.
+    broken: watch::Sender<Option<String>>,
+    live: Mutex<Option<Arc<Live>>>,
+    wishes: Mutex<Wishes>,
+    /// Approvals that were answered here with "always".
+    answered: Mutex<Vec<ApprovalId>>,
+    /// What was said here by letter, by its name, until the session has come to rest after it.
+    posted: Mutex<Vec<String>>,
+    /// Something was said by letter.
+    letters: Notify,
+    /// Nobody else is known to run it: that nobody does is no news.
+    is_alone: AtomicBool,
+    /// The keeper is to take it up.
+    is_owed: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Room {
+    /// A session of `known` facts; `wishes`: what the person wants of it.
+    pub(super) fn new(id: Option<SessionId>, cx: Arc<Cx>, known: Seq, wishes: Wishes) -> Room {
+        Room {
+            id,
+            cx,
+            known,
+            stirred: Notify::new(),
+            course: Mutex::default(),
+            seen: watch::Sender::new(0),
+            broken: watch::Sender::new(None),
+            live: Mutex::default(),
+            wishes: Mutex::new(wishes),
+            answered: Mutex::default(),
+            posted: Mutex::default(),
+            letters: Notify::new(),
+            is_alone: AtomicBool::new(true),
+            is_owed: AtomicBool::new(false),
+        }
+    }
+
+    /// The same; `is_held`: another process runs it now.
+    pub(super) fn begun_elsewhere(self, is_held: bool) -> Room {
+        Room { is_alone: AtomicBool::new(!is_held), ..self }
+    }
+
+    /// Its folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.cx.folder
+    }
+
+    /// Its course so far.
+    pub(super) fn course(&self) -> Course {
+        lock(&self.course).clone()
+    }
+
+    /// What the person wants of it.
+    pub(super) fn wishes(&self) -> Wishes {
+        lock(&self.wishes).clone()
+    }
+
+    /// From now on the person wants this of it.
+    pub(super) fn set_wishes(&self, wishes: Wishes) {
+        *lock(&self.wishes) = wishes;
+    }
+
+    /// The session, as long as this process has it: also where it goes down.
+    pub(super) fn held(&self) -> Option<Arc<Live>> {
+        lock(&self.live).clone()
+    }
+
+    /// That one is down. One that was taken up since stays.
+    pub(super) fn gone(&self, down: &Arc<Live>) {
+        let mut live = lock(&self.live);
+        if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, down)) {
+            *live = None;
+        }
+    }
+
+    /// Why what happens in it is not told any more.
+    pub(super) fn broken(&self) -> Option<String> {
+        self.broken.borrow().clone()
+    }
+
+    /// The session, where it runs here.
+    pub(super) fn live(&self) -> Option<Arc<Live>> {
+        self.held().filter(|live| !live.handle.is_closed())
+    }
+
+    /// It runs here from now on.
+    pub(super) fn set_live(&self, live: Arc<Live>) {
+        *lock(&self.live) = Some(live);
+    }
+
+    /// The person answered this approval with "always".
+    pub(super) fn answered(&self, approval: ApprovalId) {
+        let mut answered = lock(&self.answered);
+        if answered.len() < ANSWERED_MAX {
+            answered.push(approval);
+        }
+    }
+
+    /// Something is said by letter, under this name, because another process has it.
+    pub(super) fn posted(&self, name: &str) {
+        lock(&self.posted).push(name.to_owned());
+        self.is_alone.store(false, Ordering::Release);
+        self.letters.notify_one();
+    }
+
+    /// That was refused or taken back: nothing of it is waited for.
+    pub(super) fn unposted(&self, name: &str) {
+        lock(&self.posted).retain(|posted| posted != name);
+    }
+
+    /// Whether it is to be taken up because what was said here waits in it and nobody runs it.
+    /// Asked once.
+    pub(super) fn is_owed(&self) -> bool {
+        self.is_owed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether somebody should be running it: something is under way, or lies in its box.
+    fn is_awaited(&self) -> bool {
+        let course = lock(&self.course);
+        course.facts >= self.known && (course.gets_on() || !lock(&self.posted).is_empty())
+    }
+
+    /// Waits until its course is as `wanted`.
+    pub(super) async fn until(&self, wanted: impl Fn(&Course) -> bool) {
+        let mut seen = self.seen.subscribe();
+        // The sender lives as long as this room.
+        let _ = seen.wait_for(|_| wanted(&lock(&self.course))).await;
+    }
+
+    /// Waits until its old facts are all told.
+    ///
+    /// # Errors
+    /// They cannot be: a sentence.
+    pub(super) async fn until_known(&self) -> Result<(), String> {
+        let known = self.known;
+        let mut broken = self.broken.subscribe();
+        // The sender lives as long as this room.
+        let gave_up = async {
+            let why = broken.wait_for(Option::is_some).await;
+            why.ok().and_then(|why| why.clone()).unwrap_or_default()
+        };
+        tokio::select! {
+            biased;
+            () = self.until(|course| course.facts >= known) => Ok(()),
+            why = gave_up => Err(format!("this session cannot be read: {why}")),
+        }
+    }
+
+    /// Takes a fact in and tells it: who hears of it and wishes at once finds it known here. May be
+    /// dropped while it waits: then it did neither.
+    async fn hear(&self, desk: &Arc<Desk>, fact: Fact) {
+        let place = desk.place().await;
+        let heard = lock(&self.course).hear(&fact);
+        if let Some(place) = place {
+            let event = fact.event.clone();
+            place.send(News::Fact { seq: fact.seq, ts: fact.ts, event });
+        }
+        self.seen.send_replace(fact.seq);
+        if heard.rests {
+            let course = lock(&self.course);
+            lock(&self.posted).retain(|name| !course.has(name));
+        }
+        if heard.rests || fact.seq == self.known {
+            self.stirred.notify_one();
+        }
+        let Some((approval, by, rules)) = heard.always else { return };
+        let mut answered = lock(&self.answered);
+        let Some(at) = answered.iter().position(|known| *known == approval) else { return };
+        answered.remove(at);
+        if by == PERSON {
+            let cx = self.cx.clone();
+            // It writes a file; what it says comes as a remark.
+            tokio::task::spawn_blocking(move || approvals::remember(&cx, &rules));
+        }
+    }
+}
+
+/// Tells what happens in the session of a room until it is stopped.
+pub(super) fn follow(room: Arc<Room>, desk: Arc<Desk>) -> JoinHandle<()> {
+    room.broken.send_replace(None);
+    tokio::spawn(async move {
+        let Some(id) = room.id.clone() else { return };
+        let mut failures = 0;
+        loop {
+            let live = room.held();
+            let told = match live {
+                Some(live) => listen(&room, &desk, &live).await,
+                None => read(&room, &desk, &id).await,
+            };
+            let Err(why) = told else {
+                failures = 0;
+                continue;
+            };
+            failures += 1;
+            if failures >= READS_MAX {
+                let text = format!("this session cannot be followed any more: {why}");
+                room.broken.send_replace(Some(why));
+                return desk.notice(Tone::Bad, text).await;
+            }
+            tokio::time::sleep(READ_AGAIN).await;
+        }
+    })
+}
+
+/// Tells the updates of a session that runs here, until it goes down.
+async fn listen(room: &Room, desk: &Arc<Desk>, live: &Arc<Live>) -> Result<(), String> {
+    let seen = *room.seen.borrow();
+    let mut updates = live.handle.updates(seen);
+    let ended = loop {
+        match updates.next().await {
+            Ok(Some(Update::Fact(fact))) => room.hear(desk, fact).await,
+            Ok(Some(Update::Signal { kind, subject, text })) => {
+                let kind = match kind {
+                    SignalKind::Text => Shown::Text,
+                    SignalKind::Thinking => Shown::Thinking,
+                    SignalKind::Output => Shown::Output,
+                };
+                desk.tell(News::Signal { kind, subject, text }).await;
+            }
+            Ok(None) => break live.handle.ended().await,
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    room.gone(live);
+    match ended {
+        // It was given to another program that asked for it.
+        Ended::Well => (),
+        Ended::Failed | Ended::Crashed => {
+            let why = match ended {
+                Ended::Crashed => "the engine met a bug of its own in this session",
+                Ended::Failed | Ended::Well => "the journal could not be written",
+            };
+            let text = format!(
+                "{why}: it went down, and what it owed is kept. Your next message takes it up \
+                 again; `weir doctor` says more."
+            );
+            desk.notice(Tone::Bad, text).await;
+        }
+    }
+    Ok(())
+}
+
+/// Tells what stands in the journal and was not told yet; then waits for more.
+async fn read(room: &Room, desk: &Arc<Desk>, id: &SessionId) -> Result<(), String> {
+    let store = room.cx.store().map_err(|error| format!("{error:#}"))?;
+    let seen = *room.seen.borrow();
+    let records = store.read(id, seen + 1, READ_BATCH).await.map_err(|e| e.to_string())?;
+    for record in &records {
+        let fact = fact_of(record).map_err(|error| error.to_string())?;
+        room.hear(desk, fact).await;
+    }
+    if records.len() == READ_BATCH {
+        return Ok(());
+    }
+    let seen = *room.seen.borrow();
+    let changed = store.facts_changed(id, seen);
+    if !room.is_awaited() {
+        tokio::select! {
+            () = changed => (),
+            // Something is said by letter: from then on it is.
+            () = room.letters.notified() => (),
+        }
+        return Ok(());
+    }
+    if tokio::time::timeout(LOOK_AGAIN, changed).await.is_err() {
+        let holder = store.holder(id).await.map_err(|error| error.to_string())?;
+        seen_alone(room, desk, holder.is_none()).await;
+    }
+    Ok(())
+}
+
+/// Whoever ran the session has gone in the middle of something. What was said here is not left lying
+/// for that; what others had under way goes on when a person wants it to.
+async fn seen_alone(room: &Room, desk: &Arc<Desk>, is_alone: bool) {
+    if room.is_alone.swap(is_alone, Ordering::AcqRel) || !is_alone {
+        return;
+    }
+    let ours = !lock(&room.posted).is_empty();
+    let what = match ours {
+        true => "it goes on here, with what you said",
+        false => "your next message takes it up here",
+    };
+    desk.notice(Tone::Bad, format!("the process that ran this session has gone; {what}")).await;
+    if ours {
+        room.is_owed.store(true, Ordering::Release);
+        room.stirred.notify_one();
+    }
+}

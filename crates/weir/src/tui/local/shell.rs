@@ -1,0 +1,393 @@
+//! Commands of the person's own (`!command`): run in their shell, in the folder of the session, as
+//! themselves. No gate judges them: it is their own act. Each has a process group of its own, no
+//! terminal, and ends with the face at the latest.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use weir_core::governance::filter::redact_text;
+use weir_tui::link::{News, ShellNews, Ticket};
+
+use super::desk::Desk;
+use crate::cx::Cx;
+use crate::wiring;
+
+/// Commands at once.
+const SHELLS_MAX: usize = 8;
+/// Bytes of one command that are shown; it runs on, and the rest is left out.
+const SHOWN_BYTES_MAX: usize = 4 << 20;
+/// Characters from the beginning and from the end that the model would be told.
+const TOLD_CHARS: usize = 8_000;
+/// Characters that a byte of a secret has at most in any form in which it is known.
+const FORM_CHARS_MAX: usize = 6;
+/// Characters before a cut in which something secret of no known value may begin: a long key.
+const MARGIN_CHARS_MIN: usize = 8_000;
+/// Bytes read at once.
+const READ_BYTES: usize = 16 << 10;
+/// How long a command may take to end when it is asked to.
+const TERM_WAIT: Duration = Duration::from_secs(1);
+/// How long leaving waits for all of them.
+const END_WAIT: Duration = Duration::from_secs(3);
+
+/// The commands that run.
+pub(super) struct Shells {
+    shell: OsString,
+    running: Mutex<BTreeMap<Ticket, CancellationToken>>,
+    tracker: TaskTracker,
+}
+
+impl Shells {
+    /// None yet. The shell is the person's own.
+    ///
+    /// # Errors
+    /// None today; a shell that is not there is told by the command.
+    pub(super) fn new(cx: &Cx) -> anyhow::Result<Shells> {
+        let shell = cx.environment.text("SHELL").unwrap_or("/bin/sh").into();
+        Ok(Shells { shell, running: Mutex::default(), tracker: TaskTracker::new() })
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<Ticket, CancellationToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a command; what it prints and how it ends is told.
+    pub(super) async fn begin(&self, desk: &Arc<Desk>, command: String, ticket: Ticket) {
+        let room = desk.room();
+        let ends = desk.leaving.child_token();
+        let is_full = {
+            let mut running = self.running();
+            let is_full = running.len() >= SHELLS_MAX;
+            if !is_full {
+                running.insert(ticket, ends.clone());
+            }
+            is_full
+        };
+        if is_full {
+            let status = format!("not run: {SHELLS_MAX} commands run already");
+            return ended(desk, ticket, (status, false, String::new())).await;
+        }
+        let mut process = Command::new(&self.shell);
+        process.arg("-c").arg(&command).current_dir(room.folder());
+        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        process.process_group(0).kill_on_drop(true);
+        let child = match process.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                self.running().remove(&ticket);
+                let shell = PathBuf::from(&self.shell);
+                let status = format!("not run: {}: {error}", shell.display());
+                return ended(desk, ticket, (status, false, String::new())).await;
+            }
+        };
+        let desk = desk.clone();
+        let secrets = wiring::secret_texts(&room.cx);
+        self.tracker.spawn(async move {
+            let mut told = Told::new(secrets.as_deref().unwrap_or_default());
+            let status = followed(&desk, ticket, (child, ends), &mut told).await;
+            desk.shells.running().remove(&ticket);
+            let shown = match secrets {
+                Ok(secrets) => {
+                    let text = told.text(&secrets);
+                    let whole = format!("$ {command}\n{text}\n({})", said(status));
+                    redact_text(&whole, &secrets).into_owned()
+                }
+                // What cannot be cleaned is not given to the model.
+                Err(error) => format!("(withheld: the secrets in it are not known: {error:#})"),
+            };
+            let ok = status.is_some_and(|status| status.success());
+            ended(&desk, ticket, (said(status), ok, shown)).await;
+        });
+    }
+
+    /// Ends a command and everything that it started.
+    pub(super) async fn end(&self, ticket: Ticket) {
+        if let Some(ends) = self.running().get(&ticket) {
+            ends.cancel();
+        }
+    }
+
+    /// Ends all of them and waits for that.
+    pub(super) async fn end_all(&self) {
+        self.running().values().for_each(CancellationToken::cancel);
+        self.tracker.close();
+        let _ = tokio::time::timeout(END_WAIT, self.tracker.wait()).await;
+    }
+}
+
+async fn ended(desk: &Desk, ticket: Ticket, (status, ok, shown): (String, bool, String)) {
+    let news = ShellNews::Ended { status, ok, shown };
+    desk.tell(News::Shell { ticket, news }).await;
+}
+
+/// How a command ended, in words.
+fn said(status: Option<ExitStatus>) -> String {
+    let Some(status) = status else { return "it could not be waited for".into() };
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+/// Tells what a command prints until it and all that it started have closed their output, or it is
+/// to end.
+async fn followed(
+    desk: &Desk,
+    ticket: Ticket,
+    (mut child, ends): (Child, CancellationToken),
+    told: &mut Told,
+) -> Option<ExitStatus> {
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let (mut out, mut err) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
+    let status = loop {
+        let is_told = !out.is_open() && !err.is_open();
+        let piece = tokio::select! {
+            () = ends.cancelled() => break stopped(&mut child, group).await,
+            piece = out.next(), if out.is_open() => piece,
+            piece = err.next(), if err.is_open() => piece,
+            status = child.wait(), if is_told => break status.ok(),
+        };
+        if let Some(text) = piece.and_then(|text| told.take(text)) {
+            let news = ShellNews::Output(text);
+            desk.tell(News::Shell { ticket, news }).await;
+        }
+    };
+    // Nothing of it stays behind.
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    status
+}
+
+/// Asks the group to end, then makes it.
+async fn stopped(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::TERM);
+        if let Ok(status) = tokio::time::timeout(TERM_WAIT, child.wait()).await {
+            return status.ok();
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.start_kill();
+    child.wait().await.ok()
+}
+
+/// One of a command's outputs, read as text.
+struct Pipe<R> {
+    from: Option<R>,
+    /// Bytes of a character that is not whole yet.
+    rest: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn of(from: Option<R>) -> Pipe<R> {
+        Pipe { from, rest: Vec::new() }
+    }
+
+    fn is_open(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// The next piece; `None`: it was closed. May be dropped and called again.
+    async fn next(&mut self) -> Option<String> {
+        let mut bytes = vec![0; READ_BYTES];
+        let read = self.from.as_mut()?.read(&mut bytes).await;
+        match read {
+            Ok(count) if count > 0 => {
+                self.rest.extend_from_slice(&bytes[..count]);
+                Some(whole(&mut self.rest))
+            }
+            Ok(_) | Err(_) => {
+                self.from = None;
+                let rest = std::mem::take(&mut self.rest);
+                Some(String::from_utf8_lossy(&rest).into_owned()).filter(|text| !text.is_empty())
+            }
+        }
+    }
+}
+
+/// Takes the whole characters out of `bytes`; what may be the beginning of one stays.
+fn whole(bytes: &mut Vec<u8>) -> String {
+    let end = bytes.len() - tail(bytes);
+    let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    bytes.drain(..end);
+    text
+}
+
+/// How many bytes at the end are the beginning of a character.
+fn tail(bytes: &[u8]) -> usize {
+    for back in 1..=bytes.len().min(3) {
+        let byte = bytes[bytes.len() - back];
+        let needs = match byte {
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF7 => 4,
+            0x80..=0xBF => continue,
+            _ => return 0,
+        };
+        return if needs > back { back } else { 0 };
+    }
+    0
+}
+
+/// What was printed: as much as is shown, and beginning and end for the model.
+struct Told {
+    shown: usize,
+    /// Characters that are kept at each end: more than are told, by [`Told::margin`].
+    kept: usize,
+    head: String,
+    head_chars: usize,
+    end: String,
+    /// Characters so far.
+    total: usize,
+}
+
+impl Told {
+    /// Nothing yet. What is cut off must not hide a part of one of `secrets`.
+    fn new(secrets: &[String]) -> Told {
+        let longest = secrets.iter().map(String::len).max().unwrap_or_default();
+        let margin = longest.saturating_mul(FORM_CHARS_MAX).max(MARGIN_CHARS_MIN);
+        let (head, end) = (String::new(), String::new());
+        Told { shown: 0, kept: TOLD_CHARS + margin, head, head_chars: 0, end, total: 0 }
+    }
+
+    /// Takes a piece in; what of it is shown.
+    fn take(&mut self, text: String) -> Option<String> {
+        let mut at = text.len();
+        for (index, letter) in text.char_indices() {
+            if self.head_chars == self.kept {
+                at = index;
+                break;
+            }
+            self.head.push(letter);
+            self.head_chars += 1;
+        }
+        self.total += text.chars().count();
+        self.end.push_str(&text[at..]);
+        let over = self.end.chars().count().saturating_sub(self.kept);
+        self.end.drain(..place(&self.end, over));
+        let before = self.shown;
+        self.shown = self.shown.saturating_add(text.len());
+        match before {
+            before if before > SHOWN_BYTES_MAX => None,
+            _ if self.shown > SHOWN_BYTES_MAX => {
+                Some("\n[it prints more than is shown here]\n".into())
+            }
+            _ => Some(text),
+        }
+    }
+
+    /// Characters at a cut that may be a part of something secret, which is not known as such there.
+    fn margin(&self) -> usize {
+        self.kept - TOLD_CHARS
+    }
+
+    /// What the model would be told: cleaned first, cut then.
+    fn text(&self, secrets: &[String]) -> String {
+        if self.total <= self.kept * 2 {
+            // Nothing was lost yet.
+            let whole = format!("{}{}", self.head, self.end);
+            let whole = redact_text(&whole, secrets);
+            let chars = whole.chars().count();
+            if chars <= TOLD_CHARS * 2 {
+                return whole.into_owned();
+            }
+            let (head, end) = (place(&whole, TOLD_CHARS), place(&whole, chars - TOLD_CHARS));
+            return cut(&whole[..head], &whole[end..], chars);
+        }
+        let (head, end) = (redact_text(&self.head, secrets), redact_text(&self.end, secrets));
+        let head_chars = head.chars().count().saturating_sub(self.margin()).min(TOLD_CHARS);
+        let end_chars = end.chars().count();
+        let from = end_chars.saturating_sub(TOLD_CHARS).max(self.margin());
+        cut(&head[..place(&head, head_chars)], &end[place(&end, from)..], self.total)
+    }
+}
+
+/// Where in `text` the character of that number begins.
+fn place(text: &str, number: usize) -> usize {
+    text.char_indices().nth(number).map_or(text.len(), |(index, _)| index)
+}
+
+/// Beginning and end of a text of `chars` characters.
+fn cut(head: &str, end: &str, chars: usize) -> String {
+    let left = chars.saturating_sub(head.chars().count() + end.chars().count());
+    format!("{head}\n[… {left} characters left out …]\n{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_characters_that_come_in_pieces_are_put_together() {
+        for (pieces, expected) in [
+            (vec![&b"abc"[..]], "abc"),
+            (vec!["ä".as_bytes()], "ä"),
+            (vec![&"ä".as_bytes()[..1], &"ä".as_bytes()[1..]], "ä"),
+            (vec![&"a🙂b".as_bytes()[..3], &"a🙂b".as_bytes()[3..]], "a🙂b"),
+            (vec![&[0xFF, b'a'][..]], "\u{FFFD}a"),
+            (vec![&[b'a', 0x80, 0x80, 0x80, 0x80][..]], "a\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"),
+        ] {
+            let mut rest = Vec::new();
+            let mut text = String::new();
+            for piece in &pieces {
+                rest.extend_from_slice(piece);
+                text.push_str(&whole(&mut rest));
+            }
+            assert_eq!((text.as_str(), rest.len()), (expected, 0), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn f1_what_the_model_would_be_told_is_bounded_and_says_so() {
+        let mut told = Told::new(&[]);
+        assert_eq!(told.take("short".into()).as_deref(), Some("short"));
+        assert_eq!(told.text(&[]), "short");
+        told.take(" x".repeat(TOLD_CHARS * 3));
+        told.take("the end".into());
+        let text = told.text(&[]);
+        assert!(text.starts_with("short") && text.ends_with("the end"), "both ends are there");
+        assert!(text.contains("characters left out") && text.chars().count() < TOLD_CHARS * 2 + 99);
+        let much = "y".repeat(SHOWN_BYTES_MAX);
+        assert!(told.take(much).expect("a remark").contains("more than is shown"));
+        assert_eq!(told.take("z".into()), None);
+    }
+
+    #[test]
+    fn z10_a_secret_at_a_cut_is_not_told_in_part() {
+        let secret = "correct horse battery staple".to_owned();
+        let secrets = [secret.clone()];
+        // Across either cut, with little and with much between them, and where earlier ones make
+        // the text shorter.
+        for (before, after) in [(4, 5), (12, 0), (0, 12), (20, 20)] {
+            for filler in [" y".repeat(TOLD_CHARS), " y".repeat(TOLD_CHARS * 4)] {
+                for earlier in [0, 40] {
+                    let margin = Told::new(&secrets).margin();
+                    for edge in [TOLD_CHARS, TOLD_CHARS + margin] {
+                        let mut told = Told::new(&secrets);
+                        let lead = format!("{secret} ").repeat(earlier);
+                        let rest = edge - before - lead.chars().count();
+                        told.take(format!("{lead}{}{secret}{filler}", "a".repeat(rest)));
+                        told.take(format!("{secret}{}", "b".repeat(edge - after)));
+                        let text = told.text(&secrets);
+                        let part = ["corr", "orse", "batt", "stap", "aple"];
+                        let leak = part.iter().find(|part| text.contains(*part));
+                        assert_eq!(leak, None, "{before} {after} {earlier} {edge}");
+                        assert!(text.contains("characters left out"));
+                        assert!(text.chars().count() < TOLD_CHARS * 2 + 99);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The other end of the link, driven as a face drives it: the scripted model, and everything else
+//! real. What needs commands or a terminal is tested with the program itself (`tests/tui`).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use weir_core::event::{Decision, Event, RunStatus};
+use weir_core::ids::{ApprovalId, Seq, SessionId};
+use weir_core::profile::PermissionMode;
+use weir_tui::link::{Items, Link, Tone, link};
+
+use super::*;
+use crate::environment::Environment;
+use crate::options::GlobalOptions;
+
+mod back;
+mod chat;
+mod looked_up;
+mod settings;
+
+/// How long anything may take on a busy machine.
+const WAIT: Duration = Duration::from_secs(120);
+
+/// A folder with a script, kept over several faces.
+struct House(tempfile::TempDir);
+
+impl House {
+    fn new(script: &str) -> House {
+        let house = House(tempfile::tempdir().expect("a temporary folder"));
+        house.write("work/note.txt", "one\n");
+        house.write("play.script", script);
+        house
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
+        std::fs::write(path, text).expect("writable");
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.at(path)).ok()
+    }
+
+    fn cx(&self) -> Cx {
+        let at = |path: &str| self.at(path).display().to_string();
+        let (home, config) = (at("home"), at("config"));
+        let variables = [("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
+        let global = GlobalOptions {
+            workspace: Some(self.at("work")),
+            state_dir: Some(self.at("state")),
+            log_file: None,
+        };
+        Cx::new(&global, Environment::of(&variables)).expect("the house stands")
+    }
+
+    fn flags(&self) -> Wishes {
+        let script = format!("script:{}", self.at("play.script").display());
+        Wishes { model: Some(script), attended: true, ..Wishes::default() }
+    }
+
+    async fn face(&self) -> Face {
+        self.opened(Which::New, self.flags()).await
+    }
+
+    async fn opened(&self, which: Which, flags: Wishes) -> Face {
+        let (link, far) = link();
+        let begin = Begin { which, flags, picks: Picks::Nothing };
+        let served = tokio::spawn(serve(self.cx(), begin, far));
+        let mut face = Face { link, served, session: None, known: 0, names: 0 };
+        face.until("opened", |news| matches!(news, News::Opened { .. })).await;
+        face
+    }
+}
+
+/// Who sits before it.
+struct Face {
+    link: Link,
+    served: JoinHandle<()>,
+    session: Option<SessionId>,
+    known: Seq,
+    names: u32,
+}
+
+impl Face {
+    async fn wish(&self, wish: Wish) {
+        self.link.wishes.send(wish).await.expect("somebody serves");
+    }
+
+    async fn say(&mut self, text: &str) -> String {
+        self.names += 1;
+        let client_id = format!("m{}", self.names);
+        let (text, attached) = (text.to_owned(), Vec::new());
+        self.wish(Wish::Say { text, attached, client_id: client_id.clone() }).await;
+        client_id
+    }
+
+    /// The next news of that kind; those before it are passed over.
+    async fn until(&mut self, what: &str, wanted: impl Fn(&News) -> bool) -> News {
+        let mut passed = Vec::new();
+        let found = async {
+            while let Some(news) = self.link.news.recv().await {
+                if let News::Opened { session, known, .. } = &news {
+                    self.session.clone_from(session);
+                    self.known = *known;
+                }
+                if wanted(&news) {
+                    return Some(news);
+                }
+                passed.push(match &news {
+                    News::Fact { event, .. } => event.kind().to_owned(),
+                    other => format!("{other:?}"),
+                });
+            }
+            None
+        };
+        let found = tokio::time::timeout(WAIT, found).await.ok().flatten();
+        found.unwrap_or_else(|| panic!("{what} never came; this did: {passed:#?}"))
+    }
+
+    /// The next fact of a kind, with its place.
+    async fn fact(&mut self, kind: &str) -> (Seq, Arc<Event>) {
+        let is_it = |news: &News| matches!(news, News::Fact { event, .. } if event.kind() == kind);
+        match self.until(kind, is_it).await {
+            News::Fact { seq, event, .. } => (seq, event),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn asked(&mut self) -> ApprovalId {
+        match self.fact("approval.requested").await.1.as_ref() {
+            Event::ApprovalRequested(asked) => asked.approval.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn decide(&self, approval: ApprovalId, decision: Decision, reason: Option<&str>) {
+        let reason = reason.map(String::from);
+        self.wish(Wish::Decide { approval, decision, reason }).await;
+    }
+
+    async fn finished(&mut self) -> RunStatus {
+        match self.fact("run.finished").await.1.as_ref() {
+            Event::RunFinished(finished) => finished.status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn notice(&mut self, wanted: Tone) -> String {
+        let is_it = |news: &News| matches!(news, News::Notice { tone, .. } if *tone == wanted);
+        match self.until("a notice", is_it).await {
+            News::Notice { text, .. } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn listed(&mut self, wish: Wish) -> Items {
+        self.wish(wish).await;
+        match self.until("a list", |news| matches!(news, News::Listed { .. })).await {
+            News::Listed { items, .. } => items,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn id(&self) -> SessionId {
+        self.session.clone().expect("a session is open")
+    }
+
+    /// Leaves; the other end gives everything back.
+    async fn leave(mut self) {
+        self.wish(Wish::Leave).await;
+        let over = self.until("the end", |news| matches!(news, News::Over(_))).await;
+        assert_eq!(over, News::Over(None));
+        tokio::time::timeout(WAIT, self.served).await.expect("in time").expect("well");
+    }
+}

@@ -1,0 +1,193 @@
+//! Lists that somebody chooses from: sessions, files, models, profiles.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_tui::link::{Choice, Items, News, SessionLine, Ticket};
+
+use super::desk::{Done, Ground};
+use super::follow;
+use super::http::{Answer, Http};
+
+/// Sessions, models and profiles that are listed at most.
+const LISTED_MAX: usize = 1_000;
+/// Files that are offered.
+const FILES_MAX: &str = "50";
+/// Things of one part of a list.
+const PART: &str = "200";
+
+/// A part of a list.
+#[derive(Debug, Deserialize)]
+pub(super) struct Page<T> {
+    /// The things.
+    pub(super) items: Vec<T>,
+    /// Where the next part begins.
+    #[serde(default)]
+    pub(super) next: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    id: SessionId,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    workspace: String,
+    #[serde(default)]
+    status: String,
+    updated: Timestamp,
+}
+
+#[derive(Debug, Deserialize)]
+struct Model {
+    model: String,
+    #[serde(default)]
+    window: u64,
+    price_input: Option<f64>,
+    price_output: Option<f64>,
+    #[serde(default)]
+    usable: bool,
+}
+
+/// A list as a whole, up to `most`.
+pub(super) async fn all<T: DeserializeOwned>(
+    http: &Http,
+    (parts, query): (&[&str], &[(&str, &str)]),
+    most: usize,
+) -> Answer<Vec<T>> {
+    let mut found = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let mut query = query.to_vec();
+        query.push(("limit", PART));
+        query.extend(after.iter().map(|after| ("after", after.as_str())));
+        let page: Page<T> = http.get(parts, &query).await?;
+        let is_empty = page.items.is_empty();
+        found.extend(page.items);
+        if found.len() >= most || is_empty || page.next.is_none() {
+            found.truncate(most);
+            return Ok(found);
+        }
+        after = page.next;
+    }
+}
+
+fn listed(ticket: Ticket, items: Items) -> Done {
+    Done::news(News::Listed { ticket, items })
+}
+
+/// How a session stands, in words.
+fn state(status: &str) -> String {
+    match status {
+        "waiting" => "waits for you",
+        "quarantined" => "crashed too often",
+        "needs_input" => "asked you something",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Sessions, the newest first.
+pub(super) async fn sessions(ground: &Ground, query: &str, ticket: Ticket) -> Answer<Done> {
+    let words = query.trim();
+    let query: &[(&str, &str)] = if words.is_empty() { &[] } else { &[("q", words)] };
+    let mut lines: Vec<Line> = all(&ground.http, (&["sessions"], query), LISTED_MAX).await?;
+    lines.sort_by_key(|line| std::cmp::Reverse(line.updated));
+    let lines = lines.into_iter().map(|line| SessionLine {
+        id: line.id,
+        title: line.title,
+        folder: line.workspace,
+        last: line.updated,
+        state: state(&line.status),
+        found: None,
+    });
+    Ok(listed(ticket, Items::Sessions(lines.collect())))
+}
+
+/// Files of the session's folder on the server.
+pub(super) async fn files(ground: &Ground, query: &str, ticket: Ticket) -> Answer<Done> {
+    let mut asked = vec![("q", query), ("limit", FILES_MAX)];
+    asked.extend(ground.session.iter().map(|id| ("session", id.as_str())));
+    let found: Vec<String> = ground.http.get(&["files", "find"], &asked).await?;
+    Ok(listed(ticket, Items::Files(found)))
+}
+
+/// Models that the server knows; those that can be used come first.
+pub(super) async fn models(ground: &Ground, ticket: Ticket) -> Answer<Done> {
+    let mut found: Vec<Model> = all(&ground.http, (&["models"], &[]), LISTED_MAX).await?;
+    found.sort_by_key(|model| !model.usable);
+    let now = now(ground, |seen| seen.model.clone(), ground.draft.model.as_ref());
+    let choices = found.into_iter().map(|model| Choice {
+        about: told(&model),
+        current: model.model == now,
+        value: model.model,
+    });
+    Ok(listed(ticket, Items::Choices(choices.collect())))
+}
+
+/// What of the session or, before there is one, of the draft holds now.
+fn now(
+    ground: &Ground,
+    of_session: impl Fn(&follow::Seen) -> String,
+    draft: Option<&String>,
+) -> String {
+    match &ground.session {
+        Some(_) => of_session(&follow::seen(&ground.seen)),
+        None => draft.cloned().unwrap_or_default(),
+    }
+}
+
+fn told(model: &Model) -> String {
+    let mut words = Vec::new();
+    if model.window > 0 {
+        words.push(format!("{}k window", model.window / 1_000));
+    }
+    if let (Some(input), Some(output)) = (model.price_input, model.price_output) {
+        words.push(format!("${input} in, ${output} out a million"));
+    }
+    if !model.usable {
+        words.push("no key on the server".to_owned());
+    }
+    words.join(" · ")
+}
+
+/// Profiles of the library.
+pub(super) async fn profiles(ground: &Ground, ticket: Ticket) -> Answer<Done> {
+    let found: Vec<Value> = all(&ground.http, (&["library", "profiles"], &[]), LISTED_MAX).await?;
+    let now = now(ground, |seen| seen.profile.clone(), ground.draft.profile.as_ref());
+    let text = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    let choices = found.iter().map(|line| Choice {
+        value: text(line, "name"),
+        about: text(line, "about"),
+        current: line["name"] == now.as_str(),
+    });
+    Ok(listed(ticket, Items::Choices(choices.collect())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_attach_a_model_is_told_by_what_is_known_of_it() {
+        let model = |window, price: Option<f64>, usable| Model {
+            model: "a/b".into(),
+            window,
+            price_input: price,
+            price_output: price.map(|price| price * 5.0),
+            usable,
+        };
+        for (given, expected) in [
+            (model(0, None, true), ""),
+            (model(200_000, Some(3.0), true), "200k window · $3 in, $15 out a million"),
+            (model(8_192, None, false), "8k window · no key on the server"),
+        ] {
+            assert_eq!(told(&given), expected);
+        }
+        assert_eq!(
+            (state("waiting").as_str(), state("completed").as_str()),
+            ("waits for you", "completed")
+        );
+    }
+}

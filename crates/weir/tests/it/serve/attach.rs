@@ -1,0 +1,230 @@
+//! `weir --attach`: one session of a running server, in a terminal and by HTTP at the same time (F1,
+//! S3). The terminal is line mode over pipes: what it shows is what the link told it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::harness::{Browser, Served, Setup};
+use crate::face::{Face, PATIENCE};
+
+mod door;
+mod pause;
+mod wind;
+
+/// A token of this person.
+async fn token(browser: &Browser) -> String {
+    let wanted = json!({ "name": "terminal", "scope": "all" });
+    let (status, made) = browser.api("POST", "/api/v1/account/tokens", Some(wanted)).await;
+    assert_eq!(status, 201, "{made}");
+    made["token"].as_str().expect("a token").to_owned()
+}
+
+/// The admin, and a face of theirs.
+async fn attached(served: &mut Served) -> (Browser, Face) {
+    let admin = served.admin().await;
+    let token = token(&admin).await;
+    let url = served.url("/");
+    let face = Face::start(&served.house, &[("WEIR_TOKEN", &token)], &["--attach", &url]);
+    (admin, face)
+}
+
+/// The only session there is.
+async fn session(browser: &Browser) -> String {
+    let (_, list) = browser.api("GET", "/api/v1/sessions", None).await;
+    list["items"][0]["id"].as_str().unwrap_or_else(|| panic!("no session: {list}")).to_owned()
+}
+
+/// Everything that stands in its journal.
+async fn facts(browser: &Browser, session: &str) -> Vec<Value> {
+    let (status, text) = browser.get(&format!("/api/v1/sessions/{session}/export")).await;
+    assert_eq!(status, 200, "{text}");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.filter(|line| line["seq"].is_u64()).collect()
+}
+
+fn count(facts: &[Value], kind: &str) -> usize {
+    facts.iter().filter(|fact| fact["kind"] == kind).count()
+}
+
+#[tokio::test]
+async fn f1_attach_a_session_is_open_in_terminal_and_browser_at_once() {
+    let script =
+        "name: test\n\nsays: one two three four\npace: 30ms\n\nsays: Answer to the browser.\n";
+    let mut served = Served::start(Setup { script, ..Setup::default() }).await;
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("Count.");
+    face.until("one two three four", 1).await;
+    let session = session(&admin).await;
+    let body = json!({ "client_id": "b1", "content": [{ "type": "text", "text": "And I?" }] });
+    let path = format!("/api/v1/sessions/{session}/input");
+    // The first run may still be ending.
+    let (status, said) = admin.api("POST", &path, Some(body)).await;
+    assert_eq!(status, 202, "{said}");
+    face.until("Answer to the browser.", 1).await;
+    face.types("/quit");
+    let (status, said) = face.ended().await;
+    assert_eq!(status, 0, "{said}");
+    let way = format!("weir --attach {} --resume {session}", served.url(""));
+    assert!(said.contains(&way), "the way back: {said}");
+    let facts = facts(&admin, &session).await;
+    assert_eq!(count(&facts, "input.accepted"), 2, "each once");
+    // Taken up again, by the address of the chat's page too.
+    let token = token(&admin).await;
+    let page = served.url(&format!("/chats/{session}"));
+    let mut again = Face::start(&served.house, &[("WEIR_TOKEN", &token)], &["--attach", &page]);
+    again.until("Answer to the browser.", 1).await;
+}
+
+#[tokio::test]
+async fn f1_attach_an_approval_is_answered_here_or_in_the_browser() {
+    let script = "name: test\n\n\
+        says: I write.\ncalls: append_to_file {\"path\": \"a.txt\", \"content\": \"a\\n\"}\n\n\
+        says: And again.\ncalls: append_to_file {\"path\": \"b.txt\", \"content\": \"b\\n\"}\n\n\
+        says: Both are written.\n";
+    let mut served = Served::start(Setup { script, ..Setup::default() }).await;
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("Write two files.");
+    face.until("a.txt", 1).await;
+    let waits = waiting(&admin, "a.txt").await;
+    assert_eq!(waits["kind"], "approval", "{waits}");
+    face.types("yes");
+    let second = waiting(&admin, "b.txt").await;
+    let path = format!("/api/v1/approvals/{}", second["id"].as_str().expect("an id"));
+    let (status, told) = admin.api("POST", &path, Some(json!({ "decision": "once" }))).await;
+    assert_eq!(status, 200, "{told}");
+    face.until("Both are written.", 1).await;
+    let work = served.house.work();
+    for (name, text) in [("a.txt", "a\n"), ("b.txt", "b\n")] {
+        assert_eq!(std::fs::read_to_string(work.join(name)).expect("written"), text);
+    }
+    let session = session(&admin).await;
+    let facts = facts(&admin, &session).await;
+    assert_eq!(count(&facts, "approval.resolved"), 2);
+}
+
+/// Waits until something of the admin's waits that is about this.
+async fn waiting(browser: &Browser, about: &str) -> Value {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let (_, list) = browser.api("GET", "/api/v1/approvals", None).await;
+        let items = list["items"].as_array().cloned().unwrap_or_default();
+        if let Some(found) = items.into_iter().find(|one| one["input"]["path"] == about) {
+            return found;
+        }
+        assert!(Instant::now() < until, "nothing waits about {about}: {list}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+}
+
+#[tokio::test]
+async fn f1_attach_a_killed_server_that_comes_back_is_gone_on_with() {
+    let script = "name: test\n\nsays: First answer.\n\ndelay: 1500ms\nsays: Second answer.\n\n\
+        says: Third answer.\n";
+    let mut served = Served::start(Setup { script, ..Setup::default() }).await;
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("One.");
+    face.until("First answer.", 1).await;
+    let session = session(&admin).await;
+    let address = served.address().to_owned();
+    face.types("Two.");
+    let until = Instant::now() + PATIENCE;
+    while count(&facts(&admin, &session).await, "input.accepted") < 2 {
+        assert!(Instant::now() < until, "it was not said");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    served.kill();
+    face.until("connection lost", 1).await;
+    // Said while nobody hears it: it arrives, and once.
+    face.types("Three.");
+    served.restart_at(&address);
+    face.until("connected again", 1).await;
+    face.until("Second answer.", 1).await;
+    face.until("Third answer.", 1).await;
+    let facts = facts(&admin, &session).await;
+    assert_eq!(count(&facts, "input.accepted"), 3, "each once");
+    let said = face.said();
+    for answer in ["First answer.", "Second answer.", "Third answer."] {
+        assert_eq!(said.matches(answer).count(), 1, "{answer} once: {said}");
+    }
+}
+
+#[tokio::test]
+async fn s3_attach_whoever_is_not_let_in_is_told_what_to_do() {
+    let mut served = Served::start(Setup::default()).await;
+    let url = served.url("");
+    served.admin().await;
+    for (token, url, status, words) in [
+        ("weir_wrong", url.as_str(), 2, "refuses the token of the variable WEIR_TOKEN"),
+        ("", url.as_str(), 2, "make a token in the browser"),
+        ("x", "http://127.0.0.1:1", 1, "cannot be reached"),
+        ("x", "http://weir.example.org", 2, "not encrypted"),
+        ("x", "127.0.0.1:7717", 2, "no address"),
+    ] {
+        let face = Face::start(&served.house, &[("WEIR_TOKEN", token)], &["--attach", url]);
+        let (ended, said) = face.ended().await;
+        assert_eq!(ended, status, "{url}: {said}");
+        assert!(said.contains(words), "{url}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn f1_attach_undo_fork_list_and_export_reach_the_server() {
+    let script = "name: test\n\n\
+        says: I write.\ncalls: append_to_file {\"path\": \"a.txt\", \"content\": \"new\\n\"}\n\n\
+        says: It is written.\n\nsays: In the copy.\n";
+    let config = "permission = \"auto-edit\"\n";
+    let mut served = Served::start(Setup { script, config, ..Setup::default() }).await;
+    let file = served.house.work().join("a.txt");
+    served.house.write(&file, "old\n");
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("Write it.");
+    face.until("It is written.", 1).await;
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), "old\nnew\n");
+    let first = session(&admin).await;
+    until_rest(&admin, &first).await;
+    face.types("/undo");
+    face.until("put back: a.txt", 1).await;
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), "old\n");
+    face.types("/export mine.md");
+    face.until("the session is written to", 1).await;
+    let text = std::fs::read_to_string(served.house.work().join("mine.md")).expect("exported");
+    assert!(text.contains("It is written."), "{text}");
+    face.types("/export mine.md");
+    face.until("is there already", 1).await;
+    face.types("!touch here.txt");
+    face.until("commands of your own are not run from here", 1).await;
+    assert!(!served.house.work().join("here.txt").exists());
+    face.types("/checkpoints");
+    face.until("append_to_file", 1).await;
+    face.types("/resume");
+    face.until("Write it.", 1).await;
+    face.types("/fork");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let (_, list) = admin.api("GET", "/api/v1/sessions", None).await;
+        let items = list["items"].as_array().cloned().unwrap_or_default();
+        if items.iter().any(|one| one["parent"] == first.as_str()) {
+            break;
+        }
+        assert!(Instant::now() < until, "no copy: {list}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    face.types("Go on.");
+    face.until("In the copy.", 1).await;
+    assert_eq!(count(&facts(&admin, &first).await, "input.accepted"), 1, "the first is as it was");
+}
+
+/// Waits until its last run ended well.
+async fn until_rest(browser: &Browser, session: &str) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let path = format!("/api/v1/sessions/{session}");
+        let (_, info) = browser.api("GET", &path, None).await;
+        if info["status"] == "completed" {
+            return;
+        }
+        assert!(Instant::now() < until, "{info}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+}

@@ -4,6 +4,7 @@ use crate::Target;
 
 mod governance;
 mod journal;
+mod render;
 mod skills;
 mod streams;
 mod tools;
@@ -270,5 +271,12 @@ pub const TARGETS: &[Target] = &[
         seeds: skills::written_seeds,
         dictionary: skills::SKILL_WORDS,
         inputs: 3_000,
+    },
+    Target {
+        name: "markdown",
+        run: render::markdown,
+        seeds: render::markdown_seeds,
+        dictionary: render::WORDS,
+        inputs: 400,
     },
 ];

@@ -170,7 +170,9 @@ impl World {
     /// # Errors
     /// The machine has no room, port or program for it.
     pub fn new(program: &Path, seed: &Seed) -> anyhow::Result<World> {
-        let folder = tempfile::Builder::new().prefix("weir-redteam-").tempdir()?;
+        // With a capital: attacks that change a path's case are made at every path of this folder, whatever
+        // letters chance puts behind it.
+        let folder = tempfile::Builder::new().prefix("Weir-redteam-").tempdir()?;
         let mut seed = seed.of("markers");
         let mut fresh = || marker::fresh(&mut seed);
         let markers = Markers {
@@ -425,5 +427,6 @@ fn engine(
         principal: "person".into(),
         version: "redteam".into(),
         secrets: vec![markers.known.clone()],
+        observers: std::sync::Arc::default(),
     }))
 }

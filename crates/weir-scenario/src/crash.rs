@@ -23,7 +23,7 @@ use weir_engine::ports::{
     Checkpoints, Claim, Conversation, FileMark, Kept, Lease, Mail, MediaMap, MemoryFilter, Model,
     Owner, Passage, Pause, Places, Plan, Prepared, Proposal, RecallQuery, SearchHit, SessionFilter,
     SessionMeta, SignalSink, Snapshot, SnapshotEntry, SolvedFilter, Store, StoreError, Takes, Tool,
-    ToolContext,
+    ToolContext, UsageFilter, UsageRow,
 };
 
 /// Counts crossings and stops at one of them.
@@ -127,7 +127,7 @@ impl Store for CrashStore {
     async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
         self.inner.mail(session).await
     }
-    async fn discard(&self, id: u64) -> Result<(), StoreError> {
+    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
         self.inner.discard(id).await
     }
     async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
@@ -215,6 +215,12 @@ impl Store for CrashStore {
     }
     async fn mail_changed(&self) {
         self.inner.mail_changed().await;
+    }
+    async fn facts_changed(&self, session: &SessionId, seen: Seq) {
+        self.inner.facts_changed(session, seen).await;
+    }
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        self.inner.usage(filter).await
     }
 }
 

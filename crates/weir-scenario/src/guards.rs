@@ -149,7 +149,9 @@ struct Judging {
 impl Conversation for Judging {
     fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
         let told = request.history.iter().map(|message| plain_text(&message.blocks));
-        self.question = told.collect::<Vec<_>>().join("\n");
+        // What it is told to do first: words of a person may stand there.
+        let all = std::iter::once(request.system.to_string()).chain(told);
+        self.question = all.collect::<Vec<_>>().join("\n");
         Prepared::default()
     }
     async fn send(&mut self, _signals: &SignalSink) -> Reply {

@@ -1,6 +1,7 @@
 //! Reads a scenario file. Not here: what its parts mean when played.
 
 use anyhow::{Context as _, bail};
+use weir_core::profile::PermissionMode;
 
 /// One scenario.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +139,7 @@ pub enum Deed {
     /// Cancels the run.
     Cancels,
     /// Makes the context shorter.
-    Condenses,
+    Condenses(String),
     /// Takes the last condensing back.
     Uncondenses,
     /// Throws the kill switch.
@@ -159,6 +160,8 @@ pub enum Deed {
     AltersPlugin(String, String),
     /// Goes on with another setting: `permission plan`, `model NAME`.
     Switches(String, String),
+    /// Sets the permission mode of the session as it is, also while a run is on.
+    SetsMode(PermissionMode),
 }
 
 /// One act.
@@ -412,7 +415,7 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "rejects" => (When::AtRest, Deed::Settles(rest.into(), false)),
         "accepts-tool" => (When::AtRest, Deed::AcceptsTool(rest.into())),
         "alters-tool" => (When::AtRest, Deed::AltersTool(rest.into())),
-        "condenses" => (When::AtRest, Deed::Condenses),
+        "condenses" => (When::AtRest, Deed::Condenses(rest.into())),
         "uncondenses" => (When::AtRest, Deed::Uncondenses),
         "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
         "pauses" => (When::After("model.requested".into(), 1), Deed::Pauses),
@@ -428,6 +431,10 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "switches" => {
             let (what, value) = rest.split_once(' ').context("switches WHAT VALUE")?;
             (When::AtRest, Deed::Switches(what.into(), value.into()))
+        }
+        "sets-mode" => {
+            let mode = rest.parse().map_err(|error: String| anyhow::anyhow!(error))?;
+            (When::AtRest, Deed::SetsMode(mode))
         }
         _ => bail!("nobody can {word:?}"),
     };

@@ -16,12 +16,13 @@ use weir_core::message::{Block, Media, Message};
 use weir_core::model::{ModelInfo, Price, Thinking};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::child;
+use weir_core::session::condense::Keep;
 use weir_core::session::{Condensing, Guards, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::Loading;
 use weir_engine::attach::{self, Saying};
 use weir_engine::engine::{
-    Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions, read_verified,
+    Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions, load, read_verified,
 };
 use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, SessionFilter, Store, Tool};
@@ -38,6 +39,8 @@ use crate::profiles::{self, FakeProfiles};
 use crate::wire::Wire;
 use crate::world::{FakeCommand, FakeProcesses, FakeWeb, Start, WorldClock};
 
+/// How the reason of a mode that a person set begins.
+const SETS_MODE: &str = "permission mode";
 /// Updates after which a play counts as endless.
 const UPDATES_MAX: usize = 200_000;
 /// Wall time after which a life counts as hung; in the scenario's own time.
@@ -279,6 +282,7 @@ impl World {
             principal: "person".into(),
             version: "test".into(),
             secrets: setup.secrets.clone(),
+            observers: std::sync::Arc::default(),
         }))
     }
 
@@ -382,6 +386,7 @@ impl World {
                 validate_output: setup.validate,
                 screen_results: setup.screen,
                 stop_hooks: setup.hooks.iter().any(|(event, ..)| event == "Stop"),
+                ..Guards::default()
             },
         })
     }
@@ -567,6 +572,7 @@ impl Seen {
             Event::CancelRequested(_) | Event::LeaseRevoked(_) | Event::ContextUncondensed(_) => {
                 self.consumed += 1;
             }
+            Event::SessionConfigured(f) if f.reason.starts_with(SETS_MODE) => self.consumed += 1,
             Event::ContextCondensing(f) if f.reason == CondenseReason::Asked => {
                 self.consumed += 1;
                 self.active = true;
@@ -708,7 +714,10 @@ async fn perform(
             let question = seen.question.clone().context("no question is open")?;
             handle.reply(question, text.clone(), "person").await
         }
-        Deed::Condenses => handle.command(Command::Condense).await,
+        Deed::Condenses(words) => {
+            let keep = Keep::parse(words).map_err(|why| anyhow!(why))?;
+            handle.command(Command::Condense { keep }).await
+        }
         Deed::Uncondenses => handle.command(Command::Uncondense { by: "person".into() }).await,
         Deed::Cancels => handle.cancel(CancelCause::Cancelled, "person").await,
         Deed::Withdraws => match seen.queued.last() {
@@ -745,6 +754,14 @@ async fn perform(
         Deed::AltersTool(name) => {
             crate::tools::alter(world.store.as_ref(), name).await?;
             return Ok(Performed::Unseen);
+        }
+        Deed::SetsMode(mode) => {
+            let loaded = load(world.store.as_ref(), handle.id()).await?;
+            let mut config =
+                Box::new(loaded.session.config().context("it is open")?.as_ref().clone());
+            config.permission = *mode;
+            let reason = format!("{SETS_MODE} {mode}");
+            handle.command(Command::Configure { reason, config }).await
         }
         Deed::Switches(what, value) => {
             world.switches.push((what.clone(), value.clone()));

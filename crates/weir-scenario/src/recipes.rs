@@ -136,6 +136,7 @@ async fn count(
             marks: Vec::new(),
             recipe_use: uses.collect(),
             solved: Vec::new(),
+            usage: Vec::new(),
             meta: SessionMeta {
                 id: session,
                 workspace: String::new(),

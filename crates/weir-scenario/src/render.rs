@@ -145,7 +145,14 @@ pub fn line(event: &Event) -> String {
                 f.leases.iter().map(|lease| format!(" · uses lease {lease}")).collect();
             format!("{} · {} · {gate} · {}{leases}", f.call, word(&f.verdict), short(rule))
         }
-        Event::ApprovalRequested(f) => format!("{} · {}", f.call, short(&f.summary)),
+        Event::ApprovalRequested(f) => {
+            let told: Vec<String> = f.unknown.iter().map(ToString::to_string).collect();
+            let told = match told.is_empty() {
+                true => String::new(),
+                false => format!(" · tells of {}", told.join(", ")),
+            };
+            format!("{} · {}{told}", f.call, short(&f.summary))
+        }
         Event::ApprovalResolved(f) => {
             let reason = f.reason.as_deref().unwrap_or("");
             format!("{} · {} · by {} · {reason}", f.call, word(&f.decision), f.by)
@@ -227,7 +234,10 @@ pub fn line(event: &Event) -> String {
         Event::ProfileSwitched(f) => {
             format!("{} · from {} · {}", f.profile, f.from, short(&f.reason))
         }
-        Event::ContextCondensing(f) => word(&f.reason),
+        Event::ContextCondensing(f) => match &f.keep {
+            Some(keep) => format!("{} · keep: {}", word(&f.reason), short(keep.as_str())),
+            None => word(&f.reason),
+        },
         Event::ContextSummarised(f) => match (&f.summary, &f.failed) {
             (Some(summary), _) => short(summary),
             (None, Some(why)) => format!("failed: {}", short(why)),

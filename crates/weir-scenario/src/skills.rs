@@ -80,6 +80,7 @@ pub async fn mark(
         marks: setup.marked.iter().map(mark).collect(),
         recipe_use: Vec::new(),
         solved: Vec::new(),
+        usage: Vec::new(),
         meta,
     };
     store.append(append).await?;

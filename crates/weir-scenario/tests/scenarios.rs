@@ -31,6 +31,9 @@ mod agents;
 #[path = "scenarios/schedule.rs"]
 mod schedule;
 
+#[path = "scenarios/clock.rs"]
+mod clock;
+
 /// Of so many crossings one is crashed at when the sweep is not full.
 const SWEEP_STEP: usize = 5;
 

@@ -52,4 +52,5 @@ fuzz! {
     z10_fuzz_address address,
     z10_fuzz_skill skill,
     z10_fuzz_skill_written skill_written,
+    z10_fuzz_markdown markdown,
 }

@@ -90,6 +90,7 @@ impl Bench {
             principal: "person".into(),
             version: "redteam".into(),
             secrets: Vec::new(),
+            observers: std::sync::Arc::default(),
         });
         Ok(Bench { server, engine, folder, sessions: AtomicUsize::new(0) })
     }

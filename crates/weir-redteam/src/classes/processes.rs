@@ -13,8 +13,9 @@ use crate::world::{Settings, World};
 
 /// Seconds that survivors would sleep: an argument that nobody else has.
 const STAYS: &str = "47.31";
-/// Time in which what a command left must be gone.
-const GRACE: Duration = Duration::from_millis(1_500);
+/// Time in which what a command left must be gone: well before it would end by itself, and enough on a
+/// machine with other work.
+const GRACE: Duration = Duration::from_secs(15);
 
 /// A process of somebody else. Ended with its value.
 struct Bystander(Child);

@@ -151,6 +151,7 @@ fn engine_of_the_dead(world: &World) -> Engine {
         principal: parts.principal.clone(),
         version: parts.version.clone(),
         secrets: parts.secrets.clone(),
+        observers: std::sync::Arc::default(),
     })
 }
 

@@ -163,6 +163,7 @@ async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()
         marks: Vec::new(),
         recipe_use: (0..FAST_FROM).map(|_| (used.clone(), Timestamp(1))).collect(),
         solved: Vec::new(),
+        usage: Vec::new(),
         meta,
     };
     store.append(append).await?;

@@ -162,6 +162,7 @@ impl Place {
             holder,
             settings: self.settings,
             tell: Arc::new(|_| ()),
+            house: None,
         });
         let ends = stop.clone();
         let task = tokio::spawn(async move {

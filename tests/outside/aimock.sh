@@ -25,7 +25,7 @@ job() {
   wait_for "http://127.0.0.1:$tee/ready"
   weir_home "$at"
   point "$dialect" "$tee"
-  "$weir" run -C "$at/work" -m "$model" --permission auto-edit --timeout 60s --output json \
+  "$weir" run -C "$at/work" -m "$model" --permission auto-edit --timeout 5m --output json \
     "Make the colour in notes.md blue." >"$at/out.json" 2>"$at/err.txt" </dev/null || status=$?
   grep -v '"path": "/ready"' "$at/raw.jsonl" >"$at/asked.jsonl" || true
   [ "$status" -eq 0 ] || { printf 'weir run exited with %s\n' "$status"; cat "$at/err.txt" "$at/out.json"; return 1; }

@@ -41,7 +41,7 @@ job() {
   serve "$at/asked.jsonl"
   point "$dialect" "$served"
   "$weir" run -C "$at/work" -m "$model" --permission auto-edit --allow 'Shell(ls:*)' \
-    --deny 'Edit(**/*.lock)' --timeout 60s --output jsonl "Make everything blue." \
+    --deny 'Edit(**/*.lock)' --timeout 5m --output jsonl "Make everything blue." \
     >"$at/out.jsonl" 2>"$at/err.txt" </dev/null || status=$?
   [ "$status" -eq 0 ] || { printf 'weir run exited with %s\n' "$status"; cat "$at/err.txt"; tail -n 3 "$at/out.jsonl"; return 1; }
   grep -q 'colour: blue' "$at/work/notes.md" && grep -q '"blue"' "$at/work/src/lib.rs" || return 1
@@ -62,7 +62,7 @@ PYTHON
   diff -r -x .weir "$at/before" "$at/work" || { echo "undo left a difference"; return 1; }
   point "$(next_dialect "$dialect")" "$served"
   "$weir" run -C "$at/work" -m "$model" --resume "$session" --permission auto-edit \
-    --timeout 60s "And tell me what is left." </dev/null >"$at/again.txt" 2>"$at/err.txt" ||
+    --timeout 5m "And tell me what is left." </dev/null >"$at/again.txt" 2>"$at/err.txt" ||
     { cat "$at/err.txt"; return 1; }
   grep -q 'Nothing is left.' "$at/again.txt" || { cat "$at/again.txt"; return 1; }
   "$python" - "$at/asked.jsonl" <<'PYTHON' || return 1

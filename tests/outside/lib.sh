@@ -34,6 +34,8 @@ checked() {
   else
     failed=$((failed + 1))
     printf 'FAIL  %s\n' "$name"
+    # What failed, where a judge heads it so, and the end of what it said.
+    grep -m 1 -A 40 '= FAILURES =' "$scratch/.out" || true
     tail -n 40 "$scratch/.out"
   fi
 }
@@ -43,22 +45,32 @@ closing() {
   [ "$failed" -eq 0 ]
 }
 
+# A port below those that the system gives out by itself, so that nobody takes it before its program.
 free_port() {
-  "$python" -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  "$python" -c 'import random, socket
+while True:
+    port = random.randrange(10000, 30000)
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+            break
+        except OSError:
+            pass
+print(port)'
 }
 
-# wait_for URL: until it answers, at most 30 seconds.
+# wait_for URL: until it answers, at most two minutes.
 wait_for() {
   "$python" - "$1" <<'PYTHON'
 import sys, time, urllib.request
-for attempt in range(600):
+end = time.monotonic() + 120
+while time.monotonic() < end:
     try:
-        urllib.request.urlopen(sys.argv[1], timeout=5).read()
+        urllib.request.urlopen(sys.argv[1], timeout=20).read()
         sys.exit(0)
     except OSError:
         time.sleep(0.05)
-sys.exit(f"{sys.argv[1]} did not answer within 30 seconds")
+sys.exit(f"{sys.argv[1]} did not answer within two minutes")
 PYTHON
 }
 

@@ -7,7 +7,17 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 python=$1
 shift
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+# Below those that the system gives out by itself, so that nobody takes it before the server.
+port=$("$python" -c 'import random, socket
+while True:
+    port = random.randrange(10000, 30000)
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+            break
+        except OSError:
+            pass
+print(port)')
 case "$*" in
 *"script serve"*) "$@" "$here/all.script" --bind "127.0.0.1:$port" >/dev/null & ;;
 *) "$@" "$here/all.script" "127.0.0.1:$port" ${RECORD:+"$RECORD"} >/dev/null & ;;
@@ -16,7 +26,7 @@ server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true' EXIT
 "$python" - "$port" <<'PYTHON'
 import sys, time, urllib.request
-for attempt in range(200):
+for attempt in range(2400):
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/healthz", timeout=5).read()
         break

@@ -50,7 +50,7 @@ def raises(kinds, function):
 
 # ---------------------------------------------------------------- Anthropic Messages
 
-claude = anthropic.Anthropic(base_url=BASE, api_key="test", max_retries=0, timeout=20)
+claude = anthropic.Anthropic(base_url=BASE, api_key="test", max_retries=0, timeout=120)
 CLAUDE_TOOLS = [{"name": "read_file", "description": "Reads.", "input_schema": SCHEMA}]
 
 
@@ -179,7 +179,7 @@ def anthropic_counts_and_lists():
 
 # ---------------------------------------------------------------- OpenAI Chat Completions
 
-gpt = openai.OpenAI(base_url=BASE + "/v1", api_key="test", max_retries=0, timeout=20)
+gpt = openai.OpenAI(base_url=BASE + "/v1", api_key="test", max_retries=0, timeout=120)
 CHAT_TOOLS = [{"type": "function", "function": {"name": "read_file", "parameters": SCHEMA}}]
 
 
@@ -400,7 +400,7 @@ def responses_streams_that_break():
 
 gemini = genai.Client(
     api_key="test",
-    http_options=genai_types.HttpOptions(base_url=BASE, timeout=20_000),
+    http_options=genai_types.HttpOptions(base_url=BASE, timeout=120_000),
 )
 GEMINI_CONFIG = genai_types.GenerateContentConfig(
     tools=[

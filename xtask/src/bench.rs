@@ -20,6 +20,8 @@ mod figures;
 mod house;
 mod model;
 mod one_answer;
+mod server;
+mod tui;
 mod turns;
 
 use figures::Row;
@@ -57,12 +59,45 @@ pub(crate) struct BenchArgs {
     /// Measure so many scheduled agents that are due in the same second, and nothing else
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     agents: Option<u32>,
+    /// Measure the server under load, and nothing else (minutes)
+    #[arg(long)]
+    server: bool,
+    /// Measure the face for terminals, and nothing else
+    #[arg(long, conflicts_with = "server")]
+    tui: bool,
+    /// Idle sockets of --server (Q18)
+    #[arg(long, value_name = "N", default_value_t = 10_000, requires = "server")]
+    sockets: u32,
+    /// Sessions of --server that stream at once (Q19)
+    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "server")]
+    streams: u32,
+    /// Tokens a second that each of them streams
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "server", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rate: u32,
+    /// Seconds that each of them streams
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "server", value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// The database of --server: postgres://…, empty before; without it SQLite
+    #[arg(long, value_name = "URL", requires = "server")]
+    database: Option<String>,
     /// Also run the benches of the crates (minutes)
     #[arg(long)]
     all: bool,
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
+}
+
+impl BenchArgs {
+    fn load(&self) -> server::Load {
+        server::Load {
+            idle: self.sockets as usize,
+            streams: self.streams as usize,
+            rate: self.rate,
+            seconds: self.seconds,
+            database: self.database.clone(),
+        }
+    }
 }
 
 /// Measures and prints.
@@ -83,6 +118,8 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
     let mut rows = match args.agents {
         Some(count) => agents::rows(&house, count)?,
+        None if args.tui => tui::rows(&house, args.runs)?,
+        None if args.server => server::rows(&house, &args.load())?,
         None => all_rows(&house, root, &binary, args)?,
     };
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));

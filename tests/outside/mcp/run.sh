@@ -63,7 +63,7 @@ play() {
   local name=$1
   shift
   { printf 'window: 1000000\n\n'; cat; } >"$scratch/$name.script"
-  timeout 100 "$weir" run -C "$work" -m "script:$scratch/$name.script" --permission full \
+  timeout 300 "$weir" run -C "$work" -m "script:$scratch/$name.script" --permission full \
     --allow "Mcp($name:*)" --strict "$@" "Use the server." </dev/null >"$scratch/$name.out" 2>"$scratch/$name.err" ||
     { cat "$scratch/$name.out" "$scratch/$name.err"; return 1; }
 }

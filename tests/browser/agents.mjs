@@ -1,0 +1,76 @@
+// Scheduled agents from creation to a run that nobody started, settings that count, a person whom an
+// admin lets in (S2, S5, S6, S8).
+
+import { Browser, House, PASSWORD, closing, holds, same, say, setUp, signIn, test, until } from './lib.mjs';
+
+const house = await House.start({ script: 'says: The digest of today.\n', files: { 'notes.md': '# Notes\n' } });
+const browser = await Browser.start();
+const context = await browser.person(house.url);
+const page = await context.newPage();
+await setUp(house, page);
+
+/** How often a word stands as a state in the history that is open. */
+const count = async (word) => (await page.locator('main').innerText()).match(new RegExp(`\\b${word}\\b`, 'g'))?.length ?? 0;
+
+await test('s8_an_agent_is_written_run_watched_scheduled_and_paused', async () => {
+  await page.goto('/agents');
+  await page.getByRole('link', { name: 'New agent' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('digest');
+  await page.getByLabel('What it is to do').fill('Write the digest.');
+  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.waitForURL(/\/agents\/digest/);
+  await page.getByRole('button', { name: /Run now/ }).click();
+  await until('the run is over', async () => { await page.goto('/agents/digest'); return (await count('completed')) > 0; });
+  await page.locator('main table').last().getByRole('link').first().click();
+  await page.getByText('The digest of today.').waitFor();
+  await page.goto('/agents/digest/edit');
+  await page.getByLabel('Schedule', { exact: true }).fill('*/2 * * * * *');
+  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.waitForURL(/\/agents\/digest(\?|$)/);
+  await until('two runs that nobody started are over', async () => { await page.goto('/agents/digest'); return (await count('completed')) > 2; });
+  await page.getByRole('button', { name: /Pause/ }).click();
+  await page.getByText('paused').first().waitFor();
+});
+
+await test('s8_what_is_wrong_is_said_and_nothing_typed_is_lost', async () => {
+  await page.goto('/agent-new');
+  await page.getByLabel('Name', { exact: true }).fill('broken');
+  await page.getByLabel('What it is to do').fill('A long text that I do not want to type again.');
+  await page.getByLabel('Schedule', { exact: true }).fill('every now and then');
+  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.getByRole('alert').waitFor();
+  same(await page.getByLabel('What it is to do').inputValue(), 'A long text that I do not want to type again.', 'what was typed');
+});
+
+await test('s6_a_setting_counts_in_the_next_chat', async () => {
+  await page.goto('/settings?section=general');
+  await page.getByLabel('Permission', { exact: false }).first().selectOption('plan');
+  await page.getByRole('button', { name: /save/i }).first().click();
+  await page.goto('/settings?section=general');
+  holds((await page.locator('main').innerText()).includes('set in the browser'), 'the origin is told');
+  await page.goto('/');
+  await say(page, 'Which mode is this?');
+  await page.getByText('The digest of today.').waitFor();
+  await page.locator('#status[data-permission="plan"]').waitFor({ state: 'attached' });
+});
+
+await test('s2_an_admin_lets_somebody_in_by_the_page', async () => {
+  await page.goto('/users');
+  await page.getByLabel('Name', { exact: true }).fill('ann');
+  await page.getByLabel('First password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  const anns = await browser.person(house.url);
+  const ann = await anns.newPage();
+  await signIn(ann, 'ann');
+  await ann.goto('/agents');
+  holds(!(await ann.locator('main').innerText()).includes('digest'), "the admin's agents are not hers");
+  same((await ann.goto('/agents/digest')).status(), 404, "the admin's agent for somebody else");
+  await anns.close();
+});
+
+await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());
+
+await browser.close();
+await house.stop();
+closing('browser_agents');

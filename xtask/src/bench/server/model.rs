@@ -1,0 +1,125 @@
+//! A model that writes at a fixed pace, and writes the time into what it says: each token is the
+//! moment at which it left.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+
+/// Digits of a token: microseconds since 1970.
+pub(super) const DIGITS: usize = 16;
+
+/// The model, for as long as it is kept.
+pub(super) struct PacedModel {
+    /// `127.0.0.1:PORT`.
+    pub(super) address: String,
+    /// Requests that came.
+    pub(super) asked: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for PacedModel {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Microseconds since 1970.
+pub(super) fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl PacedModel {
+    /// Listens on any port.
+    pub(super) async fn start(rate: u32, seconds: u32) -> anyhow::Result<PacedModel> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?.to_string();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = asked.clone();
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let counter = counter.clone();
+                // A request that breaks off is a server that was killed.
+                tokio::spawn(async move {
+                    let _ended = talk(stream, &counter, (rate, seconds)).await;
+                });
+            }
+        });
+        Ok(PacedModel { address, asked, task })
+    }
+}
+
+async fn talk(
+    mut stream: TcpStream,
+    asked: &AtomicUsize,
+    (rate, seconds): (u32, u32),
+) -> anyhow::Result<()> {
+    stream.set_nodelay(true)?;
+    loop {
+        read_request(&mut stream).await?;
+        asked.fetch_add(1, Ordering::SeqCst);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+                    transfer-encoding: chunked\r\n\r\n";
+        stream.write_all(head.as_bytes()).await?;
+        let message = json!({ "id": "m", "type": "message", "role": "assistant", "model": "bench",
+            "content": [], "stop_reason": null,
+            "usage": { "input_tokens": 10, "output_tokens": 0 } });
+        event(&mut stream, &json!({ "type": "message_start", "message": message })).await?;
+        let block = json!({ "type": "text", "text": "" });
+        let begin = json!({ "type": "content_block_start", "index": 0, "content_block": block });
+        event(&mut stream, &begin).await?;
+        let mut tick = tokio::time::interval(Duration::from_secs(1) / rate);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for _ in 0..rate * seconds {
+            tick.tick().await;
+            stream.write_all(token(now_us()).as_bytes()).await?;
+        }
+        event(&mut stream, &json!({ "type": "content_block_stop", "index": 0 })).await?;
+        let usage = json!({ "output_tokens": rate * seconds });
+        let end = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" },
+            "usage": usage });
+        event(&mut stream, &end).await?;
+        event(&mut stream, &json!({ "type": "message_stop" })).await?;
+        stream.write_all(b"0\r\n\r\n").await?;
+    }
+}
+
+/// The chunk of one token. Written by hand: the load must not cost what is to be measured.
+fn token(us: u64) -> String {
+    let event = format!(
+        "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\
+         \"delta\":{{\"type\":\"text_delta\",\"text\":\"T{us:0DIGITS$};\"}}}}\n\n"
+    );
+    format!("{:x}\r\n{event}\r\n", event.len())
+}
+
+async fn event(stream: &mut TcpStream, data: &Value) -> anyhow::Result<()> {
+    let kind = data["type"].as_str().unwrap_or_default();
+    let text = format!("event: {kind}\ndata: {data}\n\n");
+    stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).await?;
+    Ok(())
+}
+
+async fn read_request(stream: &mut TcpStream) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    let head = loop {
+        anyhow::ensure!(stream.read_buf(&mut bytes).await? > 0, "closed");
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+    };
+    let text = String::from_utf8_lossy(&bytes[..head]).to_ascii_lowercase();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length: usize = length.context("a length")?.trim().parse()?;
+    while bytes.len() < head + length {
+        anyhow::ensure!(stream.read_buf(&mut bytes).await? > 0, "closed");
+    }
+    Ok(())
+}

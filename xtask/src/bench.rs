@@ -23,6 +23,7 @@ mod one_answer;
 mod server;
 mod tui;
 mod turns;
+mod used;
 
 use figures::Row;
 use house::House;

@@ -11,6 +11,7 @@ use futures::stream::{self, StreamExt as _};
 
 use super::figures::{Row, quantile};
 use super::house::House;
+use super::used::ticks_time;
 
 mod api;
 mod model;
@@ -79,6 +80,8 @@ async fn measured(house: &House, load: &Load) -> anyhow::Result<Vec<Row>> {
     let people = people(&served, count).await?;
     let mut rows = idle(&served, &people, load).await?;
     let sessions = sessions(&served, &people, load.streams).await?;
+    // What the idle sockets took and gave back must not hide what streaming takes.
+    served.start_again(house, &model.address, load.database.as_deref())?;
     rows.extend(streaming(&served, &sessions, load).await?);
     rows.extend(killed(house, &mut served, &model, (&sessions, load)).await?);
     if load.database.is_some() {
@@ -168,6 +171,11 @@ async fn idle(served: &Served, people: &[Arc<Person>], load: &Load) -> anyhow::R
 async fn streaming(served: &Served, sessions: &[Session], load: &Load) -> anyhow::Result<Vec<Row>> {
     let before = served.memory()?;
     let mut streams = Streams::open(&served.address, sessions.to_vec(), AT_ONCE).await?;
+    let used = |since: [Duration; 2]| -> anyhow::Result<[Duration; 2]> {
+        let now = [served.processor_time()?, ticks_time(std::process::id())?];
+        Ok([now[0].saturating_sub(since[0]), now[1].saturating_sub(since[1])])
+    };
+    let unused = used([Duration::ZERO; 2])?;
     streams.say_all("go").await?;
     let time = Duration::from_secs(u64::from(load.seconds)) + PATIENCE;
     let half = Duration::from_secs(u64::from(load.seconds) / 2);
@@ -179,6 +187,8 @@ async fn streaming(served: &Served, sessions: &[Session], load: &Load) -> anyhow
     let tokens = (load.streams as f64) * f64::from(load.rate * load.seconds);
     let share = told.len() as f64 / tokens.max(1.0) * 100.0;
     let each = (peak? - before) / load.streams.max(1) as f64;
+    let [own, others] = used(unused)?.map(|time| time.as_secs_f64() * 1e6 / tokens.max(1.0));
+    let a_core = 1e6 / (own * f64::from(load.rate)).max(1e-9);
     let count = format!("{} sessions streaming {} tokens/s", load.streams, load.rate);
     Ok(vec![
         Row::watched("Q19", &format!("{count}: tokens that arrived as they came"), share, "%"),
@@ -191,6 +201,9 @@ async fn streaming(served: &Served, sessions: &[Session], load: &Load) -> anyhow
             20.0,
         ),
         Row::watched("Q19", "memory of one that streams", each / 1e3, "kB"),
+        Row::watched("Q19", "processor time of the server for a token", own, "µs"),
+        Row::watched("Q19", "the same of the model and the browsers here", others, "µs"),
+        Row::watched("Q19", "sessions at that rate that a core carries", a_core, "sessions"),
     ])
 }
 
@@ -203,9 +216,8 @@ async fn killed(
 ) -> anyhow::Result<Vec<Row>> {
     begin_all(served, sessions, model).await?;
     let asked = model.asked.load(Ordering::SeqCst);
-    served.kill()?;
     let began = Instant::now();
-    *served = Served::start(house, &model.address, load.database.as_deref())?;
+    served.start_again(house, &model.address, load.database.as_deref())?;
     let listening = began.elapsed();
     let back = until_asked(model, asked + sessions.len(), began).await?;
     let name = format!("after SIGKILL with {} sessions at work", sessions.len());

@@ -3,10 +3,12 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use anyhow::Context as _;
 
 use super::super::house::House;
+use super::super::used;
 use super::api::PASSWORD;
 
 /// What the server is set to: no quota may end the measurement.
@@ -66,10 +68,24 @@ impl Served {
 
     /// Bytes of memory that it has now.
     pub(super) fn memory(&self) -> anyhow::Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|text| text.trim().strip_suffix(" kB"));
-        Ok(kilobytes.context("VmRSS")?.trim().parse::<f64>()? * 1024.0)
+        used::memory(self.child.id()).map(|(resident, _)| resident)
+    }
+
+    /// Processor time that it has used.
+    pub(super) fn processor_time(&self) -> anyhow::Result<Duration> {
+        used::ticks_time(self.child.id())
+    }
+
+    /// Ends at once (SIGKILL), and is there anew.
+    pub(super) fn start_again(
+        &mut self,
+        house: &House,
+        model: &str,
+        database: Option<&str>,
+    ) -> anyhow::Result<()> {
+        self.kill()?;
+        *self = Served::start(house, model, database)?;
+        Ok(())
     }
 
     /// SIGKILL.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use weir_engine::ports::{Observers, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
+use weir_providers::transport::Transport;
 use weir_store::SqliteStore;
 
 use crate::config::{Config, Files, Made};
@@ -40,6 +41,9 @@ pub(crate) struct Cx {
     made: Arc<RwLock<Made>>,
     /// Who is served, by name; on a server alone.
     serves: Option<Arc<str>>,
+    /// Connections to models: one for the whole program, so that they and the system's certificates
+    /// serve every session (V4).
+    pub(crate) transport: Arc<OnceLock<Arc<Transport>>>,
 }
 
 /// What is another's for a person on a server.
@@ -75,6 +79,7 @@ impl Cx {
             person: None,
             made: Arc::default(),
             serves: None,
+            transport: Arc::default(),
         })
     }
 
@@ -99,6 +104,7 @@ impl Cx {
             person: self.person.clone(),
             made: self.made.clone(),
             serves: self.serves.clone(),
+            transport: self.transport.clone(),
         })
     }
 
@@ -122,6 +128,7 @@ impl Cx {
             person: self.person.clone(),
             made: self.made.clone(),
             serves: self.serves.clone(),
+            transport: self.transport.clone(),
         })
     }
 

@@ -43,11 +43,14 @@ pub(crate) fn catalogue(cx: &Cx) -> anyhow::Result<Catalogue> {
     })
 }
 
-/// A transport for this process.
+/// The transport of this process.
 pub(crate) fn transport(cx: &Cx) -> Arc<Transport> {
-    // The variable that other programs read for the same purpose.
-    let extra_ca = cx.environment.text("SSL_CERT_FILE").map(PathBuf::from);
-    Transport::new(TransportOptions { extra_ca, ..TransportOptions::default() })
+    let made = cx.transport.get_or_init(|| {
+        // The variable that other programs read for the same purpose.
+        let extra_ca = cx.environment.text("SSL_CERT_FILE").map(PathBuf::from);
+        Transport::new(TransportOptions { extra_ca, ..TransportOptions::default() })
+    });
+    made.clone()
 }
 
 /// Where a vendor is reached, with its key from variable or file.

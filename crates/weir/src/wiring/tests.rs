@@ -353,3 +353,15 @@ async fn c9_a_rule_for_one_session_is_a_fact_of_its_journal() {
     let nobody = ["permissions", "add", "allow", "Shell(ls)", "--session", "nobody"];
     house.dispatch(&nobody).await.expect_err("no such session");
 }
+
+#[test]
+fn v4_all_sessions_of_a_program_share_its_connections() {
+    let house = House::new();
+    let cx = house.cx(&[]);
+    let folder = house.folder.path();
+    let first = crate::models::transport(&cx);
+    for other in [cx.at(folder), cx.anew(folder)] {
+        let other = other.expect("the folder is there");
+        assert!(Arc::ptr_eq(&crate::models::transport(&other), &first));
+    }
+}

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::view::wire;
 
 use crate::ports::{Store, StoreError};
 
@@ -42,6 +43,17 @@ pub enum SignalKind {
     Output,
 }
 
+impl SignalKind {
+    /// The kind of its lines, and the field that names its subject (C6).
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            SignalKind::Text => ("text.delta", "turn"),
+            SignalKind::Thinking => ("thinking.delta", "turn"),
+            SignalKind::Output => ("call.output", "call"),
+        }
+    }
+}
+
 /// What a face receives.
 #[derive(Debug, Clone)]
 pub enum Update {
@@ -56,6 +68,18 @@ pub enum Update {
         /// The text.
         text: String,
     },
+}
+
+impl Update {
+    /// The update as programs get it: one JSON object (C6). `now`: when a signal is told.
+    pub fn line(&self, session: &SessionId, now: Timestamp) -> String {
+        match self {
+            Update::Fact(fact) => wire::fact(session, fact.seq, fact.ts, &fact.event).to_string(),
+            Update::Signal { kind, subject, text } => {
+                wire::streamed(session, now, kind.words(), (subject, text))
+            }
+        }
+    }
 }
 
 /// Whose streamed text a fact tells whole, or what is streamed anew after it.

@@ -9,15 +9,12 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{Session, child};
-use weir_core::view;
 use weir_engine::engine::{EngineError, SessionHandle, load};
-use weir_engine::hub::{SignalKind, Update};
 use weir_engine::ports::{Clock, StoreError};
 
 use crate::app::App;
@@ -349,21 +346,6 @@ fn of_loading(id: &SessionId, error: EngineError) -> Problem {
     match error {
         EngineError::Session(_) => Problem::missing(format!("session {id}")),
         error => error.into(),
-    }
-}
-
-/// An update as clients get it (C6).
-pub(crate) fn wire(session: &SessionId, now: Timestamp, update: &Update) -> Value {
-    match update {
-        Update::Fact(fact) => view::wire::fact(session, fact.seq, fact.ts, &fact.event),
-        Update::Signal { kind, subject, text } => {
-            let (word, about) = match kind {
-                SignalKind::Text => ("text.delta", "turn"),
-                SignalKind::Thinking => ("thinking.delta", "turn"),
-                SignalKind::Output => ("call.output", "call"),
-            };
-            view::wire::signal(session, now, word, json!({ about: subject, "text": text }))
-        }
     }
 }
 

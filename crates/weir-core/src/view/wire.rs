@@ -1,5 +1,6 @@
 //! A fact as the outside sees it: one JSON object a line (C6).
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::event::Event;
@@ -26,6 +27,40 @@ pub fn signal(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> 
         out.extend(fields);
     }
     Value::Object(out)
+}
+
+/// A piece of streamed text as the text of one object. `words`: its kind, and what its subject is.
+/// A server writes thousands of these a second, so no tree is made for them.
+pub fn streamed(
+    session: &SessionId,
+    ts: Timestamp,
+    words: (&'static str, &'static str),
+    (subject, text): (&str, &str),
+) -> String {
+    let signal = Streamed { session, ts, words, subject, text };
+    serde_json::to_string(&signal).unwrap_or_default()
+}
+
+struct Streamed<'a> {
+    session: &'a SessionId,
+    ts: Timestamp,
+    words: (&'static str, &'static str),
+    subject: &'a str,
+    text: &'a str,
+}
+
+impl Serialize for Streamed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, about) = self.words;
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("v", &VERSION)?;
+        map.serialize_entry("ts", &self.ts)?;
+        map.serialize_entry("session", self.session)?;
+        map.serialize_entry("kind", kind)?;
+        map.serialize_entry(about, self.subject)?;
+        map.serialize_entry("text", self.text)?;
+        map.end()
+    }
 }
 
 fn envelope(
@@ -119,4 +154,19 @@ pub fn schema() -> Value {
         "oneOf": one_of,
         "$defs": definitions,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c6_streamed_text_is_written_as_any_other_signal() {
+        let (session, ts) = (SessionId::new("s"), Timestamp(1_700_000_000_000_000));
+        for text in ["", "plain", "\"quoted\" \\ \n \u{1b}[0m ü 🦀"] {
+            let tree = signal(&session, ts, "text.delta", json!({ "turn": "t1", "text": text }));
+            let line = streamed(&session, ts, ("text.delta", "turn"), ("t1", text));
+            assert_eq!(line, tree.to_string());
+        }
+    }
 }

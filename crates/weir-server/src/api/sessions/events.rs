@@ -14,8 +14,8 @@ use weir_core::ids::Seq;
 
 use crate::app::App;
 use crate::guard::Caller;
+use crate::live::Feed;
 use crate::live::listeners::Listener;
-use crate::live::{Feed, wire};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -81,8 +81,8 @@ impl Told {
         let (event, over) = match update {
             Ok(None) => return None,
             Ok(Some(update)) => {
-                let json = wire(self.feed.session(), self.app.now(), &update).to_string();
-                let event = Event::default().data(json);
+                let line = update.line(self.feed.session(), self.app.now());
+                let event = Event::default().data(line);
                 match &update {
                     weir_engine::hub::Update::Fact(fact) => (event.id(fact.seq.to_string()), false),
                     weir_engine::hub::Update::Signal { .. } => (event, false),

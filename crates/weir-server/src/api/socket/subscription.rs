@@ -10,7 +10,7 @@ use weir_engine::hub::Update;
 use super::frame::View;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::{Feed, wire};
+use crate::live::Feed;
 use crate::problem::Answer;
 use crate::web::chat::{self, Fold, Op};
 
@@ -72,8 +72,8 @@ impl Subscription {
         loop {
             let Some(page) = &mut self.page else {
                 let Some(update) = self.feed.next().await? else { return Ok(None) };
-                let event = wire(self.feed.session(), self.app.now(), &update);
-                return Ok(Some(json!({ "type": "event", "event": event }).to_string()));
+                let line = update.line(self.feed.session(), self.app.now());
+                return Ok(Some(format!(r#"{{"type":"event","event":{line}}}"#)));
             };
             let is_dirty = page.fold.is_dirty();
             let ops = tokio::select! {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{InputId, SessionId, Timestamp};
@@ -88,13 +88,7 @@ impl Face {
         if self.shown.output != OutputFormat::Jsonl || !self.shown.deltas {
             return Ok(());
         }
-        let (kind, about) = match kind {
-            SignalKind::Text => ("text.delta", "turn"),
-            SignalKind::Thinking => ("thinking.delta", "turn"),
-            SignalKind::Output => ("call.output", "call"),
-        };
-        let fields: Value = json!({ about: subject, "text": text });
-        terminal::out(&wire::signal(&self.session, now(), kind, fields).to_string())
+        terminal::out(&wire::streamed(&self.session, now(), kind.words(), (subject, text)))
     }
 
     /// The run's end, once nothing waits to be taken any more.

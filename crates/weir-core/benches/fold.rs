@@ -1,5 +1,7 @@
 //! Q10: folding a journal, in facts a second; as it is read from records and as it is in memory.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use weir_core::event::Event;
 use weir_core::governance::label::Label;
@@ -22,7 +24,7 @@ fn main() {
 
 fn config() -> SessionConfig {
     SessionConfig {
-        deferred: Vec::new(),
+        deferred: Arc::default(),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
         recipes: weir_core::session::RecipePolicy::default(),
@@ -40,17 +42,17 @@ fn config() -> SessionConfig {
         permission: PermissionMode::Full,
         rules: RuleSet::default(),
         limits: Limits { max_iterations: u32::MAX, ..Limits::default() },
-        tools: vec![ToolSpec {
+        tools: Arc::new(vec![ToolSpec {
             name: "look".into(),
             description: String::new(),
             group: Group::Read,
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             deferred: false,
             parallel_safe: true,
             poll: true,
             keeps_result: true,
             timeout_ms: None,
-        }],
+        }]),
         system: "You are a bench.".into(),
         externalize_over: 2_000,
         output_schema: None,
@@ -83,7 +85,7 @@ fn journal() -> Vec<(Timestamp, Event)> {
         now = now.plus_ms(1);
         facts.extend(session.handle(now, input).into_iter().map(|event| (now, event)));
     };
-    let open = Command::Open { engine: "bench".into(), config: Box::new(config()), parent: None };
+    let open = Command::Open { engine: "bench".into(), config: Arc::new(config()), parent: None };
     take(&mut session, Input::Command(open));
     let content = vec![Block::text("Look often.")];
     take(

@@ -122,7 +122,7 @@ impl ToolDefinition {
             name: self.name.clone(),
             description: self.description.clone(),
             group: Group::Skill,
-            input_schema: self.input_schema.clone(),
+            input_schema: self.input_schema.clone().into(),
             deferred: true,
             parallel_safe: false,
             poll: false,

@@ -5,6 +5,8 @@
 //! was added and may be ignored by readers. A fact is stored as its kind and its fields apart, so
 //! reading one never has to guess its type.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -172,7 +174,7 @@ pub struct SessionOpened {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
     /// All of its settings.
-    pub config: Box<SessionConfig>,
+    pub config: Arc<SessionConfig>,
 }
 
 /// Settings of the session changed: by the person, between runs.
@@ -181,7 +183,7 @@ pub struct SessionConfigured {
     /// What changed, in words; names the reason when the prompt was rebuilt.
     pub reason: String,
     /// All settings from now on.
-    pub config: Box<SessionConfig>,
+    pub config: Arc<SessionConfig>,
 }
 
 /// A program took the session up again.

@@ -3,6 +3,8 @@
 //! One closed enum, so that a driver cannot forget one. Each input records at most one fact of its
 //! own; everything that follows is derived from state.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::event::{
@@ -42,7 +44,7 @@ pub enum Command {
         /// Version of the program.
         engine: String,
         /// All settings.
-        config: Box<SessionConfig>,
+        config: Arc<SessionConfig>,
         /// The session it was forked from.
         parent: Option<SessionId>,
     },
@@ -57,7 +59,7 @@ pub enum Command {
         /// What changes, in words.
         reason: String,
         /// All settings from now on.
-        config: Box<SessionConfig>,
+        config: Arc<SessionConfig>,
     },
     /// Say something. While a run is on it is queued (L12).
     Say {
@@ -152,7 +154,7 @@ pub enum Answer {
     /// To `Switch`: the settings of the other profile, or why there are none.
     Switched {
         /// All settings from now on.
-        config: Result<Box<SessionConfig>, String>,
+        config: Result<Arc<SessionConfig>, String>,
         /// What of the profile could not be had: a sentence each.
         notes: Vec<String>,
     },

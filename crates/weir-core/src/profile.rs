@@ -164,14 +164,9 @@ pub fn widens(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
     if rank(new.permission) > rank(old.permission) {
         words.push(format!("permission {} instead of {}", new.permission, old.permission));
     }
-    let has = |tool: &str| old.tools.iter().chain(&old.deferred).any(|known| known.name == tool);
-    let more: Vec<&str> = new
-        .tools
-        .iter()
-        .chain(&new.deferred)
-        .map(|tool| tool.name.as_str())
-        .filter(|tool| !has(tool))
-        .collect();
+    let has = |tool: &str| old.all_tools().any(|known| known.name == tool);
+    let more: Vec<&str> =
+        new.all_tools().map(|tool| tool.name.as_str()).filter(|tool| !has(tool)).collect();
     if !more.is_empty() {
         words.push(format!("the tools {}", more.join(", ")));
     }

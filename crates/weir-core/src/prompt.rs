@@ -5,6 +5,7 @@
 //! what the model was last told. So the time is always current and the prefix never moves.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::event::Note;
 use crate::memory::MemoryFact;
@@ -42,7 +43,7 @@ pub struct Scene {
     /// Tokens of the model's window; 0: nobody knows, and nothing is cut (P4).
     pub window: u64,
     /// Tools that the model is told of.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<Vec<ToolSpec>>,
     /// Identity, values and style of the person's own (`SOUL.md`).
     pub soul: Option<String>,
     /// Kind of workspace: `notes` or `code`.
@@ -52,7 +53,7 @@ pub struct Scene {
     /// The word that must never leave (gate `canary`), where that guard is on.
     pub canary: Option<String>,
     /// Tools that are named only, until `find_tool` loads them (T4).
-    pub deferred: Vec<ToolSpec>,
+    pub deferred: Arc<Vec<ToolSpec>>,
     /// Profiles that the agent may propose to go on with: name and description.
     pub profiles: Vec<(String, String)>,
     /// Skills that can be read, by name: one line each.
@@ -252,10 +253,7 @@ pub fn sections(scene: &Scene) -> Vec<Rendered> {
 
 /// Bytes that the schemas of these tools have in a request.
 pub fn tool_bytes(tools: &[ToolSpec]) -> usize {
-    let one = |tool: &ToolSpec| {
-        tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-    };
-    tools.iter().map(one).sum()
+    tools.iter().map(ToolSpec::bytes).sum()
 }
 
 /// The system prompt: the session-stable sections, an empty line between.

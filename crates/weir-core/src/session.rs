@@ -423,6 +423,19 @@ impl Session {
     pub fn config(&self) -> Option<&Arc<SessionConfig>> {
         self.config.as_ref()
     }
+    /// Tools that are the same in `with` are kept once, by both. What a journal told is a copy for
+    /// each session, and most sessions of a program have the same tools. Changes nothing else.
+    pub fn share_tools(&mut self, with: &SessionConfig) {
+        let Some(config) = &mut self.config else { return };
+        if config.tools != with.tools || config.deferred != with.deferred {
+            return;
+        }
+        if self.tools == with.tools {
+            self.tools = with.tools.clone();
+        }
+        let config = Arc::make_mut(config);
+        (config.tools, config.deferred) = (with.tools.clone(), with.deferred.clone());
+    }
     /// Number of facts.
     pub fn facts(&self) -> Seq {
         self.facts
@@ -540,7 +553,7 @@ impl Session {
     }
     /// The specification of a tool that this session has, loaded or not.
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        let deferred = self.config.iter().flat_map(|config| &config.deferred);
+        let deferred = self.config.iter().flat_map(|config| config.deferred.iter());
         self.tools.iter().chain(deferred).find(|tool| tool.name == name)
     }
     /// Skills that are active, by name.

@@ -19,7 +19,10 @@ use crate::skill::SkillNote;
 
 pub mod defer;
 pub mod foreign;
+mod schema;
 mod within;
+
+pub use schema::Schema;
 
 /// The seven permission categories of which a profile picks some.
 #[derive(
@@ -71,7 +74,8 @@ pub struct ToolSpec {
     /// Its permission category.
     pub group: Group,
     /// JSON Schema (2020-12) of its input: always an object.
-    pub input_schema: Value,
+    #[schemars(with = "Value")]
+    pub input_schema: Schema,
     /// Listed by name only, loaded with `find_tool` (T4).
     #[serde(default)]
     pub deferred: bool,
@@ -90,6 +94,13 @@ pub struct ToolSpec {
     /// the session's `tool_timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+}
+
+impl ToolSpec {
+    /// Bytes of what the model reads of it: name, description and schema.
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.input_schema.bytes()
+    }
 }
 
 /// What a call does to one path.

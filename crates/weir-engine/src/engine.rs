@@ -199,7 +199,7 @@ impl Engine {
         }
         let mut start = Start::new(self, lease, Session::new(id), None, &options);
         let engine = self.parts.version.clone();
-        let config = Box::new(options.config.clone());
+        let config = Arc::new(options.config.clone());
         start.record(self, Command::Open { engine, config, parent });
         Ok(start.run(self, options))
     }
@@ -233,7 +233,7 @@ impl Engine {
         start.record(self, Command::Resume { engine });
         let changed = start.session.config().map(|old| differences(old, &options.config));
         if let Some(reason) = changed.filter(|reason| !reason.is_empty()) {
-            let config = Box::new(options.config.clone());
+            let config = Arc::new(options.config.clone());
             start.record(self, Command::Configure { reason, config });
         }
         Ok(start.run(self, options))
@@ -347,10 +347,11 @@ impl Start {
     fn new(
         engine: &Engine,
         lease: Lease,
-        session: Session,
+        mut session: Session,
         last: Option<&Record>,
-        _options: &SessionOptions,
+        options: &SessionOptions,
     ) -> Start {
+        session.share_tools(&options.config);
         let mut ledger = Ledger::new(lease.clone(), engine.parts.principal.clone(), last);
         ledger.guard(&engine.parts.secrets);
         let hub = Arc::new(Hub::new(session.facts()));

@@ -150,11 +150,11 @@ impl Knowledge for Known {
         self.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
     }
 
-    fn deferred(&self) -> Vec<ToolSpec> {
+    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
         self.config.deferred.clone()
     }
 
-    fn loaded(&self) -> Vec<ToolSpec> {
+    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
         self.config.tools.clone()
     }
 

@@ -49,8 +49,7 @@ pub(crate) async fn usable(
     for notice in &survey.notices {
         tracing::debug!("{notice}");
     }
-    let has =
-        |tool: &str| config.tools.iter().chain(&config.deferred).any(|spec| spec.name == tool);
+    let has = |tool: &str| config.all_tools().any(|spec| spec.name == tool);
     let fits = |recipe: &Recipe| {
         let profiles = &recipe.profiles;
         (profiles.is_empty() || profiles.contains(&config.profile.name))

@@ -539,7 +539,7 @@ impl SessionLoop {
             Effect::Switch => {
                 let (name, _) = self.session.switching()?;
                 let (config, model, notes) = match desk.profiles.switched(&config, name) {
-                    Ok(to) => (Ok(Box::new(to.config)), to.model, to.notes),
+                    Ok(to) => (Ok(Arc::new(to.config)), to.model, to.notes),
                     Err(why) => (Err(why), None, Vec::new()),
                 };
                 let answer = Answer::Switched { config, notes };

@@ -41,7 +41,7 @@ impl ForeignTool {
                 _ => listed.description.clone(),
             },
             group: Group::Mcp,
-            input_schema: listed.input_schema.clone(),
+            input_schema: listed.input_schema.clone().into(),
             deferred: false,
             parallel_safe: reads,
             poll: false,

@@ -329,7 +329,7 @@ impl World {
         let from = (options.workspace.as_ref(), true);
         let shelved = weir_tools::shelve(parts.store.as_ref(), from, &self.scripts, &toolbox);
         let (specs, _) = shelved.await?;
-        options.config.deferred.extend(specs);
+        Arc::make_mut(&mut options.config.deferred).extend(specs);
         options.hands.toolbox = Some(toolbox);
         options.hands.scripts = Some(self.scripts.clone());
         Ok(())

@@ -757,11 +757,10 @@ async fn perform(
         }
         Deed::SetsMode(mode) => {
             let loaded = load(world.store.as_ref(), handle.id()).await?;
-            let mut config =
-                Box::new(loaded.session.config().context("it is open")?.as_ref().clone());
+            let mut config = loaded.session.config().context("it is open")?.as_ref().clone();
             config.permission = *mode;
             let reason = format!("{SETS_MODE} {mode}");
-            handle.command(Command::Configure { reason, config }).await
+            handle.command(Command::Configure { reason, config: Arc::new(config) }).await
         }
         Deed::Switches(what, value) => {
             world.switches.push((what.clone(), value.clone()));

@@ -1,6 +1,8 @@
 //! The profiles of a scenario: the built-in ones, over the settings that the session has. Not here:
 //! what a switch means (the session), whether it passes (the gate).
 
+use std::sync::Arc;
+
 use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use weir_core::prompt::Scene;
 use weir_core::session::SessionConfig;
@@ -31,14 +33,14 @@ pub fn listed() -> Vec<(String, String)> {
 /// What the system prompt of a session is made of.
 pub fn scene(
     profile: &Profile,
-    tools: &[ToolSpec],
-    deferred: &[ToolSpec],
+    tools: &Arc<Vec<ToolSpec>>,
+    deferred: &Arc<Vec<ToolSpec>>,
     canary: Option<&str>,
 ) -> Scene {
     Scene {
         profile: Some(profile.clone()),
-        tools: tools.to_vec(),
-        deferred: deferred.to_vec(),
+        tools: tools.clone(),
+        deferred: deferred.clone(),
         profiles: listed(),
         canary: canary.map(String::from),
         ..Scene::default()

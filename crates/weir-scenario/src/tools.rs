@@ -36,7 +36,7 @@ pub async fn shelve(
     let config = &mut options.config;
     let has = |spec: &ToolSpec| config.profile.has(&spec.name, spec.group);
     let specs: Vec<ToolSpec> = specs.into_iter().filter(has).collect();
-    config.deferred.extend(specs);
+    Arc::make_mut(&mut config.deferred).extend(specs);
     options.hands.toolbox = Some(toolbox);
     options.hands.scripts = Some(scripts);
     Ok(())

@@ -54,7 +54,7 @@ pub(crate) fn spec<Input: JsonSchema>(name: &str, group: Group, description: &st
         name: name.into(),
         description: description.into(),
         group,
-        input_schema: schema::input_schema::<Input>(),
+        input_schema: schema::input_schema::<Input>().into(),
         deferred: false,
         parallel_safe: false,
         poll: false,

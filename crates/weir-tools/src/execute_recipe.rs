@@ -93,7 +93,7 @@ fn filled(
     }
     let calls = plan::fill(&recipe, &input.parameters)?;
     let (loaded, deferred) = (knows.loaded(), knows.deferred());
-    let has = |tool: &str| loaded.iter().chain(&deferred).any(|spec| spec.name == tool);
+    let has = |tool: &str| loaded.iter().chain(deferred.iter()).any(|spec| spec.name == tool);
     match calls.iter().find(|call| !has(&call.tool)) {
         Some(call) => Err(format!("{} uses {}, which you do not have here", recipe.id, call.tool)),
         None => Ok((recipe, calls)),

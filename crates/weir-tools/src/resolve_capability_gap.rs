@@ -73,14 +73,14 @@ impl Act for ResolveCapabilityGap {
             (cx.knows.loaded(), "you: it is at hand"),
             (cx.knows.deferred(), "you: find_tool loads it"),
         ] {
-            let of = |tool: ToolSpec| Help {
+            let of = |tool: &ToolSpec| Help {
                 about: format!("{} {}", synonyms::of(&tool.name), tool.description),
                 foreign: tool.group == Group::Mcp,
                 what: format!("tool {}", tool.name),
                 how: how.into(),
             };
             // Whoever asks this found none of what looks for things itself.
-            let known = tools.into_iter().filter(|tool| !tool.name.ends_with("_gap"));
+            let known = tools.iter().filter(|tool| !tool.name.ends_with("_gap"));
             helps.extend(known.map(of));
         }
         helps.extend(skills.into_iter().map(|skill| Help {

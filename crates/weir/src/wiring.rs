@@ -243,7 +243,7 @@ pub(crate) fn session_options_with(
     let Loading { loaded: mut tools, deferred } =
         loading(&toolbox, &profile.profile, permission, info.window);
     let limits = limits(config, wishes, &profile);
-    child::within_depth(&mut tools, 0, &limits);
+    child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
     let rules = rules(cx, &workspace, wishes, kept)?;
     check_names(&rules, &profile, &toolbox)?;
     let guards = guards::guards(config, kept, SystemClock::default().now());

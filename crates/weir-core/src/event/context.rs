@@ -1,6 +1,8 @@
 //! Facts about what the model is told beside the conversation: profile, condensing, recall, skills,
 //! memory. The kinds stand in the list of [`super::Event`].
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +27,7 @@ pub struct ProfileSwitched {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// All settings from now on.
-    pub config: Box<SessionConfig>,
+    pub config: Arc<SessionConfig>,
 }
 
 /// Why the context is condensed.

@@ -10,7 +10,7 @@ fn tool(name: &str, group: Group) -> ToolSpec {
         name: name.into(),
         description: format!("Does what {name} says. And more."),
         group,
-        input_schema: json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: false,
         poll: false,
@@ -48,8 +48,11 @@ fn profile(name: &str) -> Profile {
 fn full() -> Scene {
     Scene {
         profile: Some(Profile { instructions: "Of the profile.".into(), ..profile("code") }),
-        tools: all_tools(),
-        deferred: vec![tool("diff_checkpoint", Group::Read), tool("mcp__x__y", Group::Mcp)],
+        tools: Arc::new(all_tools()),
+        deferred: Arc::new(vec![
+            tool("diff_checkpoint", Group::Read),
+            tool("mcp__x__y", Group::Mcp),
+        ]),
         profiles: vec![("ask".into(), "Answers.".into()), ("code".into(), "Itself.".into())],
         conventions: Some("code".into()),
         allowed_hosts: vec!["docs.rs".into()],
@@ -147,7 +150,9 @@ fn p1_what_is_said_of_a_tool_stands_only_where_it_is() {
     let with = system(&full());
     for tool in all_tools() {
         let without = Scene {
-            tools: all_tools().into_iter().filter(|other| other.name != tool.name).collect(),
+            tools: Arc::new(
+                all_tools().into_iter().filter(|other| other.name != tool.name).collect(),
+            ),
             ..full()
         };
         let named = ["read_file", "glob", "apply_patch", "write_file", "web_fetch"];
@@ -172,12 +177,12 @@ fn t4_deferred_tools_are_named_and_foreign_words_are_not() {
     assert!(text.contains("- ask: Answers.") && !text.contains("- code:"), "{text}");
 
     let many = (0..500).map(|n| tool(&format!("mcp__server__tool_{n}"), Group::Mcp)).collect();
-    let text = text_of(&render(&Scene { deferred: many, ..full() }), "tools").to_string();
+    let text = text_of(&render(&Scene { deferred: Arc::new(many), ..full() }), "tools").to_string();
     assert!(text.len() < 4_000 && text.contains(" more: tell find_tool"), "{}", text.len());
 
     let mut no_way = full();
     let ways = ["find_tool", "switch_agent", "new_task"];
-    no_way.tools.retain(|tool| !ways.contains(&tool.name.as_str()));
+    Arc::make_mut(&mut no_way.tools).retain(|tool| !ways.contains(&tool.name.as_str()));
     let text = text_of(&render(&no_way), "tools").to_string();
     assert!(!text.contains("diff_checkpoint") && !text.contains("- ask"), "{text}");
 }
@@ -289,7 +294,8 @@ fn p4_an_unknown_window_cuts_nothing() {
 fn p4_the_window_of_8000_tokens_leaves_half_of_it_to_the_work() {
     let mut scene = full();
     // What the tools of the profile take today, with a margin.
-    scene.tools[0].description = "x".repeat(11_000 - tool_bytes(&scene.tools));
+    let rest = 11_000 - tool_bytes(&scene.tools);
+    Arc::make_mut(&mut scene.tools)[0].description = "x".repeat(rest);
     scene.window = 8_000;
     let system = system(&scene).len();
     assert!(system + tool_bytes(&scene.tools) <= 8_000 / 2 * 7 / 2 + 2_000, "{system}");

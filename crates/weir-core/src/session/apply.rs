@@ -229,15 +229,13 @@ fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut Call)) {
     }
 }
 
-fn configure(s: &mut Session, config: &SessionConfig) {
+fn configure(s: &mut Session, config: &Arc<SessionConfig>) {
     s.model = Arc::new(config.model.clone());
     if *s.system != *config.system {
         s.system = Arc::from(config.system.as_str());
     }
     s.window.configured(config);
-    if *s.tools != config.tools {
-        s.tools = Arc::new(config.tools.clone());
-    }
+    s.tools = config.tools.clone();
     // No deeper agent than the limit says, wherever the list of tools comes from.
     if config.depth >= config.limits.max_subtask_depth {
         child::within_depth(Arc::make_mut(&mut s.tools), config.depth, &config.limits);
@@ -245,7 +243,7 @@ fn configure(s: &mut Session, config: &SessionConfig) {
     s.visible = s.tools.iter().map(|tool| tool.name.clone()).collect();
     // What was found is callable only as long as the session has it: not after a narrowing switch.
     s.found.retain(|name| config.deferred.iter().any(|tool| tool.name == *name));
-    s.config = Some(Arc::new(config.clone()));
+    s.config = Some(config.clone());
 }
 
 /// A program took the session up: what was in flight is owed again, what may have happened is to
@@ -361,12 +359,12 @@ fn news(s: &mut Session, f: &CallFinished) {
             News::Made { tool } => s.made(tool),
             News::Unmade { name } => s.unmade(name),
             News::Found { tools } => {
-                let deferred = s.config.iter().flat_map(|config| &config.deferred);
+                let deferred = s.config.iter().flat_map(|config| config.deferred.iter());
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
                 s.found.extend(names.cloned());
                 // Who loaded the way to every foreign tool can go it to each of them.
                 if s.found.contains(foreign::USE) {
-                    let deferred = s.config.iter().flat_map(|config| &config.deferred);
+                    let deferred = s.config.iter().flat_map(|config| config.deferred.iter());
                     let foreign = deferred.filter(|tool| tool.name.starts_with(foreign::PREFIX));
                     s.found.extend(foreign.map(|tool| tool.name.clone()));
                 }

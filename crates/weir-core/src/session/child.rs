@@ -4,6 +4,7 @@
 //! Not here: starting it (the engine), what the session remembers of it (`agents`).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,13 +78,13 @@ pub fn parent_of(child: &SessionId) -> Option<(SessionId, CallId)> {
 pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> SessionConfig {
     let depth = parent.depth + 1;
     let limits = narrower_limits(&parent.limits, &own.limits, share);
-    let has: BTreeSet<&str> =
-        parent.tools.iter().chain(&parent.deferred).map(|tool| tool.name.as_str()).collect();
+    let has: BTreeSet<&str> = parent.all_tools().map(|tool| tool.name.as_str()).collect();
     let may = |tool: &&ToolSpec| {
         let name = tool.name.as_str();
         let deep = name == NEW_TASK && depth >= limits.max_subtask_depth;
         has.contains(name) && !NOT_FOR_CHILDREN.contains(&name) && !deep
     };
+    let of = |tools: &[ToolSpec]| Arc::new(tools.iter().filter(may).cloned().collect());
     let mut rules = parent.rules.clone();
     let denies = own.rules.iter().filter(|rule| rule.action() == RuleAction::Deny);
     let more: Vec<_> =
@@ -91,8 +92,8 @@ pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> Ses
     rules.extend(more);
     SessionConfig {
         permission: parent.permission.narrower(own.permission),
-        tools: own.tools.iter().filter(may).cloned().collect(),
-        deferred: own.deferred.iter().filter(may).cloned().collect(),
+        tools: of(&own.tools),
+        deferred: of(&own.deferred),
         rules,
         limits,
         depth,
@@ -123,8 +124,7 @@ pub fn may_write(config: &SessionConfig) -> bool {
         Group::Agent => TAME.contains(&tool.name.as_str()),
         Group::Edit | Group::Mcp | Group::Skill => false,
     };
-    config.permission != PermissionMode::Plan
-        && !config.tools.iter().chain(&config.deferred).all(tame)
+    config.permission != PermissionMode::Plan && !config.all_tools().all(tame)
 }
 
 /// Every bound at its narrower, and no more than its share of what the parent has left.

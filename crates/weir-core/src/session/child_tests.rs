@@ -10,7 +10,7 @@ fn tool(name: &str, group: Group) -> ToolSpec {
         name: name.into(),
         description: String::new(),
         group,
-        input_schema: serde_json::json!({ "type": "object" }),
+        input_schema: serde_json::json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: true,
         poll: false,
@@ -35,8 +35,8 @@ fn settings(permission: PermissionMode, tools: &[(&str, Group)]) -> SessionConfi
         permission,
         rules: RuleSet::new(RuleContext::default()),
         limits: Limits::default(),
-        tools: tools.iter().map(|(name, group)| tool(name, *group)).collect(),
-        deferred: Vec::new(),
+        tools: Arc::new(tools.iter().map(|(name, group)| tool(name, *group)).collect()),
+        deferred: Arc::default(),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
         recipes: crate::session::RecipePolicy::default(),
@@ -89,7 +89,7 @@ fn m6_the_authority_of_a_child_is_an_intersection() {
 #[test]
 fn m6_what_a_parent_found_by_name_only_its_child_may_have() {
     let mut parent = settings(PermissionMode::Full, &[READ]);
-    parent.deferred = vec![tool("write_file", Group::Edit)];
+    parent.deferred = Arc::new(vec![tool("write_file", Group::Edit)]);
     let own = settings(PermissionMode::Full, &[READ, WRITE, SHELL]);
     assert_eq!(names(&config(&parent, &own, &Share::default())), ["read_file", "write_file"]);
 }

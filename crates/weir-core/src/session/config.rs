@@ -1,6 +1,8 @@
 //! The settings of a session, journaled with it. Not here: where they come from (profiles, files,
 //! flags), and what each of them does.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,11 +31,11 @@ pub struct SessionConfig {
     /// Every bound.
     pub limits: Limits,
     /// The tools that the model is told of, in a fixed order; no other may be called.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<Vec<ToolSpec>>,
     /// Tools of which the model is told the names only: callable once `find_tool` has loaded them
     /// (T4).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deferred: Vec<ToolSpec>,
+    #[serde(default, skip_serializing_if = "are_none")]
+    pub deferred: Arc<Vec<ToolSpec>>,
     /// How the model's window is kept from bursting (X2).
     #[serde(default)]
     pub condensing: Condensing,
@@ -62,6 +64,14 @@ pub struct SessionConfig {
     /// The guards that are switched on.
     #[serde(default)]
     pub guards: Guards,
+}
+
+impl SessionConfig {
+    /// Every tool that the session may use: those that the model is told of, and those of which it
+    /// is told the names.
+    pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().chain(self.deferred.iter())
+    }
 }
 
 /// How the model's window is kept from bursting (X2).
@@ -119,6 +129,10 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+fn are_none(tools: &Arc<Vec<ToolSpec>>) -> bool {
+    tools.is_empty()
+}
+
 /// Guards that settings switch on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -153,6 +167,49 @@ impl Guards {
             (true, PermissionMode::Ask | PermissionMode::AutoEdit | PermissionMode::Full) => {
                 PermissionMode::Full
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SessionId;
+    use crate::session::{Session, switch_tests};
+    use crate::tool::Group;
+
+    fn tool(name: &str) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            group: Group::Read,
+            input_schema: serde_json::json!({ "type": "object" }).into(),
+            deferred: false,
+            parallel_safe: true,
+            poll: false,
+            keeps_result: false,
+            timeout_ms: None,
+        }
+    }
+
+    fn settings(tools: &[&str]) -> SessionConfig {
+        let tools = Arc::new(tools.iter().map(|name| tool(name)).collect());
+        SessionConfig { tools, ..switch_tests::config("code", PermissionMode::Ask) }
+    }
+
+    #[test]
+    fn q18_what_a_journal_told_is_shared_with_what_the_program_has_only_where_it_is_the_same() {
+        let program = settings(&["look", "write"]);
+        for (journal, shared) in [(&["look", "write"][..], true), (&["look"][..], false)] {
+            let mut session = Session::new(SessionId::new("s"));
+            let told = settings(journal);
+            session.tools = told.tools.clone();
+            session.config = Some(Arc::new(told.clone()));
+            session.share_tools(&program);
+            let kept = session.config().expect("it was configured");
+            assert_eq!(**kept, told, "nothing is another");
+            assert_eq!(Arc::ptr_eq(&kept.tools, &program.tools), shared);
+            assert_eq!(Arc::ptr_eq(&session.tools, &program.tools), shared);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What comes in: one input, at most one fact of its own. Stale answers record nothing.
 
+use std::sync::Arc;
+
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested,
     CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn,
@@ -120,7 +122,7 @@ impl Session {
     /// only the time between runs.
     fn meanwhile(&self, wanted: &SessionConfig) -> Option<Event> {
         let kept = self.config.as_ref()?;
-        let mut config = Box::new(kept.as_ref().clone());
+        let mut config = kept.as_ref().clone();
         let mut reasons = Vec::new();
         if wanted.attended != kept.attended {
             config.attended = wanted.attended;
@@ -134,7 +136,7 @@ impl Session {
             reasons.push(format!("permission mode {} from now on", wanted.permission));
         }
         let reason = reasons.join(", ");
-        (!reason.is_empty()).then(|| SessionConfigured { reason, config }.into())
+        (!reason.is_empty()).then(|| SessionConfigured { reason, config: Arc::new(config) }.into())
     }
 
     fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
@@ -252,7 +254,7 @@ impl Session {
     /// nothing that nobody saw (G5).
     fn switched(
         &self,
-        config: Result<Box<SessionConfig>, String>,
+        config: Result<Arc<SessionConfig>, String>,
         notes: Vec<String>,
     ) -> Option<Event> {
         let to = self.switching.as_ref()?;
@@ -270,7 +272,7 @@ impl Session {
         });
         let (config, reason) = match config {
             Ok(config) => (config, to.reason.clone()),
-            Err(why) => (Box::new(kept.as_ref().clone()), format!("not switched: {why}")),
+            Err(why) => (kept.clone(), format!("not switched: {why}")),
         };
         let profile = config.profile.name.clone();
         Some(ProfileSwitched { profile, from, reason, notes, config }.into())

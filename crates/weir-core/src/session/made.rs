@@ -16,8 +16,9 @@ impl Session {
             return;
         }
         let config = Arc::make_mut(config);
-        config.deferred.retain(|known| known.name != tool.name);
-        config.deferred.push(tool.clone());
+        let deferred = Arc::make_mut(&mut config.deferred);
+        deferred.retain(|known| known.name != tool.name);
+        deferred.push(tool.clone());
         self.found.insert(tool.name.clone());
     }
 
@@ -27,7 +28,7 @@ impl Session {
         if let Some(config) = &mut self.config
             && config.deferred.iter().any(|known| known.name == name)
         {
-            Arc::make_mut(config).deferred.retain(|known| known.name != name);
+            Arc::make_mut(&mut Arc::make_mut(config).deferred).retain(|known| known.name != name);
         }
     }
 }

@@ -411,7 +411,7 @@ impl Session {
 
     /// Tools of a plan that are named only need no finding (T4).
     fn load(&mut self, calls: &[PlannedCall]) {
-        let deferred = self.config.iter().flat_map(|config| &config.deferred);
+        let deferred = self.config.iter().flat_map(|config| config.deferred.iter());
         let wanted = |name: &&String| calls.iter().any(|call| call.tool == **name);
         let names = deferred.map(|tool| &tool.name).filter(wanted).cloned();
         self.found.extend(names.collect::<Vec<_>>());

@@ -10,7 +10,7 @@ use crate::input::{Answer, Input};
 use crate::model::{ModelInfo, ModelRef, Thinking};
 use crate::profile::{Limits, PermissionMode, built_in_profiles, widens};
 
-fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
+pub(super) fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
     let found = built_in_profiles().into_iter().find(|known| known.name == profile);
     SessionConfig {
         workspace: "/work".into(),
@@ -26,8 +26,8 @@ fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
         permission,
         rules: RuleSet::new(RuleContext::default()),
         limits: Limits::default(),
-        tools: Vec::new(),
-        deferred: Vec::new(),
+        tools: Arc::default(),
+        deferred: Arc::default(),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
         recipes: crate::session::RecipePolicy::default(),
@@ -50,7 +50,7 @@ fn switched(to: SessionConfig, judged: &[&str]) -> ProfileSwitched {
         reason: "to go on".into(),
         widens: judged.iter().map(ToString::to_string).collect(),
     });
-    let (config, notes) = (Ok(Box::new(to)), vec!["a note".into()]);
+    let (config, notes) = (Ok(Arc::new(to)), vec!["a note".into()]);
     let input = Input::Answer(Answer::Switched { config, notes });
     let fact = session.handle(Timestamp::default(), input).remove(0);
     assert!(session.switching.is_none(), "it is made once");

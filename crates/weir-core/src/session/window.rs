@@ -183,7 +183,7 @@ impl Session {
 }
 
 pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {
-    tool.name.len() + tool.description.len() + tool.input_schema.to_string().len() + 40
+    tool.bytes() + 40
 }
 
 /// What blocks take of the window.

@@ -4,6 +4,8 @@
 //! every time, so that prompts are stable. Not here: which tools a profile has, how a tool that was
 //! only named is found again.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Group, ToolSpec};
@@ -45,16 +47,16 @@ const GIVEN_UP: [Group; 7] =
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Loading {
     /// Sent with their schemas.
-    pub loaded: Vec<ToolSpec>,
+    pub loaded: Arc<Vec<ToolSpec>>,
     /// Named only, until [`FINDER`] loads them.
-    pub deferred: Vec<ToolSpec>,
+    pub deferred: Arc<Vec<ToolSpec>>,
 }
 
 /// Splits what a session may see. `window` is the model's, in tokens; 0: nobody knows it, then only
 /// what declares itself deferred is left out.
 pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
     if !visible.iter().any(|tool| tool.name == FINDER) {
-        return Loading { loaded: visible, deferred: Vec::new() };
+        return Loading { loaded: Arc::new(visible), deferred: Arc::default() };
     }
     let foreign: u64 = visible.iter().filter(|t| t.group == Group::Mcp).map(tokens).sum();
     let no_foreign = window > 0 && foreign * 100 > window * FOREIGN_SHARE_MAX;
@@ -65,15 +67,11 @@ pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
     if window > 0 {
         make_room(&visible, &mut left_out, window * SHARE_MAX / 100);
     }
-    let mut loading = Loading::default();
+    let (mut loaded, mut deferred) = (Vec::new(), Vec::new());
     for (tool, left_out) in visible.into_iter().zip(left_out) {
-        if left_out {
-            loading.deferred.push(tool);
-        } else {
-            loading.loaded.push(tool);
-        }
+        if left_out { &mut deferred } else { &mut loaded }.push(tool);
     }
-    loading
+    Loading { loaded: Arc::new(loaded), deferred: Arc::new(deferred) }
 }
 
 /// Leaves further tools out until what is sent takes at most `max` tokens, names included: group by
@@ -116,8 +114,7 @@ fn is_core(tool: &ToolSpec) -> bool {
 }
 
 fn tokens(tool: &ToolSpec) -> u64 {
-    let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
-    (bytes as u64 + TOOL_BYTES).div_ceil(BYTES_PER_TOKEN)
+    (tool.bytes() as u64 + TOOL_BYTES).div_ceil(BYTES_PER_TOKEN)
 }
 
 /// What a tool costs that is only named.
@@ -137,7 +134,7 @@ mod tests {
             name: name.into(),
             description: "x".repeat((tokens * 4).saturating_sub(name.len() + 42)),
             group,
-            input_schema: json!({}),
+            input_schema: json!({}).into(),
             deferred: false,
             parallel_safe: false,
             poll: false,

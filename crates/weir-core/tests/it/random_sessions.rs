@@ -6,6 +6,7 @@
 //! seed, `WEIR_SESSIONS` sets how many.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 use weir_core::effect::Effect;
@@ -67,7 +68,7 @@ fn config(dice: &mut Dice) -> SessionConfig {
         name: (*name).into(),
         description: String::new(),
         group: Group::Agent,
-        input_schema: json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: *parallel_safe,
         poll: false,
@@ -104,8 +105,8 @@ fn config(dice: &mut Dice) -> SessionConfig {
             power_steering_frequency: [0, 3][dice.below(2) as usize],
             ..Limits::default()
         },
-        tools: TOOLS.iter().map(spec).collect(),
-        deferred: Vec::new(),
+        tools: Arc::new(TOOLS.iter().map(spec).collect()),
+        deferred: Arc::default(),
         condensing: weir_core::session::Condensing { enabled: !dice.one_in(6), threshold: 70 },
         memory: weir_core::session::MemoryPolicy {
             after_run: dice.one_in(3),
@@ -140,7 +141,7 @@ struct Played {
 impl Played {
     fn new(seed: u64) -> Played {
         let mut dice = Dice(seed);
-        let config = Box::new(config(&mut dice));
+        let config = Arc::new(config(&mut dice));
         let mut played = Played {
             session: Session::new(SessionId::new("s")),
             facts: Vec::new(),
@@ -330,7 +331,7 @@ impl Played {
             Effect::Switch => {
                 let config = self.session.config().expect("settings").as_ref().clone();
                 let config = if self.dice.one_in(2) {
-                    Ok(Box::new(config))
+                    Ok(Arc::new(config))
                 } else {
                     Err("there is no such profile".to_string())
                 };

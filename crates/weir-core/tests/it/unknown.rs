@@ -1,6 +1,8 @@
 //! What an unknown outcome holds back, and what settles it, where calls run beside each other (D4).
 //! Not here: calls one after the other (`scenarios/recovery`).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Label;
@@ -20,7 +22,7 @@ fn config() -> SessionConfig {
         name: name.into(),
         description: String::new(),
         group: Group::Agent,
-        input_schema: json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: true,
         poll: false,
@@ -41,8 +43,8 @@ fn config() -> SessionConfig {
         permission: PermissionMode::Full,
         rules: RuleSet::new(RuleContext::default()),
         limits: Limits { parallel_calls: 2, ..Limits::default() },
-        tools: vec![spec("send"), spec("read")],
-        deferred: Vec::new(),
+        tools: Arc::new(vec![spec("send"), spec("read")]),
+        deferred: Arc::default(),
         condensing: weir_core::session::Condensing::default(),
         memory: weir_core::session::MemoryPolicy::default(),
         recipes: weir_core::session::RecipePolicy::default(),
@@ -90,7 +92,7 @@ impl Played {
     /// A session whose model has asked for these calls, all inspected.
     fn after(calls: &[(&str, Value)]) -> Played {
         let mut played = Played { session: Session::new(SessionId::new("s")), facts: Vec::new() };
-        let config = Box::new(config());
+        let config = Arc::new(config());
         played.command(Command::Open { engine: "test".into(), config, parent: None });
         let content = vec![Block::text("Do it.")];
         let (by, added) = ("person".into(), Vec::new());

@@ -114,11 +114,13 @@ impl Follow {
                     let now = Terms { permission, ..parent };
                     if now != held {
                         held = now;
-                        let mut config = Box::new(self.config.as_ref().clone());
+                        let mut config = self.config.as_ref().clone();
                         (config.attended, config.permission) = (now.attended, now.permission);
                         let reason = "what holds for the agent that began it".into();
                         // Refused: it has ended already, and says so.
-                        let _ = handle.command(Command::Configure { reason, config }).await;
+                        let _ = handle
+                            .command(Command::Configure { reason, config: Arc::new(config) })
+                            .await;
                     }
                 }
                 Woken::Update(Some(Update::Fact(fact))) => {

@@ -155,10 +155,10 @@ pub trait Knowledge: Send + Sync {
     /// A sentence for the model: what is wrong with it.
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String>;
     /// Tools that are named only (T4).
-    fn deferred(&self) -> Vec<ToolSpec>;
+    fn deferred(&self) -> Arc<Vec<ToolSpec>>;
     /// Tools whose schemas the model has.
-    fn loaded(&self) -> Vec<ToolSpec> {
-        Vec::new()
+    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
+        Arc::default()
     }
     /// Recipes that may be used here, with how often each worked; their scores say nothing.
     ///
@@ -359,8 +359,8 @@ impl Knowledge for NoKnowledge {
     async fn propose_skill(&self, _: CallId, _: SkillProposal) -> Result<(), String> {
         Err(NO_SESSION.into())
     }
-    fn deferred(&self) -> Vec<ToolSpec> {
-        Vec::new()
+    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
+        Arc::default()
     }
     fn profiles(&self) -> Vec<ProfileLine> {
         Vec::new()

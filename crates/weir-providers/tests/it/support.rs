@@ -39,7 +39,8 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
             "type": "object",
             "properties": {"path": {"type": "string", "description": "Which."}},
             "required": ["path"]
-        }),
+        })
+        .into(),
         deferred: false,
         parallel_safe: true,
         poll: false,

@@ -98,7 +98,7 @@ pub(super) fn tools(server: &Arc<Server>, web: &Arc<GuardedWeb>) -> Vec<Arc<dyn 
             name: with_prefix(&tool.name),
             description: tool.description.clone(),
             group: Group::Mcp,
-            input_schema: tool.schema.clone(),
+            input_schema: tool.schema.clone().into(),
             deferred: false,
             parallel_safe: false,
             poll: false,

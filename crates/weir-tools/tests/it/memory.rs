@@ -84,10 +84,10 @@ impl Knowledge for FakeKnowledge {
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String> {
         NoKnowledge.propose_skill(call, proposal).await
     }
-    fn deferred(&self) -> Vec<ToolSpec> {
+    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
         NoKnowledge.deferred()
     }
-    fn loaded(&self) -> Vec<ToolSpec> {
+    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
         NoKnowledge.loaded()
     }
     fn profiles(&self) -> Vec<ProfileLine> {

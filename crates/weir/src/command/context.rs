@@ -79,14 +79,8 @@ async fn fresh(cx: &Cx, args: &ContextArgs) -> anyhow::Result<ExitCode> {
     let scene = scene::look(&options.scene, &options.workspace, now, &Glance::default());
     let sections = prompt::sections(&scene);
     let config = &options.config;
-    let schemas = |tools: &[weir_core::tool::ToolSpec]| -> usize {
-        let size = |tool: &weir_core::tool::ToolSpec| {
-            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-        };
-        tools.iter().map(size).sum()
-    };
     let tokens = |text: &str| text.len() / BYTES_PER_TOKEN;
-    let tools = schemas(&config.tools) / BYTES_PER_TOKEN;
+    let tools = prompt::tool_bytes(&config.tools) / BYTES_PER_TOKEN;
     if args.json {
         let row = |section: &Rendered| json!({ "section": section.name, "tokens": tokens(&section.text) });
         out_json(&json!({

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use weir_core::tool::ToolSpec;
 
 use crate::cx::Cx;
 use crate::options::ProfilesCommand;
@@ -57,7 +59,8 @@ fn json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
 fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
     let mode = wiring::permission(cx.config()?, &wiring::Wishes::default(), None, loaded);
     let split = wiring::loading(&*wiring::toolbox()?, &loaded.profile, mode, 0);
-    Ok([split.loaded, split.deferred].map(|tools| tools.into_iter().map(|t| t.name).collect()))
+    let names = |tools: Arc<Vec<_>>| tools.iter().map(|t: &ToolSpec| t.name.clone()).collect();
+    Ok([split.loaded, split.deferred].map(names))
 }
 
 pub(crate) fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {

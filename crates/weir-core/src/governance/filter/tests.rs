@@ -11,7 +11,7 @@ fn spec(name: &str, keeps_result: bool) -> ToolSpec {
         name: name.into(),
         description: String::new(),
         group: Group::Read,
-        input_schema: serde_json::json!({}),
+        input_schema: serde_json::json!({}).into(),
         deferred: false,
         parallel_safe: true,
         poll: false,

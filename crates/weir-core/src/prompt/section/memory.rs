@@ -102,6 +102,8 @@ fn when(fact: &MemoryFact) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::governance::label::Label;
     use crate::ids::{MemoryId, Timestamp};
@@ -197,7 +199,7 @@ mod tests {
             name: "recall_memory".into(),
             description: String::new(),
             group: Group::Vault,
-            input_schema: serde_json::Value::Null,
+            input_schema: serde_json::Value::Null.into(),
             deferred: false,
             parallel_safe: true,
             poll: false,
@@ -207,7 +209,7 @@ mod tests {
         let facts = vec![fact("Prefers tabs.", MemoryKind::Preference, 1)];
         let blind = Scene { memory: facts, ..Scene::default() };
         assert!(memory(&blind).is_some_and(|text| !text.contains("recall_memory")));
-        let able = Scene { tools: vec![tool], ..blind };
+        let able = Scene { tools: Arc::new(vec![tool]), ..blind };
         assert!(memory(&able).is_some_and(|text| text.ends_with("finds it by words.")));
     }
 }

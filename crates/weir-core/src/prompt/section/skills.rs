@@ -126,6 +126,8 @@ fn origin(skill: &SkillNote) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::governance::label::Label;
     use crate::tool::{Group, ToolSpec};
@@ -146,14 +148,14 @@ mod tests {
             name: "read_skill".into(),
             description: String::new(),
             group: Group::Agent,
-            input_schema: serde_json::Value::Null,
+            input_schema: serde_json::Value::Null.into(),
             deferred: false,
             parallel_safe: true,
             poll: false,
             keeps_result: true,
             timeout_ms: None,
         };
-        Scene { skills, tools: vec![tool], ..Scene::default() }
+        Scene { skills, tools: Arc::new(vec![tool]), ..Scene::default() }
     }
 
     fn note(name: &str, integrity: Integrity, text: &str) -> SkillNote {
@@ -173,7 +175,7 @@ mod tests {
         assert!(text.contains("- s1: Does s1.") && !text.contains("- s0:"), "{text}");
         assert!(text.contains("[49 more without room for a line: s101, s102"), "{text}");
         assert!(own(&scene).is_some_and(|text| text.ends_with("- s0: Does s0.")));
-        let blind = Scene { tools: Vec::new(), ..scene };
+        let blind = Scene { tools: Arc::default(), ..scene };
         assert_eq!(catalogue(&blind), None, "who cannot read skills is not told of them");
         assert_eq!(catalogue(&Scene::default()), None);
     }

@@ -1,5 +1,7 @@
 //! A session that follows a recipe, input by input. Not here: whole runs (`scenarios/recipes`).
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -23,7 +25,7 @@ fn tool(name: &str, parallel_safe: bool) -> ToolSpec {
         name: name.into(),
         description: String::new(),
         group: Group::Agent,
-        input_schema: json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe,
         poll: false,
@@ -47,8 +49,8 @@ fn config() -> SessionConfig {
         permission: PermissionMode::Full,
         rules: RuleSet::new(RuleContext::default()),
         limits: Limits::default(),
-        tools: vec![tool("look", true), tool("write", false), tool("steer", false)],
-        deferred: vec![tool("rare", false)],
+        tools: Arc::new(vec![tool("look", true), tool("write", false), tool("steer", false)]),
+        deferred: Arc::new(vec![tool("rare", false)]),
         condensing: Condensing::default(),
         memory: MemoryPolicy::default(),
         recipes: RecipePolicy::default(),
@@ -87,7 +89,7 @@ impl Case {
     fn new(config: SessionConfig, content: Vec<Block>, found: RecipeMatch) -> Case {
         let session = Session::new(SessionId::new("s"));
         let mut case = Case { session, facts: Vec::new() };
-        let config = Box::new(config);
+        let config = Arc::new(config);
         case.input(Input::Command(Command::Open { engine: "t".into(), config, parent: None }));
         case.say(content);
         case.input(Input::Answer(Answer::Seen {

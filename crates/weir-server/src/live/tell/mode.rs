@@ -47,10 +47,10 @@ impl Rooms {
         if kept.permission == mode {
             return Ok(true);
         }
-        let mut config = Box::new(kept.as_ref().clone());
+        let mut config = kept.as_ref().clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match room.handle.command(Command::Configure { reason, config }).await {
+        match room.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
             Ok(()) => Ok(true),
             Err(EngineError::Stopped) => Ok(false),
             Err(EngineError::Refused(_)) => Err(Problem::conflict(

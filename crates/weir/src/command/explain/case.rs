@@ -150,7 +150,7 @@ impl Case {
         // A session's own model says how much is loaded; a new one is taken to have room.
         let window = self.session.as_ref().map_or(0, weir_core::session::Session::window);
         let loaded = defer::split(specs, window).loaded;
-        let visible: Vec<String> = loaded.into_iter().map(|spec| spec.name).collect();
+        let visible: Vec<String> = loaded.iter().map(|spec| spec.name.clone()).collect();
         let nothing = GateContext {
             found: &weir_core::governance::NOTHING_FOUND,
             visible: &visible,

@@ -3,6 +3,7 @@
 //! yes is a no, and where nobody is left to ask, nobody says yes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use weir_core::event::{
     AgentAnswered, ApprovalRequested, ApprovalResolved, Decision, Event, NOBODY, QuestionAnswered,
@@ -224,10 +225,10 @@ impl Asking {
         let store = cx.store()?;
         let loaded = load(store.as_ref(), handle.id()).await.map_err(engine_failure)?;
         let Some(config) = loaded.session.config() else { return Ok(()) };
-        let mut config = Box::new(config.as_ref().clone());
+        let mut config = config.as_ref().clone();
         config.attended = false;
         let reason = format!("{NOBODY} can be asked from now on");
-        match handle.command(Command::Configure { reason, config }).await {
+        match handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
             Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
             Err(error) => Err(engine_failure(error)),
         }

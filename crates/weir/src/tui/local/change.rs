@@ -2,6 +2,7 @@
 //! that ask, edit and do everything change while a run is on; everything else between runs.
 
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use weir_core::input::Command;
 use weir_core::profile::PermissionMode;
@@ -83,10 +84,10 @@ impl Keeper {
         if kept.permission == mode {
             return self.tell_settings().await;
         }
-        let mut config = Box::new(kept.clone());
+        let mut config = kept.clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match live.handle.command(Command::Configure { reason, config }).await {
+        match live.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
             Ok(()) => room.set_wishes(Wishes { permission: Some(mode), ..room.wishes() }),
             Err(EngineError::Refused(_)) => {
                 self.unchanged(Tone::Bad, "the permission mode cannot change just now").await;

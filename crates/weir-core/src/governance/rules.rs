@@ -220,13 +220,21 @@ impl JsonSchema for Rule {
 
 /// All rules of a session, from every source. Two sets with the same rules are equal, whatever the
 /// order in which they were added.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "RuleSetRecord", into = "RuleSetRecord")]
 #[schemars(with = "RuleSetRecord")]
 pub struct RuleSet {
     context: RuleContext,
     rules: Arc<Vec<Rule>>,
     compiled: OnceLock<Arc<Compiled>>,
+}
+
+/// What was compiled of the rules is left out: it says nothing about the set, only whether it was used.
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("RuleSet");
+        shown.field("context", &self.context).field("rules", &self.rules).finish_non_exhaustive()
+    }
 }
 
 impl PartialEq for RuleSet {

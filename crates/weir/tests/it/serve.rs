@@ -11,6 +11,7 @@ mod files;
 mod harness;
 mod live;
 mod mail;
+mod models;
 mod operations;
 mod people;
 mod render;

@@ -78,9 +78,11 @@ async fn measured(house: &House, load: &Load) -> anyhow::Result<Vec<Row>> {
     let mut served = Served::start(house, &model.address, load.database.as_deref())?;
     let count = load.idle.max(load.streams).div_ceil(SOCKETS_PER_PERSON);
     let people = people(&served, count).await?;
+    // What signing in took and gave back must not hide what sockets take.
+    served.start_again(house, &model.address, load.database.as_deref())?;
     let mut rows = idle(&served, &people, load).await?;
     let sessions = sessions(&served, &people, load.streams).await?;
-    // What the idle sockets took and gave back must not hide what streaming takes.
+    // Nor what the sockets took what streaming takes.
     served.start_again(house, &model.address, load.database.as_deref())?;
     rows.extend(streaming(&served, &sessions, load).await?);
     rows.extend(killed(house, &mut served, &model, (&sessions, load)).await?);
@@ -131,25 +133,15 @@ async fn idle(served: &Served, people: &[Arc<Person>], load: &Load) -> anyhow::R
     for person in people {
         listened.push((person.clone(), person.open_session(&served.address).await?));
     }
-    // What signing in took is given back while the first half is opened, and what was given back is
-    // used again: only the second half tells what a socket costs.
-    let half = load.idle / 2;
-    let wanted = |numbers: std::ops::Range<usize>| -> Vec<_> {
-        numbers.map(|number| listened[number / SOCKETS_PER_PERSON].clone()).collect()
-    };
-    let began = Instant::now();
-    let first = Idle::open(&served.address, wanted(0..half), AT_ONCE).await?;
-    let mut took = began.elapsed();
+    let wanted = (0..load.idle).map(|number| listened[number / SOCKETS_PER_PERSON].clone());
     tokio::time::sleep(SETTLE).await;
     let before = served.memory()?;
     let began = Instant::now();
-    let second = Idle::open(&served.address, wanted(half..load.idle), AT_ONCE).await?;
-    took += began.elapsed();
+    let sockets = Idle::open(&served.address, wanted.collect(), AT_ONCE).await?;
+    let took = began.elapsed();
     tokio::time::sleep(SETTLE).await;
-    let each = (served.memory()? - before) / (load.idle - half).max(1) as f64;
-    ensure!(each > 0.0, "the server gave memory back meanwhile: measure with more sockets");
-    let all_open = first.all_open().await && second.all_open().await;
-    ensure!(all_open, "a socket was closed while it was idle");
+    let each = (served.memory()? - before) / load.idle.max(1) as f64;
+    ensure!(sockets.all_open().await, "a socket was closed while it was idle");
     Ok(vec![
         Row::watched(
             "Q18",

@@ -24,7 +24,7 @@ mod passages;
 use crate::engine::EngineError;
 use crate::hub::Fact;
 use crate::ports::{
-    Append, AuditEntry, FileMark, Lease, SessionMeta, Store, StoreError, UsageNote,
+    Append, AuditEntry, FileMark, Lease, RUNNING, SessionMeta, Store, StoreError, UsageNote,
 };
 use passages::{Full, Passages, read_fulls};
 
@@ -279,7 +279,7 @@ impl Ledger {
 pub fn status_word(session: &Session) -> String {
     match session.status() {
         Status::PendingApproval => "waiting".into(),
-        Status::Streaming | Status::ExecutingTools | Status::Stopped => "running".into(),
+        Status::Streaming | Status::ExecutingTools | Status::Stopped => RUNNING.into(),
         Status::Idle => match session.finished().map(|finished| finished.status) {
             None => "idle".into(),
             Some(status) => status_text(status),

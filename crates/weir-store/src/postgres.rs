@@ -326,6 +326,9 @@ impl Store for PostgresStore {
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
         read::list(&mut *self.begin(READING).await?, filter).await
     }
+    async fn forsaken(&self) -> Result<Vec<SessionMeta>, StoreError> {
+        read::forsaken(&mut *self.begin_among(READING).await?, &self.shared.replica).await
+    }
 
     async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
         recall::search(&mut *self.begin(READING).await?, words, limit).await

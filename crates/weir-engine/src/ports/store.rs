@@ -267,6 +267,9 @@ pub struct FileMark {
     pub ts: Timestamp,
 }
 
+/// [`SessionMeta::status`] of a session with a run under way.
+pub const RUNNING: &str = "running";
+
 /// Which sessions to list.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFilter {
@@ -328,6 +331,13 @@ pub trait Store: Send + Sync {
     async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError>;
     /// Sessions, newest first.
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError>;
+    /// Sessions that are at work, without those of which it is known that somebody who lives has
+    /// them: whoever looks for what to take up asks this again and again.
+    async fn forsaken(&self) -> Result<Vec<SessionMeta>, StoreError> {
+        let mut all = self.list(&SessionFilter::default()).await?;
+        all.retain(|meta| meta.status == RUNNING);
+        Ok(all)
+    }
     /// Passages that contain all `words`, best first.
     async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError>;
     /// Removes journal, blobs that nothing else mentions, and index of a session (D9). Audit lines

@@ -3,7 +3,7 @@
 //! the engine is found out, and after three times it is left alone until a person says otherwise.
 //!
 //! The same watch takes over from replicas that died (D8): it looks again and again, and looking costs
-//! at most a hundredth of the time, or once a minute.
+//! at most a hundredth of the time, or once in ten seconds.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{Session, child};
-use weir_engine::ports::{Entry, SessionFilter};
+use weir_engine::ports::Entry;
 
 use super::{Hold, Key, pause};
 use crate::app::App;
@@ -41,8 +41,9 @@ const SUSPECT: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Looking takes at most one part in so many of the time.
 const LOOK_SHARE: u32 = 100;
-/// Longest time between two looks: whoever waits for another to take over waits so long at most.
-const LOOK_EVERY_MAX: Duration = Duration::from_secs(60);
+/// Longest time between two looks. With the time of a lease it is no more than twice that time, within
+/// which others take over (D8).
+const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
 
 /// Crashes of one session.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -157,14 +158,14 @@ pub(super) fn well(app: &App, key: &Key) {
 
 /// Takes up what was at work, and goes on looking until the server ends.
 pub(crate) async fn watch(app: App) {
-    let mut watch = Watch { app: app.clone(), others: HashMap::new() };
+    let mut watch = Watch { app: app.clone(), others: HashMap::new(), searched: Duration::ZERO };
     if let Err(problem) = watch.suspects().await {
         tracing::error!(why = %problem.detail, "what crashed before could not be looked at");
     }
     loop {
         let began = Instant::now();
         let looked = watch.look().await;
-        let pause = pause_after(looked.is_ok(), began.elapsed());
+        let pause = pause_after(looked.is_ok(), watch.searched);
         match looked {
             Ok(0) => (),
             Ok(taken) => {
@@ -201,6 +202,8 @@ struct Watch {
     /// Sessions at work that are none of the server's (a terminal began their run), and how many
     /// facts they had when that was found.
     others: HashMap<Key, Seq>,
+    /// How long the last look searched; what it then took up is work, and no reason to look later.
+    searched: Duration,
 }
 
 impl Watch {
@@ -234,6 +237,7 @@ impl Watch {
 
     /// Takes up whatever is to go on and nobody has. How many that were.
     async fn look(&mut self) -> Answer<usize> {
+        let began = Instant::now();
         if pause::of_house(&self.app).await?.is_some() {
             return Ok(0);
         }
@@ -259,6 +263,7 @@ impl Watch {
                 _ => (),
             }
         }
+        self.searched = began.elapsed();
         let mut taken = 0;
         for together in clean.chunks(AT_ONCE) {
             taken += self.take_up(together, YOUNG).await?;
@@ -277,10 +282,9 @@ impl Watch {
         if store.paused().await?.is_some() {
             return Ok(found);
         }
-        for meta in store.list(&SessionFilter::default()).await? {
+        for meta in store.forsaken().await? {
             let key = Key::of(home.as_ref(), &meta.id);
-            let is_done = meta.status != "running" || child::parent_of(&meta.id).is_some();
-            if is_done || self.others.get(&key) == Some(&meta.facts) {
+            if child::parent_of(&meta.id).is_some() || self.others.get(&key) == Some(&meta.facts) {
                 continue;
             }
             if self.app.rooms.find(&key).is_some() {
@@ -356,7 +360,7 @@ mod tests {
     fn d8_looking_is_rare_where_it_is_dear_and_never_stops() {
         let ms = Duration::from_millis;
         assert_eq!(pause_after(true, ms(3)), LOOK_EVERY);
-        assert_eq!(pause_after(true, ms(200)), ms(20_000));
+        assert_eq!(pause_after(true, ms(70)), ms(7_000));
         assert_eq!(pause_after(true, ms(30_000)), LOOK_EVERY_MAX);
         assert_eq!(pause_after(false, ms(30_000)), LOOK_EVERY, "nothing was looked at");
     }

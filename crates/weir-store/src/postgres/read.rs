@@ -5,9 +5,10 @@ use std::sync::Arc;
 use sqlx::postgres::{PgConnection, PgRow};
 use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record};
-use weir_engine::ports::{AuditLine, Pause, SessionFilter, SessionMeta, StoreError};
+use weir_engine::ports::{AuditLine, Pause, RUNNING, SessionFilter, SessionMeta, StoreError};
 
-use super::rows::{all, cell, json, limit_of, maybe_text, number, sealed, text};
+use super::holders::Replica;
+use super::rows::{all, cell, json, limit_of, maybe_text, number, owner_of, sealed, text};
 use crate::audit::StoredLine;
 use crate::follow::GONE;
 
@@ -101,6 +102,33 @@ pub(super) async fn list(
     let query = query.bind(filter.workspace.as_deref().map(sealed));
     let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
     all(work, query).await?.iter().map(meta_of).collect()
+}
+
+/// From column 10 on: epoch; who took it; the process as which they took it.
+const FORSAKEN: &str = "SELECT s.id, s.workspace, s.title, s.model, s.profile, s.status, s.created,
+  s.updated, s.facts, s.parent, s.epoch, s.owner_pid, s.owner_started, s.owner_host, s.owner_label,
+  h.machine, h.pid, h.started, h.host, h.until > clock_timestamp()
+  FROM sessions s LEFT JOIN holders h ON h.id = s.holder
+  WHERE s.created IS NOT NULL AND s.status = $1 ORDER BY s.updated DESC, s.id DESC";
+
+pub(super) async fn forsaken(
+    work: &mut PgConnection,
+    replica: &Replica,
+) -> Result<Vec<SessionMeta>, StoreError> {
+    let mut found = Vec::new();
+    for row in &all(work, sqlx::query(FORSAKEN).bind(RUNNING)).await? {
+        let meta = meta_of(row)?;
+        let lives = match owner_of(row, 11)? {
+            Some(owner) => {
+                replica.lives(&owner, row, 15)? && !replica.owes(&meta.id, number(row, 10)?)
+            }
+            None => false,
+        };
+        if !lives {
+            found.push(meta);
+        }
+    }
+    Ok(found)
 }
 
 /// How long journals are, and which processes have their sessions; one that was deleted, or never

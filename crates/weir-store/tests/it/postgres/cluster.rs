@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sqlx::Executor;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record, verify_chain};
-use weir_engine::ports::{Letter, Mail, Pause, Store, StoreError};
+use weir_engine::ports::{Letter, Mail, Pause, RUNNING, Store, StoreError};
 use weir_store::{PostgresStore, PostgresStores, this_process};
 
 use super::rows::entry;
@@ -51,6 +51,36 @@ async fn d8_a_replica_that_dies_loses_its_leases_within_two_lease_times() {
     assert!(matches!(late, StoreError::Held { .. }), "{late}");
     first.lease = lease;
     first.write(&same, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d8_a_session_at_work_is_forsaken_when_whoever_has_it_dies_and_not_before() {
+    let Some((ada, stores, database)) = store().await else { return };
+    let mut first = Scribe::new(&ada, "one").await;
+    let mut begun = first.next(1);
+    begun.meta.status = RUNNING.into();
+    ada.append(begun.clone()).await.expect("this append fits");
+    first.wrote(&begun);
+    // At rest, so nobody is to take it up.
+    Scribe::new(&ada, "two").await.write(&ada, 1).await;
+    let others = database.stores().await;
+    let same = others.of("ada").await.expect("a plain name");
+    for store in [&ada, &same] {
+        assert!(store.forsaken().await.expect("readable").is_empty(), "it is at work and well");
+    }
+    drop((ada, stores));
+    let died = Instant::now();
+    let found = loop {
+        let found = same.forsaken().await.expect("readable");
+        if !found.is_empty() {
+            break found;
+        }
+        assert!(died.elapsed() < LEASE * 2, "nobody could take over");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(found.iter().map(|meta| meta.id.as_str()).collect::<Vec<_>>(), ["one"]);
+    same.acquire(&found[0].id, &this_process("other")).await.expect("it is nobody's");
+    assert!(same.forsaken().await.expect("readable").is_empty(), "it was taken over");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

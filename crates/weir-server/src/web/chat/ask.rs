@@ -25,7 +25,7 @@ pub(super) fn approval(view: &View, asked: &ApprovalRequested, path: &[String]) 
 pub(crate) fn approval_card(view: &View, asked: &ApprovalRequested, path: &[String]) -> Markup {
     let id = ask_id(asked.approval.as_str());
     html! {
-        h2 id={ (id) "-title" } { "Allow this?" }
+        h2 id={ (id) "-title" } tabindex="-1" { "Allow this?" }
         @if !path.is_empty() {
             p.muted { "Asked by the sub-agent " strong { (visible(&path.join(" › "))) } }
         }
@@ -54,33 +54,45 @@ fn read_before(label: &Label) -> Markup {
     }
 }
 
+/// Two forms: Enter in a field presses the first button of its form, so the one that allows has no
+/// field, and the one with the reason can only deny. That holds without scripts too.
 fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
     let rules: Vec<String> = asked.rules.iter().map(|rule| visible(rule.text())).collect();
     html! {
-        form method="post" action=(view.at("decide")) data-live {
-            (view.csrf())
-            input type="hidden" name="approval" value=(asked.approval);
-            (view.back())
-            @if !rules.is_empty() {
-                p.hint {
-                    "For the session or always, this rule is added: "
-                    @for rule in &rules { code { (rule) } " " }
-                }
+        @if !rules.is_empty() {
+            p.hint {
+                "For this session, or always in this project, this rule is added: "
+                @for rule in &rules { code { (rule) } " " }
             }
+        }
+        form method="post" action=(view.at("decide")) data-live {
+            (of_approval(view, asked))
             div.row.answers {
-                button.btn.primary type="submit" name="decision" value="once" autofocus { "Allow once" }
+                button.btn.primary type="submit" name="decision" value="once" { "Allow once" }
                 @if !rules.is_empty() {
                     button.btn type="submit" name="decision" value="session" { "For this session" }
-                    button.btn type="submit" name="decision" value="always" { "Always" }
+                    button.btn type="submit" name="decision" value="always" { "Always in this project" }
                 }
-                button.btn.danger type="submit" name="decision" value="deny" { "Deny" }
             }
+        }
+        form method="post" action=(view.at("decide")) data-live {
+            (of_approval(view, asked))
+            input type="hidden" name="decision" value="deny";
             div.field {
                 label for={ (id) "-reason" } { "Reason, if you deny it" }
                 input id={ (id) "-reason" } name="reason" maxlength="2000" autocomplete="off";
-                p.hint { "The model reads it." }
+                p.hint { "The model reads it. Enter denies." }
             }
+            div.row.answers { button.btn.danger type="submit" { "Deny" } }
         }
+    }
+}
+
+fn of_approval(view: &View, asked: &ApprovalRequested) -> Markup {
+    html! {
+        (view.csrf())
+        input type="hidden" name="approval" value=(asked.approval);
+        (view.back())
     }
 }
 
@@ -116,7 +128,7 @@ pub(crate) fn question_card(view: &View, asked: &QuestionAsked) -> Markup {
     let id = ask_id(asked.question.as_str());
     let kind = if asked.multiple { "checkbox" } else { "radio" };
     html! {
-        h2 id={ (id) "-title" } { "A question for you" }
+        h2 id={ (id) "-title" } tabindex="-1" { "A question for you" }
         div.text.prose { (render::markdown(&asked.text)) }
         @if view.acts {
             form method="post" action=(view.at("answer")) data-live {

@@ -86,7 +86,7 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
         }
         @for one in &waiting {
             @let kept = kept.get(one.meta.id.as_str()).cloned().unwrap_or_default();
-            article.card.ask {
+            article.card.ask data-ask {
                 p.muted {
                     a href={ "/chats/" (one.meta.id) } { (visible(&called(&kept, &one.meta))) }
                     " · " (moment(one.since, app.now()))

@@ -1,6 +1,9 @@
 // The inbox: answers without leaving the page.
 
+import { guardAsks } from "../dialog.js";
 import { post, trouble } from "../send.js";
+
+guardAsks();
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -8,7 +11,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new FormData(form, event.submitter);
   const card = form.closest("article");
-  const next = card.nextElementSibling?.querySelector("button") ?? document.getElementById("main");
+  const next = card.nextElementSibling?.querySelector("h2") ?? document.getElementById("main");
   try {
     await post(form.getAttribute("action"), data);
     card.remove();

@@ -1,0 +1,235 @@
+// No approval that nobody gave (G4): every key and every way of pressing by mistake, while a question
+// stands in the chat, in the inbox, without scripts and on a telephone.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Browser, House, closing, holds, rested, same, say, setUp, test, until } from './lib.mjs';
+
+const script = `
+when: "greet"
+calls: write_file {"path": "notes.md", "content": "changed"}
+
+says: It is over.
+end
+when: "later"
+delay: 1200ms
+calls: write_file {"path": "notes.md", "content": "changed"}
+
+says: It is over.
+end
+says: Well.
+`;
+
+const UNTOUCHED = '# Notes\n';
+const house = await House.start({ script, files: { 'notes.md': UNTOUCHED } });
+const browser = await Browser.start();
+const context = await browser.person(house.url);
+const page = await context.newPage();
+await setUp(house, page);
+const note = () => readFileSync(join(house.work, 'notes.md'), 'utf8');
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** A new chat in which a question stands. */
+async function asked() {
+  await page.goto('/');
+  await say(page, 'Please greet.');
+  const ask = page.locator('[data-ask]');
+  await ask.waitFor();
+  return ask;
+}
+
+/** The question takes answers now. */
+const ready = (ask) => until('it takes an answer', () => ask.getByRole('button', { name: 'Deny' }).isEnabled());
+
+async function denied(on = page) {
+  await on.locator('[data-ask]').waitFor({ state: 'detached' });
+  await on.getByText('It is over.').waitFor();
+  same(note(), UNTOUCHED, 'the file');
+}
+
+async function refuse(ask, on = page) {
+  await ready(ask);
+  await ask.getByRole('button', { name: 'Deny' }).click();
+  await denied(on);
+}
+
+await test('g4_enter_in_the_reason_denies', async () => {
+  const ask = await asked();
+  await ready(ask);
+  await ask.getByLabel(/Reason/).fill('No! Never touch this file.');
+  await page.keyboard.press('Enter');
+  await denied();
+});
+
+await test('g4_nothing_that_allows_has_the_focus', async () => {
+  const ask = await asked();
+  await ready(ask);
+  same(await page.evaluate(() => document.activeElement.tagName), 'H2', 'what has the focus');
+  for (const key of ['Enter', 'Space', 'y', 'a', 'Enter']) await page.keyboard.press(key);
+  await pause(300);
+  same(await ask.count(), 1, 'questions');
+  same(note(), UNTOUCHED, 'the file');
+  await refuse(ask);
+});
+
+await test('g4_who_types_on_answers_nothing_and_loses_no_word', async () => {
+  await page.goto('/');
+  await say(page, 'Please ask me later.');
+  const words = 'and then I go on typing for a while, as people do';
+  await page.getByRole('textbox', { name: 'Message' }).pressSequentially(words, { delay: 70 });
+  const ask = page.locator('[data-ask]');
+  await ask.waitFor();
+  same(await page.getByRole('textbox', { name: 'Message' }).inputValue(), words, 'the box');
+  same(note(), UNTOUCHED, 'the file');
+  await refuse(ask);
+  await page.getByRole('textbox', { name: 'Message' }).fill('');
+});
+
+await test('g4_a_question_takes_no_answer_in_its_first_half_second', async () => {
+  const ask = await asked();
+  holds(await ask.getByRole('button', { name: 'Allow once' }).isDisabled(), 'it can be pressed at once');
+  const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
+  await page.mouse.dblclick(box.x + 5, box.y + 5);
+  for (let n = 0; n < 12; n++) {
+    await page.keyboard.press('Space');
+    await pause(60);
+  }
+  holds(await ask.getByRole('button', { name: 'Allow once' }).isDisabled(), 'keys in between do not count');
+  same(note(), UNTOUCHED, 'the file');
+  await refuse(ask);
+});
+
+await test('g4_a_held_key_answers_nothing', async () => {
+  const ask = await asked();
+  for (const key of ['Enter', 'Space']) {
+    for (let n = 0; n < 20; n++) await page.keyboard.down(key);
+    await page.keyboard.up(key);
+  }
+  await pause(100);
+  same(note(), UNTOUCHED, 'the file');
+  await refuse(ask);
+});
+
+await test('g4_after_escape_the_question_stays_with_its_buttons', async () => {
+  const ask = await asked();
+  await page.locator('#asks dialog:modal').waitFor();
+  await page.keyboard.press('Escape');
+  await until('it is no dialog any more', async () => (await page.locator('#asks dialog:modal').count()) === 0);
+  holds(await ask.isVisible(), 'the card is gone');
+  holds(await ask.getByRole('button', { name: 'Allow once' }).isVisible(), 'its buttons are gone');
+  await page.keyboard.press('Escape');
+  holds(await ask.isVisible(), 'the card is gone after a second Escape');
+  await refuse(ask);
+});
+
+await test('g4_after_escape_it_can_still_be_allowed_by_a_click', async () => {
+  const ask = await asked();
+  await page.locator('#asks dialog:modal').waitFor();
+  await page.keyboard.press('Escape');
+  await ready(ask);
+  await ask.getByRole('button', { name: 'Allow once' }).click();
+  await page.getByText('It is over.').waitFor();
+  same(note(), 'changed', 'the file');
+  await rested(page);
+  await page.getByRole('link', { name: /Undo/ }).click();
+  await page.getByRole('button', { name: 'Put these files back' }).click();
+  await until('the file is as it was', () => note() === UNTOUCHED);
+});
+
+await test('g4_tab_leads_to_every_answer_and_presses_none', async () => {
+  const ask = await asked();
+  await ready(ask);
+  const seen = [];
+  for (let n = 0; n < 12; n++) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(() => document.activeElement.innerText || document.activeElement.name));
+  }
+  for (const name of ['Allow once', 'Deny', 'reason']) holds(seen.includes(name), `${name} is not reached: ${seen}`);
+  same(note(), UNTOUCHED, 'the file');
+  await refuse(ask);
+});
+
+await test('g4_in_the_inbox_enter_in_the_reason_denies', async () => {
+  await asked();
+  await page.goto('/approvals');
+  const card = page.locator('article.ask');
+  await ready(card);
+  await card.getByLabel(/Reason/).fill('no');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing waits for you').waitFor();
+  same(note(), UNTOUCHED, 'the file');
+});
+
+await test('g4_in_the_inbox_a_second_click_does_not_answer_the_next', async () => {
+  await asked();
+  await asked();
+  await page.goto('/approvals');
+  const cards = page.locator('article.ask');
+  same(await cards.count(), 2, 'questions');
+  await ready(cards.first());
+  const box = await cards.first().getByRole('button', { name: 'Deny' }).boundingBox();
+  await page.mouse.click(box.x + 5, box.y + 5);
+  await until('one is left', async () => (await cards.count()) === 1);
+  holds(await cards.first().getByRole('button', { name: 'Allow once' }).isDisabled(), 'the next can be pressed at once');
+  await page.keyboard.press('Enter');
+  same(await cards.count(), 1, 'questions');
+  await ready(cards.first());
+  await cards.first().getByRole('button', { name: 'Deny' }).click();
+  await page.getByText('Nothing waits for you').waitFor();
+  same(note(), UNTOUCHED, 'the file');
+});
+
+await test('g4_without_scripts_enter_in_the_reason_denies', async () => {
+  for (const inbox of [false, true]) {
+    await asked();
+    const plain = await browser.person(house.url, {
+      javaScriptEnabled: false,
+      storageState: await context.storageState(),
+    });
+    const bare = await plain.newPage();
+    await bare.goto(inbox ? '/approvals' : page.url());
+    await bare.getByLabel(/Reason/).fill('no');
+    await bare.keyboard.press('Enter');
+    await bare.waitForLoadState();
+    await denied();
+    await plain.close();
+  }
+});
+
+await test('g4_on_a_telephone_nothing_is_allowed_by_itself', async () => {
+  const hand = await browser.person(house.url, {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    isMobile: true,
+    storageState: await context.storageState(),
+  });
+  const small = await hand.newPage();
+  await asked();
+  await small.goto(page.url());
+  const ask = small.locator('[data-ask]');
+  await ask.waitFor();
+  const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
+  await small.touchscreen.tap(box.x + 5, box.y + 5);
+  await ready(ask);
+  same(note(), UNTOUCHED, 'the file');
+  await ask.getByLabel(/Reason/).tap();
+  await small.keyboard.type('not this');
+  await small.keyboard.press('Enter');
+  await denied(small);
+  await hand.close();
+});
+
+await test('g4_a_screen_reader_is_told_what_is_asked_and_by_which_buttons', async () => {
+  const ask = await asked();
+  const dialog = page.getByRole('dialog', { name: 'Allow this?' });
+  holds(await dialog.isVisible(), 'the dialog has no name');
+  const names = await dialog.getByRole('button').allInnerTexts();
+  for (const name of ['Allow once', 'Deny']) holds(names.includes(name), `no button ${name}: ${names}`);
+  await refuse(ask);
+});
+
+await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());
+
+await browser.close();
+await house.stop();
+closing('browser_approvals');

@@ -121,7 +121,7 @@ def z10_results_names_and_questions_reach_no_terminal_raw():
 
 
 def z10_what_is_asked_about_reaches_no_terminal_raw():
-    script = (escaped("run_shell", command=f"echo '{TEXT}'") + "\n"
+    script = (escaped("run_shell", command=f"echo '{TEXT}' > made") + "\n"
               + escaped("edit_file", path="evil.txt", old_text="here", new_text=TEXT)
               + "\nsays: all-of-it\n")
     house = House("asked", script, files={"evil.txt": f"{TEXT}\nhere\n"})

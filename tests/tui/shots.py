@@ -6,6 +6,7 @@ Not here: whether what stands there is right; the other tests say that."""
 import difflib
 import os
 import re
+import time
 
 import picture
 import sessions
@@ -96,7 +97,7 @@ end
 
 when: "tests"
 says: I run them.
-calls: run_shell {{"command": "printf 'running 2 tests\\\\n'; sleep 1000"}}
+calls: run_shell {{"command": "printf 'running 2 tests\\\\n' | tee log; sleep 1000"}}
 
 says: They pass.
 end
@@ -356,8 +357,12 @@ def f1_a_session_is_recorded_frame_after_frame():
             term.gone(words.BUSY)
             seen(words.ONCE)
             term.keys(words.NEXT_MODE)
-            term.wait("auto-edit")
+            term.wait(words.WIDENS)
             seen(words.NEXT_MODE)
+            time.sleep(0.6)
+            term.keys("Enter")
+            term.wait(r"(?m)^ ?auto-edit ·")
+            seen("Enter")
             term.say(words.LEAVE)
             term.status()
             seen("/quit, Enter")

@@ -134,7 +134,11 @@ def f1_permission_modes_change_and_count():
         with Terminal(house) as term:
             term.start(ready=r"\bask\b")
             term.keys(words.NEXT_MODE)
-            term.wait("auto-edit")
+            term.wait(words.WIDENS)
+            holds(not term.has(r"(?m)^ ?auto-edit ·"), "it only asks")
+            time.sleep(0.6)
+            term.keys("Enter")
+            term.wait(r"(?m)^ ?auto-edit ·")
             term.say("write it")
             term.wait("All done")
             same(house.read("made.txt"), "made\n", "the file, written without a question")

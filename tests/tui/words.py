@@ -11,6 +11,8 @@ DONE = r"─ (Done|Stopped|Failed)"
 
 INTERRUPT = "Escape"
 NEXT_MODE = "Tab"
+# The next mode asks less: it holds when Enter says so, half a second later.
+WIDENS = r"Enter: mode auto-edit"
 THINKING = "C-t"
 NEW_LINE = "C-j"
 WIPE = "C-u"

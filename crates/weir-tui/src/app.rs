@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use crossterm::event::KeyCode;
 use weir_core::ids::Timestamp;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
@@ -149,6 +150,8 @@ pub(crate) struct App {
     /// The ask that was answered here and is not settled yet.
     pub(crate) answered: Option<Answered>,
     pub(crate) wanted: Wanted,
+    /// A mode that asks less: it holds once Enter says so. Since when that is asked.
+    pub(crate) widening: Option<(PermissionMode, Timestamp)>,
     pub(crate) about: About,
     /// A session is open.
     pub(crate) opened: bool,
@@ -170,8 +173,12 @@ pub(crate) struct App {
     pub(crate) wishes: Vec<Wish>,
     pub(crate) acts: Vec<Local>,
     tickets: Cell<Ticket>,
-    /// The last key.
+    /// The last key that no screen took: those of a screen are no typing.
     pub(crate) pressed: Timestamp,
+    /// The ask that had the keys when a screen was laid over it: it has them again afterwards.
+    pub(crate) behind: Option<String>,
+    /// The key that closed the last screen, and when it last came: held down, it goes nowhere else.
+    pub(crate) closed_by: Option<(KeyCode, Timestamp)>,
     /// The latest moment that it was told of.
     pub(crate) now: Timestamp,
     pub(crate) motion: Motion,
@@ -196,6 +203,7 @@ impl App {
             shown: None,
             answered: None,
             wanted: Wanted::default(),
+            widening: None,
             about: About::default(),
             opened: false,
             named: Vec::new(),
@@ -211,6 +219,8 @@ impl App {
             acts: Vec::new(),
             tickets: Cell::new(0),
             pressed: Timestamp(0),
+            behind: None,
+            closed_by: None,
             now,
             motion: options.motion,
             thoughts: options.thoughts,
@@ -298,6 +308,10 @@ impl App {
             self.hint = None;
             self.dirty = true;
         }
+        if self.widening.is_some_and(|(_, since)| since.plus_ms(HINT_MS) <= now) {
+            self.widening = None;
+            self.dirty = true;
+        }
         self.dirty |= moved | self.settle_answer() | self.settle_focus();
     }
 
@@ -307,7 +321,9 @@ impl App {
         let moves = self.moves().then_some(TICK_MS);
         let answer = self.answered.as_ref().map(|answered| answered.at.plus_ms(ANSWER_MS));
         let answer = answer.map(|until| until.ms_since(self.now).max(1));
-        [hint, moves, answer, self.until_focus()].into_iter().flatten().min()
+        let widening = self.widening.map(|(_, since)| since.plus_ms(HINT_MS));
+        let widening = widening.map(|until| until.ms_since(self.now).max(1));
+        [hint, moves, answer, widening, self.until_focus()].into_iter().flatten().min()
     }
 
     /// Whether anything moves by itself: something runs, nobody is waited for, and it may.
@@ -327,12 +343,16 @@ impl App {
         }
     }
 
-    /// The next permission mode in the order that the key goes through. `full` is among them only
-    /// where the person asked for it before.
-    pub(crate) fn cycled(&self, forward: bool) -> PermissionMode {
+    /// The permission mode that holds, or will when what was wished for does.
+    pub(crate) fn permission(&self) -> PermissionMode {
+        self.wanted.permission.unwrap_or(self.fold.settings.permission)
+    }
+
+    /// The permission mode after `now` in the order that the key goes through. `full` is among them
+    /// only where the person asked for it before.
+    pub(crate) fn cycled(&self, now: PermissionMode, forward: bool) -> PermissionMode {
         let count = if self.full == FullMode::Cycled { 4 } else { 3 };
         let modes = &PermissionMode::ALL[..count];
-        let now = self.wanted.permission.unwrap_or(self.fold.settings.permission);
         let at = modes.iter().position(|mode| *mode == now);
         let next = match (at, forward) {
             (Some(n), true) => (n + 1) % count,

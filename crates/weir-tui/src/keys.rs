@@ -89,14 +89,14 @@ pub(crate) const BINDINGS: &[Binding] = &[
         KeyCode::Tab,
         NONE,
         (When::Passed, Act::NextMode),
-        "the next permission mode: plan, ask, auto-edit; or answers what waits",
+        "on an empty box: the next permission mode (plan, ask, auto-edit); or answers what waits",
     ),
     on(
         "Shift-Tab",
         KeyCode::BackTab,
         NONE,
         (When::Passed, Act::PreviousMode),
-        "the permission mode before",
+        "the permission mode before; one that asks less holds when Enter says so",
     ),
     on(
         "Ctrl-T",

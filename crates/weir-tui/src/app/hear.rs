@@ -3,9 +3,11 @@
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 
+use super::entries::Transcript;
 use super::fold::{Ask, Fold, Happened};
 use super::notes::Loud;
 use super::words::{one_line, sentence, status};
+use super::writing::Print;
 use super::{App, Dialog, Local, Shown, Wanted};
 use crate::compose::FIRST_TICKET;
 use crate::link::{About, Clip, Items, Named, News, Ticket, Tone};
@@ -138,7 +140,12 @@ impl App {
             running: false,
         };
         // What is not printed yet of the session before still is.
-        fold.prints = old.prints;
+        fold.prints = old.prints.into_iter().map(|print| kept(print, &old.transcript)).collect();
+        if !self.opened {
+            // What was told before anything was open belongs to what is opened now.
+            fold.transcript = old.transcript;
+            fold.greeted = fold.transcript.len();
+        }
         self.fold = fold;
         self.about = about.clone();
         self.opened = true;
@@ -150,7 +157,7 @@ impl App {
         }
         self.shell.forget();
         self.set_named();
-        self.fold.prints.push_back(super::writing::Print::Lines(chat::greeting(about)));
+        self.fold.prints.push_back(Print::Lines(chat::greeting(about)));
         for note in &about.notes {
             let (loud, text) = (Loud::Warn, one_line(note));
             self.fold.greet(loud, text, self.now);
@@ -280,10 +287,18 @@ impl App {
 
     fn close_screen(&mut self) {
         self.screens.pop();
-        // Time spent in it is no pause before the dialog.
-        self.pressed = self.now;
+        if !self.screens.is_empty() {
+            return;
+        }
+        // Who looked at something from within a question goes on answering it. Before any other the
+        // time spent in the screen is no pause: it is as if it had only just come.
+        let behind = self.behind.take();
+        let empty = self.composer.is_empty();
         if let Some(shown) = &mut self.shown {
-            shown.focused = false;
+            shown.focused = empty && behind.as_deref() == Some(shown.name.as_str());
+            if !shown.focused {
+                shown.painted = None;
+            }
         }
     }
 
@@ -297,5 +312,16 @@ impl App {
         if let Some(step) = self.on_screen(|screen, with| screen.begin(with)) {
             self.step(step);
         }
+    }
+}
+
+/// What is to be printed, without need of the transcript that it is from.
+fn kept(print: Print, transcript: &Transcript) -> Print {
+    match print {
+        Print::Entry(place) => match transcript.get(place) {
+            Some(entry) => Print::Left(Box::new(entry.clone())),
+            None => Print::Entry(place),
+        },
+        other => other,
     }
 }

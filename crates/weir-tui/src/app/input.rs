@@ -22,10 +22,43 @@ impl App {
         }
         self.now = now;
         self.settle_focus();
-        self.pressed = now;
         self.dirty = true;
         if !self.screens.is_empty() {
             self.key_on_screen(key);
+            // Until it comes anew, what closed the screen is held down.
+            self.closed_by = self.screens.is_empty().then_some((key.code, now));
+            return;
+        }
+        if self.is_held_down(key) {
+            return;
+        }
+        self.pressed = now;
+        let had_keys = self.focused_ask();
+        self.key_below_screens(key);
+        if !self.screens.is_empty() {
+            self.behind = had_keys;
+        }
+    }
+
+    /// Whether this is the key that closed a screen, still held down over what asks: nobody presses it
+    /// for the question, and it is no letter for the box.
+    fn is_held_down(&mut self, key: KeyEvent) -> bool {
+        let Some((code, last)) = self.closed_by.take() else { return false };
+        let held = code == key.code && self.now.ms_since(last) < QUIET_MS && self.asks();
+        if held {
+            self.closed_by = Some((code, self.now));
+        }
+        held
+    }
+
+    /// The ask that takes keys now.
+    fn focused_ask(&self) -> Option<String> {
+        let shown = self.shown.as_ref().filter(|shown| shown.focused && self.asks())?;
+        Some(shown.name.clone())
+    }
+
+    fn key_below_screens(&mut self, key: KeyEvent) {
+        if self.key_for_widening(key) {
             return;
         }
         if let Some(act) = keys::act(key, When::First)
@@ -68,6 +101,10 @@ impl App {
             Did::Editor if self.about.local || !self.opened => self.acts.push(Local::Editor),
             Did::Editor => self.hint(Tone::Bad, "No editor can be used here"),
             Did::Passed if key.code == KeyCode::Tab && self.asks() => self.turn_to_ask(),
+            // Everywhere else Tab completes the word: somebody who writes means no mode by it.
+            Did::Passed if key.code == KeyCode::Tab && !self.composer.is_empty() => {
+                self.hint(Tone::Quiet, "Nothing to complete · Shift-Tab: the permission mode");
+            }
             Did::Passed => {
                 if let Some(act) = keys::act(key, When::Passed) {
                     self.act(act);
@@ -79,12 +116,13 @@ impl App {
     /// Text that was pasted at once.
     pub(crate) fn paste(&mut self, text: &str, now: Timestamp) {
         self.now = now;
-        self.pressed = now;
         self.dirty = true;
+        self.widening = None;
         if let Some(step) = self.on_screen(|screen, with| screen.paste(text, with)) {
             self.step(step);
             return;
         }
+        self.pressed = now;
         let asks = self.asks();
         if let Some(shown) = self.shown.as_mut().filter(|shown| asks && shown.focused) {
             let taken = match &mut shown.dialog {

@@ -5,3 +5,4 @@ mod frames;
 mod keys;
 mod made;
 mod sent;
+mod strays;

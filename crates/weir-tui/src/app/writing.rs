@@ -6,6 +6,7 @@ use ratatui::text::Line;
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 
+use super::entries::Entry;
 use crate::text::markdown::Growing;
 
 /// Most of what the model thinks that is shown while it does, in bytes; the end of it.
@@ -17,6 +18,8 @@ const THINKING_BYTES_MAX: usize = 8 * 1024;
 pub(crate) enum Print {
     /// The entry of the transcript at this place.
     Entry(usize),
+    /// An entry of the session that was left before it was printed.
+    Left(Box<Entry>),
     /// How long the model thought, and what where that is shown.
     Thought {
         /// Milliseconds; `None`: nobody saw it.

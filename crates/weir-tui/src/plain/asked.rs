@@ -46,7 +46,10 @@ pub(super) fn approval(
     lines.extend(remarks(asked).iter().map(|remark| format!("  look closely: {remark}")));
     if !asked.rules.is_empty() {
         let rules: Vec<String> = asked.rules.iter().map(|rule| visible(rule.text())).collect();
-        lines.push(format!("  session and always would allow: {}", rules.join(", ")));
+        lines.push(format!(
+            "  session, and always in this project, would allow: {}",
+            rules.join(", ")
+        ));
     }
     lines.push(choices(!asked.rules.is_empty(), manner).into());
     lines

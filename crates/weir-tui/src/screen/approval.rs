@@ -286,7 +286,10 @@ impl Approval {
             all.push(("y", words("yes, once", "yes")));
         }
         if self.lasts() {
-            all.extend([("s", words("this session", "session")), ("a", "always")]);
+            all.extend([
+                ("s", words("this session", "session")),
+                ("a", words("always in this project", "always")),
+            ]);
         }
         all.extend([
             ("n", "no…"),
@@ -336,7 +339,7 @@ fn rules(fact: &ApprovalRequested, width: usize, theme: &Theme, rows: usize) -> 
         return Vec::new();
     }
     let rules: Vec<String> = fact.rules.iter().map(|rule| one_line(rule.text())).collect();
-    let text = format!("Session or always adds: {}", rules.join("  "));
+    let text = format!("Session, or always in this project, adds: {}", rules.join("  "));
     bounded(wrap(&Line::styled(text, theme.quiet), width, 2), rows, width, theme)
 }
 

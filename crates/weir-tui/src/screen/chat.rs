@@ -72,6 +72,7 @@ fn finished(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Vec<Line
                 Some(entry) => (kind(entry), entry_lines(app, n, width, theme)),
                 None => continue,
             },
+            Print::Left(entry) => (kind(&entry), body(&entry, width, theme, Detail::Brief)),
             Print::Thought { ms, text } => match app.thoughts {
                 Thoughts::Folded => (Last::Row, thought_line(ms, width, theme)),
                 Thoughts::Shown => (Last::Text, all_thoughts(&text, width, theme)),
@@ -247,6 +248,9 @@ fn hints(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     for ended in &app.shell.along {
         let command = one_line(&ended.command);
         say(Loud::Quiet, format!("+ output of `{command}` goes along · Backspace takes it out"));
+    }
+    if let Some(words) = app.widening_words() {
+        say(Loud::Warn, words);
     }
     if let Some(hint) = &app.hint {
         let loud = match hint.tone {

@@ -26,8 +26,26 @@ const JOINER: char = '\u{200D}';
 /// (`<U+001B>`); line breaks stay, `\r\n` and `\r` become one, tabs become blanks. The joiners inside
 /// of an emoji stay, nowhere else.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    cleaned(text, Tabs::Blanks)
+}
+
+/// [`clean`] for what is printed line by line and may be copied from there: tabs stay as well.
+pub fn clean_print(text: &str) -> Cow<'_, str> {
+    cleaned(text, Tabs::Stay)
+}
+
+/// What becomes of tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tabs {
+    /// A screen that is drawn has no stops of its own.
+    Blanks,
+    Stay,
+}
+
+fn cleaned(text: &str, tabs: Tabs) -> Cow<'_, str> {
+    let stays = |step| step == Step::Keep || (step == Step::Tab && tabs == Tabs::Stay);
     let printable = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
-    if text.bytes().all(printable) || steps(text).all(|(_, step)| step == Step::Keep) {
+    if text.bytes().all(printable) || steps(text).all(|(_, step)| stays(step)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -36,6 +54,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         match step {
             Step::Keep if c == '\n' => column = 0,
             Step::Keep => column += c.width().unwrap_or(0),
+            Step::Tab if tabs == Tabs::Stay => out.push('\t'),
             Step::Tab => {
                 let blanks = TAB_CELLS - column % TAB_CELLS;
                 out.extend(std::iter::repeat_n(' ', blanks));

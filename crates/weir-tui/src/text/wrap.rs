@@ -178,7 +178,7 @@ fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'stati
     };
     let mut blanks_from = None;
     let mut before_wide = false;
-    for (at_byte, cluster) in text.all.grapheme_indices(true) {
+    for (at_byte, cluster) in pieces(&text.all, width - hang) {
         let cells = self::width(cluster);
         let end = at_byte + cluster.len();
         if at == At::Words && cluster == " " {
@@ -204,6 +204,29 @@ fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'stati
         }
     }
     fill.finish(blanks_from.is_some(), width)
+}
+
+/// What a reader takes for one character each, with its place; what is wider than `room`, such as
+/// two emoji joined to one, in parts that stand on their own: on two lines it can be read, left out
+/// it cannot.
+fn pieces(text: &str, room: usize) -> impl Iterator<Item = (usize, &str)> {
+    text.grapheme_indices(true).flat_map(move |(place, cluster)| {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let rest = cluster.get(from..).filter(|rest| !rest.is_empty())?;
+            let end = if width(rest) <= room { rest.len() } else { first_part(rest) };
+            let piece = (place + from, &rest[..end]);
+            from += end;
+            Some(piece)
+        })
+    })
+}
+
+/// Where the first character with what is drawn onto it ends.
+fn first_part(cluster: &str) -> usize {
+    let drawn = |c: char| width(c.encode_utf8(&mut [0; 4])) > 0;
+    let next = cluster.char_indices().skip(1).find(|(_, c)| drawn(*c));
+    next.map_or(cluster.len(), |(at, _)| at)
 }
 
 impl Breaker<'_> {

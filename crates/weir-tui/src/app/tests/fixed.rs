@@ -123,13 +123,18 @@ fn f1_the_footer_shows_what_holds_and_what_is_wished_for() {
     };
     let configured = json!({"reason": "x", "config": super::made::opened()["config"]});
     let mut face = Face::open(80, 24);
-    face.press(KeyCode::Tab);
+    let widen = |face: &mut Face| {
+        face.press(KeyCode::Tab);
+        face.wait(600);
+        face.press(KeyCode::Enter);
+    };
+    widen(&mut face);
     assert_eq!(footer(&mut face), "ask → auto-edit");
     notice(&mut face, Tone::Quiet);
     assert_eq!(footer(&mut face), "ask → auto-edit", "it is only put off");
     notice(&mut face, Tone::Bad);
     assert_eq!(footer(&mut face), "ask");
-    face.press(KeyCode::Tab);
+    widen(&mut face);
     let mut other = configured.clone();
     other["config"]["permission"] = Value::from("auto-edit");
     face.fact("session.configured", &other);
@@ -260,7 +265,7 @@ fn z10_warnings_are_not_cut_without_a_word_and_what_is_not_seen_is_not_allowed()
         if live.contains("  command:") {
             assert!(warned, "{live}");
             assert_eq!(once, decided(Decision::Once, None), "{live}");
-            let rules = live.contains("Session or always adds");
+            let rules = live.contains("Session, or always");
             assert_eq!(always.len(), usize::from(rules), "{live}");
             whole |= rules && live.contains("! It had read");
         } else {

@@ -5,7 +5,6 @@ use serde_json::json;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::model::Thinking;
-use weir_core::profile::PermissionMode;
 
 use super::made::Face;
 use crate::link::{About, News, Report, ShellNews, Wish};
@@ -157,25 +156,6 @@ fn f1_what_is_refused_comes_back() {
     face.news(&News::Refused { client_id: client_id.clone(), why: "the disk is full".into() });
     assert_eq!(face.app.composer.written().text, "hello\nmore");
     assert!(face.shot().contains("Not sent: the disk is full."));
-}
-
-#[test]
-fn f1_tab_goes_through_the_modes_and_full_only_when_it_was_named() {
-    use PermissionMode::{Ask, AutoEdit, Full, Plan};
-    let mut face = Face::open(80, 24);
-    let mut seen = Vec::new();
-    for _ in 0..3 {
-        face.press(KeyCode::Tab);
-    }
-    face.say("/permissions full");
-    face.press(KeyCode::Tab);
-    face.press(KeyCode::BackTab);
-    for wish in face.wished() {
-        if let Wish::Mode(mode) = wish {
-            seen.push(mode);
-        }
-    }
-    assert_eq!(seen, [AutoEdit, Plan, Ask, Full, Plan, Full]);
 }
 
 #[test]

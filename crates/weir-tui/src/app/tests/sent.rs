@@ -1,9 +1,10 @@
 //! What leaves the box, and what comes back into it.
 
 use crossterm::event::KeyCode;
+use weir_core::ids::SessionId;
 
 use super::made::Face;
-use crate::link::{Attached, Clip, News, Wish};
+use crate::link::{About, Attached, Clip, News, Tone, Wish};
 
 /// What stands in the box.
 fn boxed(face: &Face) -> String {
@@ -115,4 +116,38 @@ fn f1_a_clipboard_that_cannot_be_read_says_why_and_takes_nothing() {
     face.news(&News::Clipboard { ticket, clip: Clip::Text("late".into()) });
     assert_eq!(boxed(&face), "see ");
     assert!(!face.shot().contains("late"));
+}
+
+#[test]
+fn f1_what_was_told_before_a_session_was_open_stays() {
+    let mut face = Face::shut(80, 24);
+    face.control('v');
+    let ticket = asked(&mut face);
+    // All of it comes before anything is painted: the machine is busy.
+    face.news(&News::Failed { ticket, why: "No clipboard can be reached".into() });
+    face.opened(0);
+    face.shot();
+    let told = |face: &Face| face.printed.iter().filter(|l| l.contains("No clipboard")).count();
+    assert_eq!(told(&face), 1, "{:?}", face.printed);
+    assert_eq!(face.app.fold.transcript.len(), 1, "Ctrl-O shows it");
+    face.shot();
+    assert_eq!(told(&face), 1);
+}
+
+#[test]
+fn f1_what_was_not_printed_of_the_session_before_is_and_nothing_else() {
+    let mut face = Face::open(80, 24);
+    face.news(&News::Notice { tone: Tone::Bad, text: "said in the first".into() });
+    face.news(&News::Opened {
+        session: Some(SessionId::new("0198")),
+        known: 0,
+        about: Box::new(About { notes: vec!["said in the second".into()], ..About::default() }),
+        named: Vec::new(),
+    });
+    face.shot();
+    for text in ["said in the first", "said in the second"] {
+        let count = face.printed.iter().filter(|line| line.contains(text)).count();
+        assert_eq!(count, 1, "{text}: {:?}", face.printed);
+    }
+    assert_eq!(face.app.fold.transcript.len(), 1);
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{clean, clean_line, plain_output};
+use super::{clean, clean_line, clean_print, plain_output};
 
 #[test]
 fn z10_f1_nothing_that_steers_a_terminal_stays() {
@@ -38,6 +38,19 @@ fn z10_f1_nothing_that_steers_a_terminal_stays() {
         assert_eq!(clean(text), expected, "{text:?}");
     }
     assert_eq!(clean_line("a\nb\r\nc"), "a b c");
+}
+
+#[test]
+fn a15_what_is_printed_keeps_its_tabs_and_nothing_else_that_steers() {
+    let table = [
+        ("a\tb\n\tc\r\n", "a\tb\n\tc\n"),
+        ("\t\u{1b}]52;c;ZXZpbA==\u{7}", "\t<U+001B>]52;c;ZXZpbA==<U+0007>"),
+        ("\u{9b}2J\u{202e}x\u{2066}\u{8}", "<U+009B>2J<U+202E>x<U+2066><U+0008>"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(clean_print(text), expected, "{text:?}");
+    }
+    assert!(matches!(clean_print("a\tb\n"), Cow::Borrowed(_)));
 }
 
 #[test]

@@ -80,6 +80,21 @@ fn z10_f1_five_megabytes_in_one_line() {
     }
 }
 
+#[test]
+fn f1_what_is_joined_and_wider_than_the_line_is_shown_in_parts() {
+    let cases = [
+        ("👩\u{301}\u{200d}👩", 2, vec!["👩\u{301}\u{200d}", "👩"]),
+        ("a👩\u{301}\u{200d}👩b", 3, vec!["a👩\u{301}\u{200d}", "👩b"]),
+        (" \u{acb}\u{c82}", 2, vec![" ", "\u{acb}\u{c82}"]),
+    ];
+    for (text, cells, expected) in cases {
+        assert_eq!(texts(&wrap_exact(&Line::from(text), cells, 0)), expected, "{text}");
+        let letters = |lines: &[String]| lines.concat().replace(' ', "");
+        let wrapped = texts(&wrap(&Line::from(text), cells, 0));
+        assert_eq!(letters(&wrapped), text.replace(' ', ""), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn f1_wrapping_keeps_the_text(

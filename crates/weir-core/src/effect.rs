@@ -22,6 +22,11 @@ pub enum Effect {
         /// Which turn.
         turn: TurnId,
     },
+    /// Tell what of its reply had come when somebody ended the run.
+    Salvage {
+        /// Which turn.
+        turn: TurnId,
+    },
     /// Wake the session at or after this moment.
     Wait {
         /// When.
@@ -83,6 +88,7 @@ impl Effect {
             Effect::Look
             | Effect::Prepare { .. }
             | Effect::Inspect { .. }
+            | Effect::Salvage { .. }
             | Effect::Wait { .. }
             | Effect::Stop { .. }
             | Effect::Reconcile { .. }

@@ -358,7 +358,7 @@ pub struct ModelReplied {
     pub content: Vec<Block>,
     /// Why it stopped.
     pub stop: Stop,
-    /// What the vendor counted.
+    /// What the vendor counted; of an interrupted reply an estimate.
     pub usage: Usage,
     /// What it cost, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,7 @@ use crate::tool::{EffectClass, Effects, Inspection};
 pub mod filter;
 pub mod flow;
 pub mod gate;
+pub mod instructs;
 pub mod judge;
 pub mod label;
 pub mod lease;
@@ -207,7 +208,7 @@ pub const RECENT_CALLS: usize = 15;
 pub struct RecentCall {
     /// Name of the tool.
     pub tool: String,
-    /// [`canonical`] form of its input.
+    /// [`same_form`] of its input.
     pub input: String,
     /// Lower-cased words it searched for, sorted, each once; empty when it searched for nothing.
     pub words: Vec<String>,
@@ -225,6 +226,55 @@ pub struct RecentCall {
 pub fn call_form(tool: &str, input: &Value) -> String {
     format!("{tool} {}", canonical(input))
 }
+
+/// [`canonical`], with each path in the form in which the call's effects name it: `./a`, `x/../a` and
+/// the absolute path of `a` are one form (L6). The workspace resolved the paths; here a text only
+/// counts as one of them when it reads as that path, and the longest that fits is taken.
+pub fn same_form(input: &Value, effects: &Effects) -> String {
+    fn named<'a>(text: &str, effects: &'a Effects) -> Option<&'a str> {
+        let plain = lexical(text)?;
+        let reads_as = |path: &&str| {
+            plain == *path || (plain.starts_with('/') && plain.ends_with(&format!("/{path}")))
+        };
+        let paths = effects.paths.iter().map(|at| at.path.as_str());
+        paths.filter(|path| !path.is_empty()).filter(reads_as).max_by_key(|path| path.len())
+    }
+    fn walk(value: &Value, effects: &Effects) -> Value {
+        match value {
+            Value::String(text) => named(text, effects).map_or_else(|| value.clone(), Value::from),
+            Value::Array(items) => items.iter().map(|item| walk(item, effects)).collect(),
+            Value::Object(map) => {
+                let pairs = map.iter().map(|(key, item)| (key.clone(), walk(item, effects)));
+                Value::Object(pairs.collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+    match effects.paths.is_empty() {
+        true => canonical(input),
+        false => canonical(&walk(input, effects)),
+    }
+}
+
+/// `text` without `.`, `..` and doubled slashes, read as a path; `None` where it is none.
+fn lexical(text: &str) -> Option<String> {
+    if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains(['\n', '\0']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in text.split('/') {
+        match part {
+            "" | "." => (),
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    let root = if text.starts_with('/') { "/" } else { "" };
+    Some(format!("{root}{}", parts.join("/")))
+}
+
+/// Longest text that is read as a path.
+const PATH_BYTES_MAX: usize = 4096;
 
 /// One text for one value: keys sorted, no space. The only form in which inputs are compared or
 /// hashed.

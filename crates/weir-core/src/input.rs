@@ -180,6 +180,15 @@ pub enum Answer {
         /// A random number, for jitter.
         jitter: u64,
     },
+    /// To `Salvage`: what had come of a reply that was cut off; nothing, where nothing had.
+    Salvaged {
+        /// Of which turn.
+        turn: TurnId,
+        /// What the model had said.
+        text: String,
+        /// What it had thought.
+        thinking: String,
+    },
     /// To `Inspect`: what was found about a call.
     Inspected {
         /// Which call.

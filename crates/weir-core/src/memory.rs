@@ -18,12 +18,17 @@ pub(crate) mod words;
 pub use choose::{Occasion, TOLD_CHARS_MAX, TOLD_MAX, found, has_faded, told};
 pub use export::export_markdown;
 pub use found::{FOUND_MAX, FoundFact, found_by_model};
-pub use identity::{first_said, id_of, said_again, settled, takes_place};
+pub use identity::{
+    first_said, id_of, marked_private, private_by_person, said_again, settled, takes_place,
+};
 pub use similar::similar;
 pub use wording::{
     FACT_CHARS_MAX, FACT_TOPICS_MAX, IMPORTANCE_DEFAULT, TOPIC_CHARS_MAX, fact_importance,
     fact_text, fact_topics,
 };
+
+/// The word in [`MemorySource::by`] for what a person wrote.
+pub const BY_PERSON: &str = "person";
 
 /// What a fact is about.
 #[derive(
@@ -164,7 +169,9 @@ pub struct MemoryNote {
     pub memory: MemoryId,
     /// Its text.
     pub text: String,
-    /// What it is about.
+    /// What it is about. Under another name than the kind of the fact, which it would hide;
+    /// journals of earlier versions have it as `kind`.
+    #[serde(rename = "memory_kind", alias = "kind")]
     pub kind: MemoryKind,
     /// Whether it waits for a person.
     pub status: MemoryStatus,

@@ -62,6 +62,14 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
+    /// How much it thinks where nobody says anything: a model that can think does, at the middle
+    /// level. What a scripted one thinks stands in its script.
+    pub fn usual_thinking(&self) -> Thinking {
+        match self.can("thinking") && self.model.provider != "script" {
+            true => Thinking::Medium,
+            false => Thinking::Off,
+        }
+    }
     /// Whether the model has the named ability.
     pub fn can(&self, ability: &str) -> bool {
         self.abilities.iter().any(|a| a == ability)
@@ -92,6 +100,21 @@ pub enum Thinking {
     Medium,
     /// Much.
     High,
+}
+
+impl Thinking {
+    /// All levels, the least first.
+    pub const ALL: [Thinking; 4] = [Thinking::Off, Thinking::Low, Thinking::Medium, Thinking::High];
+
+    /// The word people write.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Thinking::Off => "off",
+            Thinking::Low => "low",
+            Thinking::Medium => "medium",
+            Thinking::High => "high",
+        }
+    }
 }
 
 /// One request: everything the model is told. Each extends the one before (P2).
@@ -168,6 +191,9 @@ pub enum Stop {
     MaxTokens,
     /// It (or the vendor) refused.
     Refusal,
+    /// Somebody ended the run meanwhile: this is what had come until then, and its usage is an
+    /// estimate.
+    Interrupted,
 }
 
 /// A call in a reply, before the session has numbered it.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Thinking;
 use crate::session::SessionConfig;
 use crate::tool::Group;
 
@@ -137,6 +138,9 @@ pub struct Profile {
     /// Model, where it sets one: `provider/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How much the model thinks, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
     /// `max_iterations`, where it sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
@@ -203,6 +207,7 @@ fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profi
         denied_tools: Vec::new(),
         permission: None,
         model: None,
+        thinking: None,
         max_iterations: None,
         conventions: None,
         skills: Vec::new(),
@@ -261,7 +266,6 @@ pub fn built_in_profiles() -> Vec<Profile> {
             )
         },
         Profile {
-            max_iterations: Some(200),
             extra_tools: words(&PAST),
             conventions: Some("code".into()),
             ..profile(

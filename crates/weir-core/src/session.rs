@@ -202,6 +202,8 @@ struct Run {
     consulted: u32,
     over_limit: bool,
     mistakes: u32,
+    /// Calls in a row that a person or the gate refused.
+    refusals: u32,
     mistake_texts: Vec<String>,
     soft_said: bool,
     nudged: bool,

@@ -19,6 +19,7 @@ use crate::skill::SkillNote;
 
 pub mod defer;
 pub mod foreign;
+mod query;
 mod schema;
 mod within;
 
@@ -260,6 +261,9 @@ pub struct CommandEffect {
     /// What confines it.
     #[serde(default, skip_serializing_if = "Tier::is_none")]
     pub tier: Tier,
+    /// It asks to leave the sandbox that there is: a person agrees to each such command, exactly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside_sandbox: bool,
     /// Every writable place but its own temporary folder is taken from it (mode `plan`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
@@ -267,6 +271,9 @@ pub struct CommandEffect {
     /// whatever stands here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// Files that are hidden, and whose content this command can read in the history of git (A13).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncovers: Vec<String>,
 }
 
 impl CommandEffect {
@@ -283,6 +290,26 @@ pub struct SendEffect {
     pub recipient: String,
     /// By which way: `mail`, the name of a server, a host.
     pub by: String,
+}
+
+/// A running background job that reaches the network and is given words.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct FeedEffect {
+    /// Its name: `j3`.
+    pub job: String,
+    /// Its command line.
+    pub command: String,
+    /// Hosts that it may reach; empty: all of the network, since nothing confines it.
+    pub hosts: Vec<String>,
+}
+
+/// A question to a foreign server that was declared as reading and reaches the network.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct QueryEffect {
+    /// The server, as in `reads_from`.
+    pub server: String,
+    /// Every word of its arguments that the model chose freely: no member of a closed set, no flag.
+    pub words: Vec<String>,
 }
 
 /// A sub-agent that a call would start (M6).
@@ -465,6 +492,9 @@ pub struct Effects {
     /// were started, so these need no rule of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
+    /// Jobs that it feeds and that reach the network: what it writes to them can leave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub feeds: Vec<FeedEffect>,
     /// Texts that it would put into memory or propose as a skill: kept beyond the session, and
     /// read by later ones (M4).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -479,6 +509,9 @@ pub struct Effects {
     /// Servers whose data it reads: foreign and private until somebody says otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_from: Vec<String>,
+    /// What it asks such servers that reach the network: the question itself can carry something out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<QueryEffect>,
     /// The sub-agent that it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<SpawnEffect>,

@@ -17,13 +17,15 @@ use weir_core::session::Call;
 use weir_core::tool::{Change, Raw};
 
 use self::baseline::{BOUNDS, Base, Opening};
-use self::compare::{Delta, Window, compare};
+use self::compare::{Delta, Window};
+use self::made::{Compared, Of};
 use crate::ports::{Content, Snapshot, SnapshotEntry};
 use crate::workers::Desk;
 use crate::workspace::survey::file_time;
 
 mod baseline;
 mod compare;
+mod made;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +45,8 @@ struct State {
     job: Option<Opening>,
     /// What jobs changed and no call has told yet.
     carried: Vec<String>,
+    /// What is to be said about them.
+    said: Vec<String>,
 }
 
 /// How a call ended, as far as comparing needs it.
@@ -61,7 +65,9 @@ impl Desk {
         let ts = self.parts.clock.now();
         let id = self.announced(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
-        let opening = Opening { id: id.clone(), run, call: call.id, ts, label, at: 0 };
+        let (call, foreign) = (call.id, call.is_foreign());
+        let id_of = id.clone();
+        let opening = Opening { id: id_of, run, call, ts, label, at: 0, foreign, governed: None };
         self.with_commands(move |state, desk| state.open(desk, opening)).await?;
         Ok(id)
     }
@@ -107,9 +113,13 @@ impl Desk {
         } else {
             return raw;
         };
-        let carried = self.with_commands(|state, _| Ok(std::mem::take(&mut state.carried))).await;
+        let carried = self.with_commands(|state, _| {
+            Ok((std::mem::take(&mut state.carried), std::mem::take(&mut state.said)))
+        });
+        let (carried, said) = carried.await.unwrap_or_default();
         let known = raw.changed.len();
-        raw.changed.extend(carried.unwrap_or_default());
+        raw.changed.extend(carried);
+        raw.blocks.extend(said.into_iter().map(Block::text));
         match told {
             Ok(told) => {
                 let count = told.changed.len();
@@ -151,18 +161,30 @@ impl Desk {
                     }
                 };
                 let window = Window { from: opening.at, until };
-                let delta = compare(base, &desk.workspace, window)?;
+                let compared =
+                    made::compared(base, &desk.workspace, (&opening, window), Of::Command)?;
                 if goes_on {
                     state.job = Some(opening.clone());
                 }
-                Ok((opening, delta))
+                // What this one made is not the job's.
+                if let Some(job) = state.job.as_mut() {
+                    job.governed.clone_from(&compared.governed);
+                }
+                Ok((opening, compared))
             })
             .await;
-        let (opening, delta) = compared?;
-        let instructing = if call.is_foreign() { instructing(&delta) } else { Vec::new() };
+        let (opening, Compared { delta, said, aside, written, .. }) = compared?;
+        let mut instructing = if call.is_foreign() { instructing(&delta) } else { Vec::new() };
+        instructing.retain(|entry| !Compared::is_aside(&aside, &entry.path));
         let mut told = self.record(opening, delta).await?;
+        told.changed.retain(|path| !Compared::is_aside(&aside, path));
+        told.changed.extend(written);
         if !instructing.is_empty() {
             self.take_back(instructing, &mut told).await?;
+        }
+        if said.is_some() {
+            told.say(said);
+            self.with_commands(|state, desk| state.base(desk)?.refresh(&desk.workspace)).await?;
         }
         Ok(told)
     }
@@ -195,8 +217,7 @@ impl Desk {
             }
             Err(error) => format!("[{named} should not have been written: {why}. {error}]"),
         };
-        let before = told.unsaved.take().map(|text| format!("{text}\n")).unwrap_or_default();
-        told.unsaved = Some(format!("{before}{text}"));
+        told.say(Some(text));
         self.with_commands(|state, desk| state.base(desk)?.refresh(&desk.workspace)).await
     }
 
@@ -206,13 +227,14 @@ impl Desk {
         let Some(mut job) = job else { return Ok(()) };
         let jobs = self.parts.processes.jobs(&self.session).await;
         let running = jobs.iter().any(|job| job.end.is_none());
-        let from = job.at;
+        let (from, opening) = (job.at, job.clone());
         let compared = self.with_commands(move |state, desk| {
             let base = state.base(desk)?;
             let window = Window { from, until: None };
-            compare(base, &desk.workspace, window)
+            made::compared(base, &desk.workspace, (&opening, window), Of::Job)
         });
-        let delta = compared.await?;
+        let Compared { delta, said, governed, written, .. } = compared.await?;
+        job.governed = governed;
         let told = if delta.paths().is_empty() {
             Told::default()
         } else {
@@ -222,10 +244,14 @@ impl Desk {
             let label = format!("While it ran: {}", job.label);
             self.record(Opening { label, ..job.clone() }, delta).await?
         };
-        self.with_commands(move |state, _| {
+        self.with_commands(move |state, desk| {
             job.at = file_time();
             state.job = running.then_some(job);
-            state.carried.extend(told.changed);
+            state.carried.extend(told.changed.into_iter().chain(written));
+            if said.is_some() {
+                state.said.extend(said);
+                state.base(desk)?.refresh(&desk.workspace)?;
+            }
             Ok(())
         })
         .await
@@ -303,6 +329,15 @@ struct Told {
     unsaved: Option<String>,
 }
 
+impl Told {
+    fn say(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            let before = self.unsaved.take().map(|before| format!("{before}\n"));
+            self.unsaved = Some(format!("{}{text}", before.unwrap_or_default()));
+        }
+    }
+}
+
 impl State {
     fn base(&mut self, desk: &Desk) -> Result<&mut Base, String> {
         if self.base.is_none() {
@@ -313,6 +348,7 @@ impl State {
     }
 
     fn open(&mut self, desk: &Desk, mut opening: Opening) -> Result<(), String> {
+        let job = self.job.clone();
         let base = self.base(desk)?;
         let opened = base.refresh(&desk.workspace).and_then(|()| {
             // One that a killed process announced says so already.
@@ -321,6 +357,11 @@ impl State {
             {
                 opening.label = format!("{} (not saved: {left_out})", opening.label);
             }
+            // What a job makes at this very moment is new to the command too.
+            opening.governed = match &job {
+                Some(job) => job.governed.clone(),
+                None => Some(desk.workspace.governed().paths()),
+            };
             opening.at = file_time();
             base.open(opening)
         });

@@ -414,6 +414,7 @@ impl Start {
                 deeper: Arc::default(),
                 commands: Commands::default(),
                 conversions: Arc::default(),
+                streamed: Arc::default(),
                 time,
             },
             session: self.session,
@@ -538,8 +539,8 @@ impl SessionHandle {
     pub async fn command(&self, command: Command) -> Result<(), EngineError> {
         let (done, answered) = oneshot::channel();
         let message = Message::Command(command, done);
-        self.sender.send(message).await.map_err(|_| EngineError::Stopped)?;
-        answered.await.map_err(|_| EngineError::Stopped)?
+        self.sender.send(message).await.map_err(|_| self.hub.silence())?;
+        answered.await.map_err(|_| self.hub.silence())?
     }
 
     /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`

@@ -12,6 +12,7 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::view::wire;
 
+use crate::engine::EngineError;
 use crate::ports::{Store, StoreError};
 
 /// Facts kept in memory for readers that keep up.
@@ -144,6 +145,8 @@ struct State {
     /// What was streamed and no fact has told yet: whoever begins to listen now hears it first.
     untold: Vec<Untold>,
     closed: bool,
+    /// Why the store refused.
+    refused: Option<StoreError>,
 }
 
 /// One session's outlet.
@@ -194,6 +197,19 @@ impl Hub {
         let mut state = lock(&self.state);
         state.closed = true;
         state.wake();
+    }
+
+    /// The store refused, so the session goes down: whoever asks it something now is told why.
+    pub(crate) fn refused(&self, error: &StoreError) {
+        lock(&self.state).refused = Some(error.clone());
+    }
+
+    /// Why whoever asks gets no answer: the store refused, or the session was stopped.
+    pub(crate) fn silence(&self) -> EngineError {
+        match &lock(&self.state).refused {
+            Some(error) => EngineError::Store(error.clone()),
+            None => EngineError::Stopped,
+        }
     }
 
     /// Whether nothing more will come.

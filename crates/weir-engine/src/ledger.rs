@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::oneshot;
 use weir_core::event::{CallFinished, Event, RunFinished, RunStatus};
-use weir_core::governance::filter::redact_text;
+use weir_core::governance::filter::{mask_value, redact_text};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::record::{GENESIS, Record};
@@ -147,7 +147,8 @@ impl Ledger {
                 self.learned(session, now, finished);
             }
             self.usage.extend(UsageNote::of(session, now, &event));
-            if let Some(fields) = view::audit::line(session, &event, &self.principal) {
+            if let Some(mut fields) = view::audit::line(session, &event, &self.principal) {
+                mask_value(&mut fields, &self.secrets);
                 let session = self.session.clone();
                 self.audit.push(AuditEntry { ts: now, session, seq, fields });
             }

@@ -12,6 +12,7 @@ pub mod family;
 mod flagship;
 pub mod folded;
 mod fork;
+pub mod git_index;
 mod guards;
 pub mod helper;
 pub mod hub;

@@ -83,6 +83,10 @@ impl SessionLoop {
             self.learn();
         }
         let result = self.go_on().await;
+        // Before anybody who waits finds that nothing answers.
+        if let Err(EngineError::Store(error)) = &result {
+            self.desk.hub.refused(error);
+        }
         while self.learning.join_next().await.is_some() {}
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
         self.desk.children.stop();
@@ -383,6 +387,7 @@ impl SessionLoop {
             | Effect::Wait { .. }
             | Effect::Inspect { .. }
             | Effect::Checkpoint { .. }
+            | Effect::Salvage { .. }
             | Effect::Stop { .. }
             | Effect::Reconcile { .. }
             | Effect::Switch
@@ -422,6 +427,7 @@ impl SessionLoop {
                 let conversation = self.take_conversation()?;
                 Some(Box::pin(desk.ask(conversation, *turn, cancel)))
             }
+            Effect::Salvage { turn } => Some(Box::pin(std::future::ready(desk.salvage(*turn)))),
             Effect::Inspect { call } => {
                 let call = self.session.call(*call)?.clone();
                 let said = self.session.wanted().to_vec();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 use weir_core::event::Note;
+use weir_core::governance::filter::{mask_reply, mask_text};
 use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, Permit, clean, label};
 use weir_core::ids::{BlobId, CallId, InputId, SessionId, Timestamp, TurnId};
@@ -42,8 +43,14 @@ use crate::workspace::Workspace;
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
 const STOP_GRACE: Duration = Duration::from_millis(950);
+/// Most text, and most thoughts, of a reply under way that are kept in case it is cut off, in bytes.
+const STREAMED_BYTES_MAX: usize = 1 << 20;
 /// Largest file whose content a checkpoint keeps, in bytes.
 const CHECKPOINT_FILE_MAX: u64 = 256 << 20;
+
+fn lock(streamed: &Mutex<Streamed>) -> MutexGuard<'_, Streamed> {
+    streamed.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// New contents of files by path, made when a call was planned.
 pub(crate) type Contents = Arc<BTreeMap<String, Arc<[u8]>>>;
@@ -86,6 +93,29 @@ pub(crate) struct Desk {
     pub(crate) conversions: Arc<Conversions>,
     /// The session's time.
     pub(crate) time: SessionTime,
+    /// What has come of the reply that is under way.
+    pub(crate) streamed: Arc<Mutex<Streamed>>,
+}
+
+/// What has come of a reply: kept in case somebody ends the run in the middle of it (L14).
+#[derive(Debug, Default)]
+pub(crate) struct Streamed {
+    turn: Option<TurnId>,
+    text: String,
+    thinking: String,
+}
+
+impl Streamed {
+    fn heard(&mut self, signal: &Signal) {
+        let (kept, more) = match signal {
+            Signal::Text(more) => (&mut self.text, more),
+            Signal::Thinking(more) => (&mut self.thinking, more),
+            Signal::CallBegun(_) => return,
+        };
+        if kept.len() + more.len() <= STREAMED_BYTES_MAX {
+            kept.push_str(more);
+        }
+    }
 }
 
 /// A request that is to be encoded.
@@ -255,21 +285,39 @@ impl Desk {
     ) -> Outcome {
         let hub = self.hub.clone();
         let subject = turn.to_string();
-        let sink = SignalSink::new(move |signal| match signal {
-            Signal::Text(text) => hub.signal(SignalKind::Text, &subject, &text),
-            Signal::Thinking(text) => hub.signal(SignalKind::Thinking, &subject, &text),
-            Signal::CallBegun(_) => (),
+        let streamed = self.streamed.clone();
+        *lock(&streamed) = Streamed { turn: Some(turn), ..Streamed::default() };
+        let sink = SignalSink::new(move |signal| {
+            lock(&streamed).heard(&signal);
+            match signal {
+                Signal::Text(text) => hub.signal(SignalKind::Text, &subject, &text),
+                Signal::Thinking(text) => hub.signal(SignalKind::Thinking, &subject, &text),
+                Signal::CallBegun(_) => (),
+            }
         });
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
             reply = conversation.send(&sink) => Some(reply),
         };
-        let answer = reply.map(|reply| {
+        let answer = reply.map(|mut reply| {
+            mask_reply(&mut reply, &self.parts.secrets);
             let images = self.keep_images(&reply);
             Answer::Replied { turn, reply, images, jitter: self.parts.clock.random() }
         });
         Outcome::Conversation(conversation, answer)
+    }
+
+    /// What had come of the reply of this turn.
+    pub(crate) fn salvage(&self, turn: TurnId) -> Outcome {
+        let streamed = std::mem::take(&mut *lock(&self.streamed));
+        let Streamed { mut text, mut thinking, .. } = match streamed.turn {
+            Some(of) if of == turn => streamed,
+            Some(_) | None => Streamed::default(),
+        };
+        mask_text(&mut text, &self.parts.secrets);
+        mask_text(&mut thinking, &self.parts.secrets);
+        Outcome::Answer(Answer::Salvaged { turn, text, thinking })
     }
 
     fn keep_images(&self, reply: &Reply) -> Vec<BlobId> {

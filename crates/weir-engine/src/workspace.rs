@@ -25,14 +25,18 @@ mod beneath;
 mod changes;
 mod confine;
 mod credentials;
+pub(crate) mod governed;
 mod guard;
 mod hint;
+mod home;
 mod lists;
 mod own;
+mod repositories;
 mod resolve;
 mod steps;
 pub(crate) mod survey;
 mod temporary;
+mod tracked;
 mod trash;
 mod twins;
 mod walk;
@@ -236,6 +240,11 @@ impl Workspace {
         self.guard.bind();
         self
     }
+    /// Whether commands here run in the sandbox or not at all: the workspace belongs to an account
+    /// of a server.
+    pub fn keeps_commands_inside(&self) -> bool {
+        self.guard.is_bounded()
+    }
     /// Keeps deleted files below `folder` (in the state directory) instead of removing them.
     #[must_use]
     pub fn with_trash(mut self, folder: PathBuf) -> Workspace {
@@ -273,6 +282,11 @@ impl Workspace {
         if let Some(origin) = marks.get(path).or_else(|| marks.get("")) {
             return Some(origin.clone());
         }
+        // What git ignores is marked as a folder, with a stroke at its end (A7).
+        let above = path.match_indices('/').find_map(|(at, _)| marks.get(&path[..=at]));
+        if let Some(origin) = above {
+            return Some(origin.clone());
+        }
         let prefix =
             if path.is_empty() || path == "." { String::new() } else { format!("{path}/") };
         let below = |marked: &&String| marked.starts_with(&prefix);
@@ -292,6 +306,19 @@ impl Workspace {
         foreign: bool,
     ) -> Result<Confine, FileError> {
         confine::confine(self, command, effects, foreign)
+    }
+    /// Hidden files whose content a command line that runs in `cwd` could read in the history of git,
+    /// if it were let (A13).
+    pub fn uncovers(&self, command: &str, cwd: &str) -> Vec<String> {
+        let at = self.absolute(cwd);
+        let of = |root: &guard::Root| {
+            let folders: Vec<PathBuf> = at.ancestors().map(Path::to_path_buf).collect();
+            let below = folders.into_iter().filter(|folder| folder.starts_with(&root.real));
+            below.chain(Some(root.real.clone())).collect::<Vec<_>>()
+        };
+        let folders: BTreeSet<PathBuf> = self.guard.roots.iter().flat_map(of).collect();
+        let keeping = folders.iter().filter_map(|folder| tracked::keeping(self, folder, command));
+        keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect()
     }
     /// A path of an effect as the disk has it.
     fn absolute(&self, path: &str) -> PathBuf {

@@ -192,6 +192,10 @@ impl Servers for McpHub {
         self.states().into_iter().map(|report| (report.name, report.state.in_short())).collect()
     }
 
+    fn is_contained(&self, server: &str) -> bool {
+        self.server(server).is_ok_and(|server| server.spec.is_contained())
+    }
+
     async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw {
         match self.server(server) {
             Ok(server) => crate::read::read(server, what, cx).await,

@@ -33,6 +33,18 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
+    /// Whether its process can neither reach anything nor write anywhere but where its own temporary
+    /// files are: the sandbox in which it is started holds it to that.
+    pub(crate) fn is_contained(&self) -> bool {
+        let reach = &self.reach;
+        matches!(self.transport, Transport::Stdio { .. })
+            && !reach.unconfined
+            && !reach.writes_workspace
+            && reach.hosts.is_empty()
+            && reach.writes.is_empty()
+            && !self.sampling
+    }
+
     /// A server that is reached by `transport`, with nothing further said about it.
     pub fn new(
         name: impl Into<String>,

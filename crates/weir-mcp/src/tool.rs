@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
 use weir_core::tool::{
-    Access, EffectClass, Effects, Group, News, PathEffect, Raw, ToolSpec, foreign,
+    Access, EffectClass, Effects, Group, News, PathEffect, QueryEffect, Raw, ToolSpec, foreign,
 };
 use weir_engine::ports::{Plan, Tool, ToolContext};
 
@@ -53,19 +53,6 @@ impl ForeignTool {
 }
 
 impl ForeignTool {
-    /// Whether its process can neither reach anything nor write anywhere but where its own temporary
-    /// files are: the sandbox in which it is started holds it to that.
-    fn is_contained(&self) -> bool {
-        let spec = &self.server.spec;
-        let reach = &spec.reach;
-        matches!(spec.transport, Transport::Stdio { .. })
-            && !reach.unconfined
-            && !reach.writes_workspace
-            && reach.hosts.is_empty()
-            && reach.writes.is_empty()
-            && !spec.sampling
-    }
-
     /// Whether its process can change files of the workspace.
     fn may_write_workspace(&self) -> bool {
         let reach = &self.server.spec.reach;
@@ -85,16 +72,20 @@ impl Tool for ForeignTool {
         &self.spec
     }
 
-    async fn plan(&self, _: &Value, cx: &ToolContext) -> Plan {
+    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan {
         let server = &self.server.spec.name;
         let summary = format!("Call {} of the server {server}", self.name);
         let reads_from = vec![origin(server)];
-        let (unknown, contained) = (!self.reads, !self.reads && self.is_contained());
+        let (unknown, contained) = (!self.reads, !self.reads && self.server.spec.is_contained());
         let mut effects = Effects { reads_from, unknown, contained, ..Effects::default() };
         if !self.reads && self.may_write_workspace() {
             // So the workspace is looked at before and after, and what changed can be undone.
             let all = PathEffect { recursive: true, ..cx.workspace.resolve(".", Access::Write) };
             effects.paths.push(all);
+        }
+        if self.reads && !self.server.spec.is_contained() {
+            let query = QueryEffect::of(origin(server), input, &self.spec.input_schema);
+            effects.queries.push(query);
         }
         let class = if self.reads { EffectClass::Read } else { EffectClass::Once };
         let plan = Plan::new(class, effects, summary);

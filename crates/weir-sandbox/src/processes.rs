@@ -156,10 +156,11 @@ impl Processes for SupervisedProcesses {
     async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let spec = CommandSpec { background: true, ..spec };
         self.jobs.room(&spec.session)?;
-        let (session, call, command) = (spec.session.clone(), spec.call, spec.command.clone());
+        let (key, command) = ((spec.session.clone(), spec.call), spec.command.clone());
+        let reaches = spec.confine.reaches();
         let mut supervised = self.launch(spec).await?;
         drive::until_started(&mut supervised).await?;
-        self.jobs.add(session, call, command, supervised).await
+        self.jobs.add(key, command, reaches, supervised).await
     }
 
     async fn output(

@@ -1,5 +1,5 @@
-//! Which paths a command's output says it was refused: a guess from the words of the usual
-//! programs, good enough for a question to a person and for nothing else.
+//! Which paths and hosts a command's output says it could not have: a guess from the words of the
+//! usual programs, good enough for a question to a person and for nothing else.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +24,39 @@ pub(crate) fn path_hints(output: &str, cwd: &Path) -> Vec<String> {
         let Some(path) = named.and_then(|named| absolute(named, cwd)) else { continue };
         let hint = format!("path {}", path.display());
         if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+        if hints.len() == HINTS_MAX {
+            break;
+        }
+    }
+    hints
+}
+
+/// What stands before the name of a host that a program without network could not find.
+const UNFOUND: [&str; 9] = [
+    "Could not resolve host: ",
+    "Could not resolve hostname ",
+    "Couldn't resolve host '",
+    "getaddrinfo EAI_AGAIN ",
+    "getaddrinfo ENOTFOUND ",
+    "dial tcp: lookup ",
+    "unable to resolve host address '",
+    "unable to resolve host address \u{2018}",
+    "HTTPSConnectionPool(host='",
+];
+
+/// `host example.org:443` for each host that a line of `output` says it could not find: where a
+/// command has no network at all, nobody else hears which one it wanted (Z4).
+pub(crate) fn host_hints(output: &str) -> Vec<String> {
+    let mut hints = Vec::new();
+    for line in output.lines().filter(|line| line.len() <= 4 * PATH_BYTES_MAX) {
+        let found = UNFOUND.iter().find_map(|words| line.split_once(words));
+        let Some((_, rest)) = found else { continue };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+        let name = rest.split(|c| !is_name(c)).next().unwrap_or_default().trim_matches('.');
+        let hint = format!("host {name}:443");
+        if name.contains('.') && name.len() <= 253 && !hints.contains(&hint) {
             hints.push(hint);
         }
         if hints.len() == HINTS_MAX {
@@ -88,6 +121,40 @@ mod tests {
         ];
         for (line, path) in cases {
             assert_eq!(path_hints(line, Path::new("/ws")), [format!("path {path}")], "{line}");
+        }
+    }
+
+    #[test]
+    fn z4_usual_words_name_a_host() {
+        for (line, host) in [
+            ("curl: (6) Could not resolve host: docs.rs", "docs.rs"),
+            (
+                "  [6] Couldn't resolve host name (Could not resolve host: index.crates.io)",
+                "index.crates.io",
+            ),
+            (
+                "fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com",
+                "github.com",
+            ),
+            (
+                "ssh: Could not resolve hostname github.com: Temporary failure in name resolution",
+                "github.com",
+            ),
+            (
+                "npm error request to https://registry.npmjs.org/x failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org",
+                "registry.npmjs.org",
+            ),
+            ("dial tcp: lookup proxy.golang.org: no such host", "proxy.golang.org"),
+            (
+                "WARNING: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded",
+                "pypi.org",
+            ),
+        ] {
+            assert_eq!(host_hints(line), [format!("host {host}:443")], "{line}");
+        }
+        for line in ["Could not resolve host: ", "Could not resolve host: localhost", "all is well"]
+        {
+            assert!(host_hints(line).is_empty(), "{line}");
         }
     }
 

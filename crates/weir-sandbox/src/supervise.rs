@@ -6,6 +6,7 @@
 //! the engine holds, 1 is where progress goes, 2 is what the command will read as its standard
 //! input. The last argument is the folder of the record.
 
+pub(crate) mod history;
 mod inherited;
 mod placeholder;
 mod reaper;

@@ -5,6 +5,7 @@
 //! ([`report`]), and whether a command may run.
 
 pub(crate) mod bubblewrap;
+pub(crate) mod kernel;
 pub(crate) mod landlock;
 pub(crate) mod places;
 mod report;
@@ -109,7 +110,7 @@ pub(crate) fn try_bubblewrap() -> &'static Tried<PathBuf> {
         let program = bubblewrap::find(&std::env::var_os("PATH").unwrap_or_default())?;
         let places = Places::look(&Confine::default(), Path::new("/"))?;
         let veil = Veil { folder: "/var/empty".into(), file: "/dev/null".into() };
-        let outside = Outside { veil, helper: None, socket: None };
+        let outside = Outside { veil, helper: None, socket: None, histories: Vec::new() };
         let plan = bubblewrap::plan(&places, &outside)?;
         let mut command = Command::new(&program);
         command.args(&plan.arguments).args(["--", shell(), "-c", "exit 42"]);

@@ -2,7 +2,7 @@
 //! with the inbox. Not here: what is remembered during the play; that is the engine's business.
 
 use anyhow::{Context as _, bail};
-use weir_core::governance::label::Label;
+use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::session::MemoryPolicy;
@@ -57,12 +57,19 @@ pub async fn seed(
             },
             label: match label.as_str() {
                 "own" => Label::default(),
+                "private" | "accepted" => Label::private(Integrity::Workspace, "workspace"),
                 origin => Label::external(origin),
             },
-            status: MemoryStatus::Kept,
+            status: match label.as_str() {
+                "accepted" => MemoryStatus::Proposed,
+                _ => MemoryStatus::Kept,
+            },
             supersedes: None,
         };
-        store.remember(&new, then).await?;
+        let fact = store.remember(&new, then).await?;
+        if label == "accepted" && fact.fact.status == MemoryStatus::Proposed {
+            store.settle_memory(&fact.id, MemoryStatus::Kept, then).await?;
+        }
     }
     Ok(())
 }

@@ -148,6 +148,7 @@ impl Processes for FakeProcesses {
         let end = (!hangs).then(|| outcome.end.clone());
         let info = JobInfo {
             job: job.clone(),
+            reaches: spec.confine.reaches(),
             command: spec.command,
             end,
             bytes: outcome.bytes,

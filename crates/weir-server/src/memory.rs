@@ -5,18 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
-use weir_core::ids::{MemoryId, Timestamp};
+use weir_core::ids::Timestamp;
 use weir_core::memory::{
-    IMPORTANCE_DEFAULT, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
-    fact_topics,
+    BY_PERSON, IMPORTANCE_DEFAULT, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory,
+    fact_text, fact_topics, marked_private,
 };
 use weir_engine::ports::MemoryFilter;
 
 use crate::ports::Home;
 use crate::problem::{Answer, Problem};
-
-/// The word in facts for what a person wrote.
-const BY: &str = "person";
 
 /// A fact.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -144,7 +141,7 @@ pub(crate) async fn add(home: &dyn Home, wish: &MemoryWish, now: Timestamp) -> A
         topics: fact_topics(&wish.topics).map_err(Problem::bad)?,
         importance,
         workspace: (!everywhere).then(|| home.folder().display().to_string()),
-        source: MemorySource { by: BY.into(), ..MemorySource::default() },
+        source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
         label: Label::default(),
         status: MemoryStatus::Kept,
         supersedes: None,
@@ -158,22 +155,35 @@ pub(crate) async fn add(home: &dyn Home, wish: &MemoryWish, now: Timestamp) -> A
     Ok(MemoryLine::from(&fact))
 }
 
+/// What a person decides about a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// It is in this state from now on.
+    Settled(MemoryStatus),
+    /// It is kept, and chats that are told of it hold private data.
+    KeptPrivate,
+}
+
 /// Accepts, rejects or forgets.
 ///
 /// # Errors
 /// There is no such fact, or the store refuses.
 pub(crate) async fn settle(
     home: &dyn Home,
-    (id, status): (&str, MemoryStatus),
+    (id, word): (&str, Word),
     now: Timestamp,
 ) -> Answer<MemoryLine> {
     let missing = || Problem::missing(format!("the fact {id:?}"));
     let all = home.store().memories(&MemoryFilter::default()).await?;
-    let known: MemoryId = all
-        .into_iter()
-        .map(|fact| fact.id)
-        .find(|known| known.as_str() == id)
-        .ok_or_else(missing)?;
-    let settled = home.store().settle_memory(&known, status, now).await?;
+    let known = all.into_iter().find(|fact| fact.id.as_str() == id).ok_or_else(missing)?;
+    let status = match word {
+        Word::Settled(status) => status,
+        Word::KeptPrivate => {
+            // Before it counts: between the two nobody is told of it as anything else.
+            home.store().remember(&marked_private(&known), now).await?;
+            MemoryStatus::Kept
+        }
+    };
+    let settled = home.store().settle_memory(&known.id, status, now).await?;
     settled.as_ref().map(MemoryLine::from).ok_or_else(missing)
 }

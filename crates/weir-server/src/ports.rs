@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use weir_core::governance::rules::Rule;
 use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
@@ -142,6 +143,11 @@ pub trait Home: Send + Sync {
         wish: &SessionWish,
         kept: Option<&SessionConfig>,
     ) -> Result<SessionOptions, HouseError>;
+    /// Keeps rules that they allowed for always in the project in this folder.
+    ///
+    /// # Errors
+    /// They cannot be kept: a sentence.
+    async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), HouseError>;
     /// The name of a new session.
     fn new_session(&self) -> SessionId;
     /// Their own folder: where sessions work unless another is named.

@@ -30,8 +30,10 @@ pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> P
             cwd,
             background: false,
             tier,
+            outside_sandbox: false,
             read_only,
             hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+            uncovers: Vec::new(),
         });
         let plan = Plan::new(EffectClass::Process, effects, summary);
         match no_folder {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Group, QueryEffect, Raw, ToolSpec};
 use weir_engine::ports::{Plan, ServerRead, ToolContext};
 
 use crate::built::{Act, nothing, spec};
@@ -84,7 +84,16 @@ impl Act for ReadMcpTool {
             ServerRead::Prompt { name, .. } => format!("the prompt {name}"),
         };
         let summary = text::one_line(&format!("Read of the server {server}: {what}"), 200);
-        let effects = Effects { reads_from: vec![format!("mcp:{server}")], ..Effects::default() };
+        let from = format!("mcp:{server}");
+        let asked = match &read {
+            ServerRead::Overview | ServerRead::Tool(_) => None,
+            ServerRead::Resource(address) => Some(Value::String(address.clone())),
+            ServerRead::Prompt { arguments, .. } => Some(arguments.clone()),
+        };
+        let asked = asked.filter(|_| !cx.servers.is_contained(&server));
+        let query = |asked| QueryEffect::of(from.clone(), &asked, &Value::Null.into());
+        let queries = asked.map(query).into_iter().collect();
+        let effects = Effects { queries, reads_from: vec![from], ..Effects::default() };
         let plan = Plan::new(EffectClass::Read, effects, summary);
         let standing = cx.servers.standing();
         if standing.iter().any(|(name, _)| *name == server) {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{
-    Access, CommandEffect, EffectClass, Effects, Group, HostEffect, Raw, ToolSpec,
+    Access, CommandEffect, EffectClass, Effects, Group, HostEffect, Raw, Tier, ToolSpec,
 };
 use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolContext};
 
@@ -27,26 +27,29 @@ pub(crate) struct RunShell;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Standard input is empty.
+    /// No standard input.
     command: String,
     /// Folder; default: the workspace.
     #[serde(default)]
     cwd: Option<String>,
-    /// Default 120, at most 600.
+    /// 120; at most 600.
     #[serde(default)]
     timeout_seconds: Option<u64>,
-    /// Start it as a job and return at once.
+    /// As a job; returns at once.
     #[serde(default)]
     background: bool,
-    /// Hosts it must reach, as `example.org`; else there is no network.
+    /// Hosts to reach, as `example.org`; else no network.
     #[serde(default)]
     network: Vec<String>,
-    /// Paths outside the workspace it must write.
+    /// Paths outside it must write.
     #[serde(default)]
     writes: Vec<String>,
-    /// Closed paths it must read, as `.env`.
+    /// Closed paths to read: `.env`.
     #[serde(default)]
     reads: Vec<String>,
+    /// Last resort; a person is asked.
+    #[serde(default)]
+    outside_sandbox: bool,
 }
 
 #[async_trait]
@@ -59,22 +62,26 @@ impl Act for RunShell {
             ..spec::<Input>(
                 "run_shell",
                 Group::Skill,
-                "Runs a shell command in a sandbox; returns exit code and output (of long output \
-                 head and tail). Each call is a new shell. To read, search or edit files prefer \
-                 the file tools.",
+                "Runs a shell command in a sandbox; returns exit code and output (head and tail if \
+                 long). Each call is a new shell. Prefer the file tools for files.",
             )
         }
     }
 
     async fn plan(input: Input, cx: &ToolContext) -> Plan {
         let workspace = cx.workspace.clone();
-        let tier = cx.processes.tier();
+        let outside_sandbox = input.outside_sandbox && cx.processes.tier() != Tier::None;
+        let tier = if outside_sandbox { Tier::None } else { cx.processes.tier() };
         let read_only = cx.mode == PermissionMode::Plan;
         let hosts: Vec<Result<HostEffect, String>> =
             input.network.iter().map(|host| reached(cx, host)).collect();
         planning(move || {
             let (at, no_folder) = list_files::folder(&workspace, input.cwd.as_deref(), false);
             let mut fails = unusable(&input.command).or(no_folder);
+            if outside_sandbox && workspace.keeps_commands_inside() {
+                let why = "commands of this account run in the sandbox only; do without it";
+                fails = fails.or(Some(format!("outside_sandbox: {why}")));
+            }
             let mut effects = Effects { paths: vec![at], ..Effects::default() };
             for host in hosts {
                 match host {
@@ -87,16 +94,23 @@ impl Act for RunShell {
             };
             effects.paths.extend(named(&input.writes, Access::Write));
             effects.paths.extend(named(&input.reads, Access::Read));
+            let uncovers = match tier {
+                Tier::None => Vec::new(),
+                _ => workspace.uncovers(&input.command, &effects.paths[0].path),
+            };
             let command = CommandEffect {
                 command: input.command,
                 cwd: effects.paths[0].path.clone(),
                 background: input.background,
                 tier,
+                outside_sandbox,
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+                uncovers,
             };
             let verb = if command.background { "Start" } else { "Run" };
             let reach = match command.hosts.is_empty() {
+                _ if outside_sandbox => " (outside the sandbox)".to_owned(),
                 true => String::new(),
                 false => format!(" (network: {})", text::one_line(&command.hosts.join(", "), 200)),
             };
@@ -160,6 +174,13 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
 pub(crate) fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
     let bad = |why: &str| format!("network: {host:?} {why}; write it as example.org");
     let (place, port) = place_and_port(host.trim()).map_err(|why| bad(&why))?;
+    // Commands have a loopback of their own, and clients do not ask a proxy for it.
+    let own = place == "localhost" || place == "[::1]" || place.starts_with("127.");
+    if own {
+        let why = "is this machine, which no command in the sandbox reaches; a server that the task \
+                   needs runs in the same command line, or the command with outside_sandbox: true";
+        return Err(format!("network: {host:?} {why}"));
+    }
     let checked = cx.web.check(&format!("https://{place}/")).map_err(|why| bad(&why))?;
     let name = checked.host;
     // An address of IPv6 is told from its port by its brackets.
@@ -252,7 +273,8 @@ pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
     if !outcome.refused.is_empty() {
         lines.push(format!(
             "[the sandbox refused: {}. If the task needs it, run the command again and name it in \
-             network, writes or reads; a person may be asked]",
+             network, writes or reads; a person may be asked. What none of these gives \
+             can run with outside_sandbox: true, if a person agrees]",
             outcome.refused.join(", ")
         ));
     }

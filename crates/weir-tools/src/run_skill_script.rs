@@ -68,8 +68,10 @@ impl Act for RunSkillScript {
                 cwd: effects.paths[0].path.clone(),
                 background: false,
                 tier,
+                outside_sandbox: false,
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+                uncovers: Vec::new(),
             });
             let plan = Plan::new(EffectClass::Process, effects, summary);
             match fails {

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, FeedEffect, Group, Raw, ToolSpec};
+use weir_engine::ports::{JobInfo, Plan, ToolContext};
 
 use crate::built::{Act, spec};
-use crate::{job, text};
+use crate::text;
 
 pub(crate) struct WriteShellInput;
 
@@ -35,9 +35,17 @@ impl Act for WriteShellInput {
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan(input: Input, cx: &ToolContext) -> Plan {
         let shown = text::one_line(&input.text, 80);
-        job::plan(EffectClass::Once, &input.job, format!("Write to job {}: {shown}", input.job))
+        let summary = format!("Write to job {}: {shown}", input.job);
+        let jobs = cx.processes.jobs(&cx.session).await;
+        let fed = jobs.into_iter().filter(|job| job.job == input.job && job.end.is_none());
+        let feed = |job: JobInfo| {
+            Some(FeedEffect { hosts: job.reaches?, job: job.job, command: job.command })
+        };
+        let feeds = fed.filter_map(feed).collect();
+        let effects = Effects { jobs: vec![input.job], feeds, ..Effects::default() };
+        Plan::new(EffectClass::Once, effects, summary)
     }
 
     async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {

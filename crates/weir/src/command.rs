@@ -24,7 +24,7 @@ pub(crate) mod mcp_servers;
 pub(crate) mod memory;
 pub(crate) mod models;
 mod pause;
-mod permissions;
+pub(crate) mod permissions;
 pub(crate) mod plugins;
 pub(crate) mod profiles;
 pub(crate) mod recipes;

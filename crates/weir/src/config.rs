@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
 use weir_core::profile::PermissionMode;
+use weir_core::record::sha256_hex;
 
 use crate::environment::{Dirs, Environment};
 use crate::failure::usage;
@@ -33,7 +34,7 @@ mod settings;
 
 pub(crate) use adopt::{Additions, add as add_all, remove_server};
 pub(crate) use catalogue::{Entry, entries, schema, shapes};
-pub(crate) use edit::{add_rule, remove_rule, set_value};
+pub(crate) use edit::{add_rule, allow_here, remove_rule, set_value};
 pub(crate) use file::{insert, key_text, read_text};
 pub(crate) use made::{Made, MadeValue, MadeValues, Scope, check as check_made};
 pub(crate) use narrow::{Withheld, WithheldPart};
@@ -126,21 +127,37 @@ impl RawHook {
     }
 }
 
-/// The two files.
+/// The two files, and the person's own rules for this one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Files {
     /// The person's own.
     pub(crate) user: PathBuf,
     /// The workspace's.
     pub(crate) project: PathBuf,
+    /// What the person allowed for always in this project: rules alone. It lies with their own file:
+    /// nothing that works in the project, and nobody who shares it, writes it.
+    pub(crate) here: PathBuf,
+}
+
+/// Characters of a folder's name that stand in the name of its file of rules.
+const FOLDER_NAME_CHARS_MAX: usize = 40;
+
+/// The person's own rules for the project in `workspace`: `projects/NAME-HASH.toml`.
+fn rules_of_project(own: &Dirs, workspace: &Path) -> PathBuf {
+    let name = workspace.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let plain = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
+    let name: String = name.chars().map(plain).take(FOLDER_NAME_CHARS_MAX).collect();
+    let hash = sha256_hex(workspace.as_os_str().as_encoded_bytes());
+    own.config.join("projects").join(format!("{name}-{}.toml", &hash[..16]))
 }
 
 impl Files {
-    /// Where they lie for a workspace.
-    pub(crate) fn of(dirs: &Dirs, workspace: &Path) -> Files {
+    /// Where they lie for a workspace. `dirs`: whose settings count; `own`: whose rules.
+    pub(crate) fn of(dirs: &Dirs, own: &Dirs, workspace: &Path) -> Files {
         Files {
             user: dirs.config.join("config.toml"),
             project: workspace.join(".weir").join("config.toml"),
+            here: rules_of_project(own, workspace),
         }
     }
 
@@ -231,7 +248,10 @@ impl Config {
             (None, _) => None,
         };
         config.warnings.extend(made.notes);
-        let layers = [user, Some(made.house), Some(made.person), project, environment];
+        // Whatever else stands in it is not what it is for.
+        let here = Layer::read(&files.here, Origin::User)?;
+        let here = here.map(|layer| Layer { rules: layer.rules, ..Layer::default() });
+        let layers = [user, Some(made.house), Some(made.person), project, here, environment];
         let layers: Vec<Layer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {
             config.merge(&layers)?;

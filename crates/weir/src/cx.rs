@@ -204,9 +204,9 @@ impl Cx {
         !self.is_guest() && self.trust().is_trusted()
     }
 
-    /// Where the two files of settings lie.
+    /// Where the files of settings and rules lie.
     pub(crate) fn files(&self) -> Files {
-        Files::of(self.installation(), &self.folder)
+        Files::of(self.installation(), &self.dirs, &self.folder)
     }
 
     /// The settings. Read once; what was left out is said on standard error then: in one line what

@@ -8,6 +8,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::environment::Environment;
 use crate::failure::usage;
+use crate::terminal;
 
 /// What is logged when only the file is named.
 const DEFAULT_FILTER: &str = "info";
@@ -30,7 +31,7 @@ pub(crate) fn start(file: Option<&Path>, environment: &Environment) -> anyhow::R
             let file = file.map_err(|e| usage(format!("--log-file {}: {e}", path.display())))?;
             BoxMakeWriter::new(std::sync::Mutex::new(file))
         }
-        None => BoxMakeWriter::new(std::io::stderr),
+        None => BoxMakeWriter::new(terminal::Log::default),
     };
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
     let subscriber = subscriber.with_writer(writer);

@@ -73,10 +73,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are no errors; a closed pipe while printing them is none either.
+/// Help and version are no errors; a closed pipe while printing them is none either. An error repeats
+/// words of the command line, which may be somebody else's: they must not steer the terminal.
 fn told(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        terminal::err_line(&error.render().to_string());
+        return ExitCode::from(failure::exit::USAGE);
+    }
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(failure::exit::USAGE) } else { ExitCode::SUCCESS }
+    ExitCode::SUCCESS
 }
 
 fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {

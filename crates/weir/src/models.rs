@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use weir_core::model::Thinking;
 use weir_engine::ports::Model;
 use weir_providers::catalogue::{Catalogue, Overrides, Resolved, Vendor};
 use weir_providers::http_model::{Endpoint, http_model};
@@ -78,6 +79,12 @@ pub(crate) async fn model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn
     let Some((text, origin)) = named else { return found(cx).await };
     let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
     at(cx, &text, &place)
+}
+
+/// How much a model thinks where nobody says anything, as far as the catalogue knows it.
+pub(crate) fn usual_thinking(cx: &Cx, model: &str) -> Thinking {
+    let known = catalogue(cx).ok().and_then(|catalogue| catalogue.resolve(model).ok());
+    known.map_or_else(Thinking::default, |resolved| resolved.info.usual_thinking())
 }
 
 /// The name of the model that [`model`] would give, without making ready to speak with it. Nobody is

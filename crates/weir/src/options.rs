@@ -49,8 +49,8 @@ pub(crate) use mcp_servers::{
     McpAddArgs, McpApproveArgs, McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand,
 };
 pub(crate) use memory::{
-    MemoryAddArgs, MemoryCommand, MemoryExportArgs, MemoryIdsArgs, MemoryInboxArgs, MemoryListArgs,
-    MemorySearchArgs, MemoryWhich,
+    MemoryAcceptArgs, MemoryAddArgs, MemoryCommand, MemoryExportArgs, MemoryIdsArgs,
+    MemoryInboxArgs, MemoryListArgs, MemorySearchArgs, MemoryWhich,
 };
 pub(crate) use permissions::{
     ExplainArgs, LabelWord, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs,
@@ -239,6 +239,31 @@ pub(crate) struct JsonFlag {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How much the model thinks, as a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingWord {
+    /// Nothing is asked for
+    Off,
+    /// A little
+    Low,
+    /// Some
+    Medium,
+    /// Much
+    High,
+}
+
+impl From<ThinkingWord> for weir_core::model::Thinking {
+    fn from(word: ThinkingWord) -> Self {
+        use weir_core::model::Thinking;
+        match word {
+            ThinkingWord::Off => Thinking::Off,
+            ThinkingWord::Low => Thinking::Low,
+            ThinkingWord::Medium => Thinking::Medium,
+            ThinkingWord::High => Thinking::High,
+        }
+    }
 }
 
 /// How much passes without asking, as a flag.

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::Group;
 
@@ -84,6 +85,7 @@ struct ProfileFile {
     groups: Option<Vec<Group>>,
     tools: ToolChoice,
     model: Option<String>,
+    thinking: Option<Thinking>,
     permission: Option<PermissionMode>,
     skills: Vec<String>,
     mcp_servers: Vec<String>,
@@ -312,6 +314,7 @@ fn finish(file: ProfileFile, stem: String, notes: Vec<String>) -> Result<LoadedP
         denied_tools,
         permission: file.permission,
         model: file.model,
+        thinking: file.thinking,
         max_iterations: file.limits.max_iterations,
         conventions: file.conventions,
         skills: file.skills,

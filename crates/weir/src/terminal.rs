@@ -1,13 +1,19 @@
 //! Writing to standard output and error without ever panicking, and asking a person.
 //!
+//! Everything that this program prints passes here. Whatever wrote it (a model, a page, a file's name),
+//! where a terminal reads it nothing in it steers that terminal: what would is written out (A15). A
+//! pipe or a file gets the bytes as they are. The face that draws has its own way (`weir-tui`).
+//!
 //! A pipe that was closed is an error like any other here; `main` ends quietly for it.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use serde::Serialize;
 use tokio::sync::mpsc;
+use weir_tui::text::clean::clean_print;
 
 /// Longest key or answer that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
@@ -15,6 +21,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Prints `text` and a line break on standard output.
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
+    let text = &*safe_for(&stdout, text);
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
         stdout.write_all(b"\n")?;
@@ -23,10 +30,14 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints bytes on standard output as they are.
+/// Prints bytes on standard output; as they are, unless a terminal reads them.
 pub(crate) fn out_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes)?;
+    if stdout.is_terminal() {
+        stdout.write_all(clean_print(&String::from_utf8_lossy(bytes)).as_bytes())?;
+    } else {
+        stdout.write_all(bytes)?;
+    }
     stdout.flush()?;
     Ok(())
 }
@@ -42,16 +53,39 @@ pub(crate) fn err(text: &str) {
         return;
     }
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "weir: {}", text.trim_end());
+    let _ = writeln!(stderr, "weir: {}", safe_for(&stderr, text.trim_end()));
 }
 
-/// Prints a line on standard error as it is.
+/// Prints a line on standard error.
 pub(crate) fn err_line(text: &str) {
     if gathered(text) {
         return;
     }
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "{}", text.trim_end());
+    let _ = writeln!(stderr, "{}", safe_for(&stderr, text.trim_end()));
+}
+
+/// Standard error for the log: what others wrote stands in it too.
+#[derive(Debug, Default)]
+pub(crate) struct Log;
+
+impl Write for Log {
+    /// Takes a whole entry, as the log writes it.
+    fn write(&mut self, entry: &[u8]) -> io::Result<usize> {
+        let mut stderr = io::stderr().lock();
+        let text = String::from_utf8_lossy(entry);
+        stderr.write_all(safe_for(&stderr, &text).as_bytes())?;
+        Ok(entry.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// `text` as `stream` may have it.
+fn safe_for<'a>(stream: &impl IsTerminal, text: &'a str) -> Cow<'a, str> {
+    if stream.is_terminal() { clean_print(text) } else { Cow::Borrowed(text) }
 }
 
 /// Where remarks go while a face has the terminal; `None`: to standard error.
@@ -133,7 +167,7 @@ pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
     if stdin.is_terminal() {
         let hidden = Hidden::begin()?;
         let mut stderr = io::stderr().lock();
-        let _ = write!(stderr, "{question} (not shown): ");
+        let _ = write!(stderr, "{} (not shown): ", safe_for(&stderr, question));
         let _ = stderr.flush();
         let read = stdin.lock().take(LINE_BYTES_MAX).read_line(&mut line);
         drop(hidden);
@@ -148,15 +182,21 @@ pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
 
 /// Asks a person for a yes. What is not clearly one is a no, the end of input too.
 pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
+    let line = ask(&format!("{question} [y/N] "))?;
+    Ok(matches!(line.to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Asks for a line that may be seen; nothing when input has ended.
+pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     use std::io::Read as _;
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "{question} [y/N] ");
+    let _ = write!(stderr, "{}", safe_for(&stderr, question));
     let _ = stderr.flush();
     drop(stderr);
     let mut line = String::new();
     let mut input = io::stdin().lock().take(LINE_BYTES_MAX);
     input.read_line(&mut line).context("reading from the terminal")?;
-    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+    Ok(line.trim().to_owned())
 }
 
 /// While it lives, the terminal does not show what is typed.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
+use weir_core::model::{ModelInfo, Thinking};
 use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, Scene};
 use weir_core::session::child;
@@ -161,7 +162,7 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
         program: std::env::current_exe()?,
         args: vec![SUPERVISE.into()],
         state_dir: cx.dirs.state.clone(),
-        environment: filtered_environment(cx.environment.all(), &[]),
+        environment: filtered_environment(cx.environment.all(), &cx.config()?.settings.sandbox.env),
         limits: weir_sandbox::Limits::default(),
         tier: tier_wish(cx.config()?),
         egress: Some(Arc::new(network::egress(cx)?)),
@@ -261,12 +262,13 @@ pub(crate) fn session_options_with(
         allowed_hosts: config.settings.web.allow_hosts.clone(),
         ..Scene::default()
     };
+    let thinking = thinking(config, wishes, kept, (&profile.profile, &info));
     let session = SessionConfig {
         workspace: workspace.root().display().to_string(),
         limits,
         profile: profile.profile,
         model: info.as_ref().clone(),
-        thinking: wishes.thinking.or(kept.map(|kept| kept.thinking)).unwrap_or_default(),
+        thinking,
         permission,
         rules,
         system: system(&base, wishes, kept),
@@ -411,6 +413,23 @@ pub(crate) fn permission(
         Some(ceiling) if rank(ceiling) < rank(mode) => ceiling,
         _ => mode,
     }
+}
+
+/// How much the model thinks: flag, session, profile, settings, else what is usual for the model. A
+/// level of a session that nobody chose goes with its model.
+pub(crate) fn thinking(
+    config: &Config,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    (profile, info): (&Profile, &ModelInfo),
+) -> Thinking {
+    let chosen = |kept: &&SessionConfig| {
+        let is_usual = kept.thinking == kept.model.usual_thinking();
+        wishes.profile.is_none() && !(wishes.model.is_some() && is_usual)
+    };
+    let of_session = || kept.filter(chosen).map(|kept| kept.thinking);
+    let said = wishes.thinking.or_else(of_session).or(profile.thinking);
+    said.or(config.settings.thinking).unwrap_or_else(|| info.usual_thinking())
 }
 
 /// Bounds: flag, then settings that somebody wrote down, then the profile, then built in.

@@ -199,12 +199,12 @@ pub(super) fn rule(data: &[u8]) {
         assert!(!matches!(before, Ruling::Allow(_)), "a deny rule allows");
         assert_eq!(denies, matches!(after, Ruling::Deny(_)), "an allow rule beats a deny rule");
     }
-    exact(&empty, subjects.command);
+    offered(&empty, subjects.command);
 }
 
-fn exact(empty: &RuleSet, command: CommandEffect) {
+fn offered(empty: &RuleSet, command: CommandEffect) {
     let effects = Effects { commands: vec![command], ..Effects::default() };
-    let rules = empty.exact_rules("run_shell", &effects, &RuleOrigin::new("session"));
+    let rules = empty.offered_rules("run_shell", &effects, &RuleOrigin::new("session"));
     let mut set = empty.clone();
     let any = !rules.is_empty();
     set.extend(rules);

@@ -20,9 +20,11 @@ done < <("$python" "$here/script.py" wanted "$XDG_CONFIG_HOME/weir/config.toml")
 export CONFORMANCE_CLIENT_SECRET=$("$python" "$here/script.py" secret)
 
 # Its tools are declared as ones that only read: what nobody declared may be called once, and then the
-# flow table wants a person.
+# flow table wants a person. So do words that were put together here; the person says them all.
 "$weir" mcp-servers add test --url "$url" --read-tool '*' --yes ${wanted[@]+"${wanted[@]}"} -C "$home/work" </dev/null || exit 1
 "$weir" mcp-servers show test --json -C "$home/work" >"$home/shown.json" </dev/null || exit 1
 "$python" "$here/script.py" model "$home/shown.json" >"$home/all.script" || exit 1
+said=$("$python" "$here/script.py" words "$home/all.script") || exit 1
 "$weir" run -C "$home/work" -m "script:$home/all.script" --permission full --allow 'Mcp(test:*)' \
-  "Use everything that the server offers." </dev/null
+  "Use everything that the server offers, with these words:
+$said" </dev/null

@@ -68,6 +68,22 @@ def arguments(tool, tools):
     return made
 
 
+def leaves(value):
+    """Every text and number in a value."""
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]
+
+
+def words(script):
+    """What the calls of a script say, a line each: the person's own words then."""
+    with open(script, encoding="utf-8") as file:
+        calls = [line.split(" ", 2)[2] for line in file if line.startswith("calls: ")]
+    print("\n".join(leaf for call in calls for leaf in leaves(json.loads(call))))
+
+
 def model(shown):
     with open(shown, encoding="utf-8") as file:
         tools = json.load(file)["tools"]
@@ -99,5 +115,7 @@ if __name__ == "__main__":
         wanted(sys.argv[2])
     elif command == "secret":
         print(CONTEXT.get("client_secret", ""))
+    elif command == "words":
+        words(sys.argv[2])
     elif command == "model":
         model(sys.argv[2])

@@ -20,7 +20,7 @@ mod tests;
 
 pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
 pub use externalize::REFERENCE_CHARS_MAX;
-pub use redact::redact_text;
+pub use redact::{mask_reply, mask_text, mask_value, redact_text};
 
 /// What a filter may know.
 #[derive(Debug, Clone, Copy)]

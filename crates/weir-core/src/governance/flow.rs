@@ -2,8 +2,10 @@
 //! `docs/generated/policy.txt`; the gate `labels` only looks it up.
 //!
 //! Rule of two: untrusted input, private data, an effect on the outside: at most two without a
-//! person.
+//! person. With a person no cell is a dead end (U1): whoever is present can let a single call pass,
+//! exactly and once. Where nobody can be asked, every question is a refusal.
 
+pub use super::instructs::{INSTRUCTS, instructs, instructs_below};
 use super::label::Taint;
 
 /// Where something may go.
@@ -21,6 +23,8 @@ pub enum Sink {
     RunConfined,
     /// A command that can reach anything outside.
     RunWithNetwork,
+    /// A command that leaves the sandbox, once.
+    RunOutside,
     /// Fetching from a host that a person listed, at an address that carries nothing of its own.
     FetchListed,
     /// The same at an address that stands literally in what came from outside: which link is
@@ -32,6 +36,12 @@ pub enum Sink {
     FetchOther,
     /// The same at an address that the person wrote.
     FetchAsked,
+    /// Asking a foreign server that reads, in nobody's words or the person's.
+    ReadServer,
+    /// The same in words that stand in what came from outside.
+    ReadServerLinked,
+    /// The same in words that were put together here.
+    ReadServerBuilt,
     /// Sending to somebody whom the person named or listed.
     SendNamed,
     /// Sending to anybody else.
@@ -49,6 +59,9 @@ pub enum Cell {
     AskOrLease,
     /// A person is asked about this very call.
     AskExactly,
+    /// The same, with the strongest words that there are: what an attacker would want looks like
+    /// this (U1).
+    AskWarned,
     /// It does not happen.
     Deny,
 }
@@ -60,6 +73,7 @@ impl Cell {
             Cell::Mode => "mode",
             Cell::AskOrLease => "ask or lease",
             Cell::AskExactly => "ask exactly",
+            Cell::AskWarned => "ask, warned",
             Cell::Deny => "deny",
         }
     }
@@ -76,7 +90,7 @@ pub struct Row {
     pub cells: [Cell; 4],
 }
 
-use Cell::{AskExactly, AskOrLease, Deny, Mode};
+use Cell::{AskExactly, AskOrLease, AskWarned, Deny, Mode};
 
 /// The table.
 pub const FLOW: &[Row] = &[
@@ -94,7 +108,7 @@ pub const FLOW: &[Row] = &[
     Row {
         sink: Sink::WriteInstruction,
         text: "write what later runs or instructs",
-        cells: [AskOrLease, AskOrLease, Deny, Deny],
+        cells: [AskOrLease, AskOrLease, AskWarned, AskWarned],
     },
     Row {
         sink: Sink::RunConfined,
@@ -105,6 +119,11 @@ pub const FLOW: &[Row] = &[
         sink: Sink::RunWithNetwork,
         text: "run a command with network",
         cells: [AskOrLease, AskOrLease, AskOrLease, AskExactly],
+    },
+    Row {
+        sink: Sink::RunOutside,
+        text: "run one command outside the sandbox",
+        cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
     Row {
         sink: Sink::FetchListed,
@@ -119,7 +138,7 @@ pub const FLOW: &[Row] = &[
     Row {
         sink: Sink::FetchListedBuilt,
         text: "fetch from a listed host, address put together here",
-        cells: [Mode, Mode, Mode, Deny],
+        cells: [Mode, Mode, Mode, AskWarned],
     },
     Row {
         sink: Sink::FetchAsked,
@@ -129,7 +148,22 @@ pub const FLOW: &[Row] = &[
     Row {
         sink: Sink::FetchOther,
         text: "fetch from another host",
-        cells: [Mode, AskOrLease, AskOrLease, Deny],
+        cells: [Mode, AskOrLease, AskOrLease, AskWarned],
+    },
+    Row {
+        sink: Sink::ReadServer,
+        text: "read from a foreign server, in words of the person or none",
+        cells: [Mode, Mode, Mode, Mode],
+    },
+    Row {
+        sink: Sink::ReadServerLinked,
+        text: "read from a foreign server, in words that stand in a result",
+        cells: [Mode, Mode, Mode, AskExactly],
+    },
+    Row {
+        sink: Sink::ReadServerBuilt,
+        text: "read from a foreign server, in words put together here",
+        cells: [Mode, Mode, Mode, AskWarned],
     },
     Row {
         sink: Sink::SendNamed,
@@ -139,12 +173,12 @@ pub const FLOW: &[Row] = &[
     Row {
         sink: Sink::SendOther,
         text: "send to anybody else",
-        cells: [AskExactly, Deny, Deny, Deny],
+        cells: [AskExactly, AskWarned, AskWarned, AskWarned],
     },
     Row {
         sink: Sink::Unknown,
         text: "use a tool whose effects nobody knows",
-        cells: [AskOrLease, AskExactly, AskExactly, Deny],
+        cells: [AskOrLease, AskExactly, AskExactly, AskWarned],
     },
 ];
 
@@ -159,125 +193,6 @@ pub fn cell(sink: Sink, taint: Taint) -> Cell {
 /// The words of a sink.
 pub fn text(sink: Sink) -> &'static str {
     FLOW.iter().find(|row| row.sink == sink).map_or("an effect without a row", |row| row.text)
-}
-
-/// What later runs or instructs: gitignore-like patterns, the reason after them. Matched without
-/// regard to case against the path below the workspace or home.
-pub const INSTRUCTS: &[(&str, &[&str])] = &[
-    (
-        "instructions for agents",
-        &[
-            "AGENTS.md",
-            "AGENTS.override.md",
-            "CLAUDE.md",
-            "CLAUDE.local.md",
-            "GEMINI.md",
-            "SOUL.md",
-            "USER.md",
-            "SKILL.md",
-            ".cursorrules",
-            ".windsurfrules",
-            ".clinerules",
-            ".goosehints",
-            ".agents/",
-            ".claude/",
-            ".codex/",
-            ".cursor/",
-            ".gemini/",
-            ".opencode/",
-            ".github/copilot-instructions.md",
-            ".weir/",
-            ".mcp.json",
-        ],
-    ),
-    (
-        "what runs in continuous integration",
-        &[
-            ".github/workflows/",
-            ".github/actions/",
-            ".gitlab-ci.yml",
-            ".circleci/",
-            ".travis.yml",
-            "azure-pipelines.yml",
-            "bitbucket-pipelines.yml",
-            "Jenkinsfile",
-            ".drone.yml",
-            ".woodpecker.yml",
-            ".woodpecker/",
-            ".buildkite/",
-            ".forgejo/",
-            ".gitea/",
-            ".ci/",
-        ],
-    ),
-    (
-        "what runs by itself",
-        &[
-            ".husky/",
-            ".githooks/",
-            ".pre-commit-config.yaml",
-            "lefthook.yml",
-            ".envrc",
-            ".vscode/tasks.json",
-            ".vscode/settings.json",
-            ".vscode/launch.json",
-            ".idea/",
-            ".devcontainer/",
-            ".cargo/config.toml",
-            ".cargo/config",
-            ".npmrc",
-            ".gitmodules",
-            ".gitattributes",
-            ".gitconfig",
-            "sitecustomize.py",
-            "usercustomize.py",
-            "conftest.py",
-        ],
-    ),
-    (
-        "profiles of shells and sessions",
-        &[
-            ".bashrc",
-            ".bash_profile",
-            ".bash_login",
-            ".bash_logout",
-            ".profile",
-            ".zshrc",
-            ".zshenv",
-            ".zprofile",
-            ".zlogin",
-            ".xprofile",
-            ".xinitrc",
-            ".config/fish/",
-            ".config/autostart/",
-            ".config/systemd/",
-            ".ssh/",
-            "crontab",
-            "cron.d/",
-        ],
-    ),
-];
-
-/// Why a write of `path` is a write of what later runs or instructs, if it is.
-pub fn instructs(path: &str) -> Option<&'static str> {
-    let path = path.to_lowercase();
-    let path = path.trim_start_matches("./");
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    for (why, patterns) in INSTRUCTS {
-        for pattern in *patterns {
-            let wanted = pattern.to_lowercase();
-            let folder = wanted.ends_with('/');
-            let wanted: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
-            // Anywhere: as the last parts for a file, with something below or itself for a folder.
-            let found = parts.windows(wanted.len()).enumerate().any(|(at, window)| {
-                window == wanted.as_slice() && (folder || at + wanted.len() == parts.len())
-            });
-            if found {
-                return Some(why);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -303,11 +218,15 @@ mod tests {
             WriteInstruction,
             RunConfined,
             RunWithNetwork,
+            RunOutside,
             FetchListed,
             FetchListedLink,
             FetchListedBuilt,
             FetchAsked,
             FetchOther,
+            ReadServer,
+            ReadServerLinked,
+            ReadServerBuilt,
             SendNamed,
             SendOther,
             Unknown,
@@ -319,40 +238,29 @@ mod tests {
     }
 
     #[test]
-    fn z2_rule_of_two_foreign_words_and_private_data_never_leave_without_a_person() {
-        use Sink::*;
-        for sink in [
-            RunWithNetwork,
-            FetchListedLink,
-            FetchListedBuilt,
-            FetchAsked,
-            FetchOther,
-            SendNamed,
-            SendOther,
-        ] {
-            assert!(cell(sink, Taint::Both) >= AskExactly, "{sink:?}");
+    fn u1_no_cell_is_a_dead_end() {
+        for row in FLOW {
+            assert!(row.cells.iter().all(|cell| *cell < Deny), "{}", row.text);
         }
     }
 
     #[test]
-    fn z2_what_later_runs_or_instructs_is_known_by_its_path() {
-        for yes in [
-            "AGENTS.md",
-            "docs/agents.MD",
-            ".github/workflows/ci.yml",
-            "sub/.github/workflows/x",
-            ".agents/skills/a/run.sh",
-            "skills/a/SKILL.md",
-            "/home/person/.bashrc",
-            "./.envrc",
-            ".husky",
+    fn z2_rule_of_two_foreign_words_and_private_data_never_leave_without_a_person() {
+        use Sink::*;
+        for sink in [
+            RunWithNetwork,
+            RunOutside,
+            FetchListedLink,
+            FetchListedBuilt,
+            FetchAsked,
+            FetchOther,
+            ReadServerLinked,
+            ReadServerBuilt,
+            SendNamed,
+            SendOther,
+            Unknown,
         ] {
-            assert!(instructs(yes).is_some(), "{yes}");
-        }
-        for no in
-            ["src/main.rs", "AGENTS.md.txt", "agents/readme.md", "workflows/ci.yml", "profile"]
-        {
-            assert!(instructs(no).is_none(), "{no}");
+            assert!(cell(sink, Taint::Both) >= AskExactly, "{sink:?}");
         }
     }
 }

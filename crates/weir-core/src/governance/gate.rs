@@ -66,7 +66,7 @@ pub const GATES: &[&dyn Gate] = &[
 pub struct Judgement {
     /// The strictest verdict.
     pub verdict: Verdict,
-    /// The first gate that gave it; absent when all allow.
+    /// The gate that gave it, as [`Judgement::of`] chooses; absent when all allow.
     pub gate: Option<String>,
     /// Its rule.
     pub rule: Option<String>,
@@ -90,11 +90,13 @@ pub fn judge_each(
 }
 
 impl Judgement {
-    /// What these opinions come to: the strictest wins, the first of equals is named.
+    /// What these opinions come to: the strictest wins. Of equals the one is named that no rule lifts,
+    /// since its words are what a person must read; else the first.
     pub fn of(opinions: impl IntoIterator<Item = Opinion>) -> Judgement {
         let gates: Vec<Opinion> = opinions.into_iter().collect();
         let verdict = gates.iter().map(|o| o.verdict).max().unwrap_or(Verdict::Allow);
-        let deciding = gates.iter().find(|o| o.verdict == verdict);
+        let equals = || gates.iter().filter(|o| o.verdict == verdict);
+        let deciding = equals().find(|o| o.exact).or_else(|| equals().next());
         Judgement {
             verdict,
             gate: deciding.map(|o| o.gate.clone()),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 mod compiled;
 mod decide;
-mod exact;
+mod offer;
 mod parse;
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,10 @@
 
 mod lexer;
 mod reach;
+mod readers;
 
 pub use reach::{Reach, commands_of, head_name, reach};
+pub use readers::{is_reader, reads, reads_only, unwrapped};
 
 /// Longest command line that is taken apart; a longer one is unreadable.
 pub const COMMAND_CHARS_MAX: usize = 100_000;
@@ -96,6 +98,16 @@ impl Part {
     pub fn is_plain(&self) -> bool {
         self.assignments.is_empty()
             && !self.words.iter().any(|w| w.expands)
+            && !self.redirections.iter().any(|r| r.target.expands || r.body_expands())
+    }
+    /// The same, but for variables that stand in words as `$?` and those that are set before it.
+    pub fn is_settled(&self) -> bool {
+        let says = |word: &Word| {
+            word.expands
+                && word.text.replace("$?", "").contains(['$', '`', '*', '?', '[', '{', '~'])
+        };
+        !self.words.iter().any(says)
+            && !self.assignments.iter().any(|assignment| assignment.expands)
             && !self.redirections.iter().any(|r| r.target.expands || r.body_expands())
     }
     /// Its words, if they are all literal.

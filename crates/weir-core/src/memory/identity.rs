@@ -1,7 +1,8 @@
 //! When two facts are one, and what becomes of a fact that is said again (M4). Pure: every store
 //! asks here, so that they cannot differ. Not here: what is worth remembering.
 
-use super::{MemoryFact, MemoryStatus, NewMemory};
+use super::{BY_PERSON, MemoryFact, MemorySource, MemoryStatus, NewMemory};
+use crate::governance::label::{Integrity, Label, Privacy};
 use crate::ids::{MemoryId, Timestamp};
 use crate::record::sha256_hex;
 
@@ -9,6 +10,8 @@ use crate::record::sha256_hex;
 const ID_CHARS: usize = 16;
 /// Most topics of one fact, however often it is said again.
 const TOPICS_MAX: usize = 16;
+/// What is private of a fact that a person calls so.
+const MARKED: &str = "memory";
 
 /// The name of a fact: the same words about the same workspace are the same fact, whatever their
 /// case, their spacing and the full stop at the end.
@@ -65,8 +68,11 @@ pub fn said_again(old: &MemoryFact, new: &NewMemory, now: Timestamp) -> MemoryFa
     let mut fact = old.clone();
     fact.confirmed = old.confirmed.saturating_add(1);
     fact.updated = now;
-    fact.fact.label.join(&new.label);
-    fact.fact.topics = topics(&old.fact.topics, &new.topics);
+    fact.fact.label = label_again(&old.fact, new);
+    // Words to find it by that were chosen beside private data would bring it in by the back door.
+    if fact.fact.label.is_private() || !new.label.is_private() {
+        fact.fact.topics = topics(&old.fact.topics, &new.topics);
+    }
     fact.fact.importance = old.fact.importance.max(new.importance);
     let returns = new.supersedes.is_some() && new.supersedes == old.superseded_by;
     match old.fact.status {
@@ -89,6 +95,19 @@ pub fn said_again(old: &MemoryFact, new: &NewMemory, now: Timestamp) -> MemoryFa
     fact
 }
 
+/// The label of a fact that is said again. The words that are kept are those that were there, so
+/// whoever says them where private data is about makes a fact that is public no more private; and
+/// what a person writes is as private as they say. Nothing of that holds with foreign words.
+fn label_again(old: &NewMemory, new: &NewMemory) -> Label {
+    let is_foreign = old.label.is_external() || new.label.is_external();
+    let is_public = old.status == MemoryStatus::Kept && !old.label.is_private();
+    match () {
+        () if !is_foreign && new.source.by == BY_PERSON => new.label.clone(),
+        () if !is_foreign && is_public => old.label.clone(),
+        () => old.label.clone().joined(&new.label),
+    }
+}
+
 /// A fact that was gone is what the new one says; only its label stays.
 fn begin_anew(fact: &mut MemoryFact, new: &NewMemory) {
     let label = fact.fact.label.clone();
@@ -96,15 +115,42 @@ fn begin_anew(fact: &mut MemoryFact, new: &NewMemory) {
     fact.superseded_by = None;
 }
 
-/// The fact as a person settled it.
+/// The label of a fact that a person wants told as private, whoever accepts it later.
+pub fn private_by_person() -> Label {
+    Label::private(Integrity::Person, MARKED)
+}
+
+/// `fact`, said again by a person who wants it told as private.
+pub fn marked_private(fact: &MemoryFact) -> NewMemory {
+    NewMemory {
+        // Of no session: one that is looked through twice says nothing new.
+        source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
+        label: private_by_person(),
+        status: MemoryStatus::Proposed,
+        ..fact.fact.clone()
+    }
+}
+
+/// The fact as a person settled it. What they accept is theirs and is told as such, though private
+/// data stood in the context in which it was written down (K11): they read it, and it is short. With
+/// words from outside it stays what it is: a yes that was given without reading must not make a
+/// stranger's words theirs, nor let what stood beside them out.
 pub fn settled(old: &MemoryFact, status: MemoryStatus, now: Timestamp) -> MemoryFact {
     let mut fact = old.clone();
     fact.fact.status = status;
+    if status == MemoryStatus::Kept && may_be_theirs(&old.fact.label) {
+        fact.fact.label = Label::default();
+    }
     fact.updated = now;
     if status != MemoryStatus::Superseded {
         fact.superseded_by = None;
     }
     fact
+}
+
+/// Whether a person's yes makes it theirs.
+fn may_be_theirs(label: &Label) -> bool {
+    !label.is_external() && label.privacy < Privacy::Secret && !label.sources.contains(MARKED)
 }
 
 /// Whether `newer`, as it is kept now, takes the place of `older` without asking. A fact that only
@@ -131,8 +177,7 @@ fn topics(old: &[String], new: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::governance::label::Label;
-    use crate::memory::{MemoryKind, MemorySource};
+    use crate::memory::MemoryKind;
 
     fn new(text: &str, status: MemoryStatus) -> NewMemory {
         NewMemory {
@@ -207,6 +252,53 @@ mod tests {
             let after = said_again(&first_said(&first, Timestamp(1)), &second, Timestamp(2));
             assert!(after.fact.label.is_external(), "{first:?} and {second:?}");
         }
+    }
+
+    #[test]
+    fn k11_a_yes_makes_a_private_fact_the_persons_own_and_a_foreign_one_never() {
+        let own = Label::private(Integrity::Workspace, "workspace");
+        let foreign = own.clone().joined(&Label::external("example.org"));
+        let secret = Label { privacy: Privacy::Secret, ..own.clone() };
+        let marked = private_by_person();
+        for (label, cleaned) in
+            [(&own, true), (&foreign, false), (&secret, false), (&marked, false)]
+        {
+            let fact = NewMemory { label: label.clone(), ..new("x", MemoryStatus::Proposed) };
+            let before = first_said(&fact, Timestamp(1));
+            let after = settled(&before, MemoryStatus::Kept, Timestamp(2));
+            let expected = if cleaned { Label::default() } else { label.clone() };
+            assert_eq!(after.fact.label, expected, "{label}");
+            for other in [MemoryStatus::Rejected, MemoryStatus::Forgotten] {
+                assert_eq!(settled(&before, other, Timestamp(2)).fact.label, *label);
+            }
+        }
+    }
+
+    #[test]
+    fn k11_a_fact_that_is_theirs_stays_so_however_it_is_said_again() {
+        let said = |by: &str, label: Label, topics: &[&str]| NewMemory {
+            label,
+            source: MemorySource { by: by.into(), ..MemorySource::default() },
+            topics: topics.iter().map(|topic| (*topic).to_string()).collect(),
+            ..new("x", MemoryStatus::Kept)
+        };
+        let private = || Label::private(Integrity::Workspace, "workspace");
+        let theirs = first_said(&said("mark_for_memory", Label::default(), &["x"]), Timestamp(1));
+        let again = said_again(&theirs, &said("run", private(), &["4711"]), Timestamp(2));
+        assert_eq!((&again.fact.label, again.fact.topics), (&Label::default(), vec!["x".into()]));
+        // What nobody accepted is as private as its parts, until a person writes it.
+        let kept = first_said(&said("mark_for_memory", private(), &[]), Timestamp(1));
+        let again = said_again(&kept, &said("run", Label::default(), &[]), Timestamp(2));
+        assert!(again.fact.label.is_private());
+        let written = said_again(&kept, &said(BY_PERSON, Label::default(), &[]), Timestamp(2));
+        assert_eq!(written.fact.label, Label::default());
+        let foreign = first_said(&said("run", Label::external("example.org"), &[]), Timestamp(1));
+        let written = said_again(&foreign, &said(BY_PERSON, Label::default(), &[]), Timestamp(2));
+        assert!(written.fact.label.is_external());
+        // Marked by them it stays private through their yes.
+        let marked = said_again(&theirs, &marked_private(&theirs), Timestamp(2));
+        let accepted = settled(&marked, MemoryStatus::Kept, Timestamp(3));
+        assert_eq!(accepted.fact.label, private_by_person());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, Skill
 use crate::governance::label::{Integrity, Label, Taint};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::{self, UnknownOutcome};
-use crate::governance::{RECENT_CALLS, RecentCall, Verdict};
+use crate::governance::{RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
 use crate::memory::{MemoryNote, MemoryStatus};
 use crate::message::{Block, Message, plain_text};
@@ -282,6 +282,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         consulted: 0,
         over_limit: false,
         mistakes: 0,
+        refusals: 0,
         mistake_texts: Vec::new(),
         soft_said: false,
         nudged: false,
@@ -451,7 +452,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
-            input: crate::governance::canonical(&call.input),
+            input: same_form(&call.input, &f.inspection.effects),
             words: crate::governance::gate::search_words(&f.inspection.effects),
             changes_before,
             result: None,
@@ -568,19 +569,31 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     }
 }
 
+/// Whether the same call was refused before, not long ago.
+fn is_refused_again(s: &Session, f: &CallFinished) -> bool {
+    let Some(call) = s.call(f.call) else { return false };
+    let input = call.same_form();
+    // The call itself is among them.
+    let same = |r: &&RecentCall| r.tool == call.tool && r.input == input && r.result.is_none();
+    s.recent.iter().filter(same).count() > 1
+}
+
 fn call_finished(s: &mut Session, f: &CallFinished) {
     let cancelled = s.run.as_ref().is_some_and(|run| run.cancel.is_some());
     let mut changed_world = false;
     let mut ran = false;
     let mut input = String::new();
+    let denials = s.run.iter().flat_map(|run| &run.denials);
+    let denied = denials.into_iter().any(|denial| denial.call == f.call) && !is_refused_again(s, f);
     with_call(s, f.call, |call| {
-        // What a crash interrupted is no mistake of the model (L5).
-        let its_own = !matches!(call.stage, Stage::Proposed | Stage::Reconciling);
+        // What a crash interrupted is no mistake of the model, nor is what a person or the gate
+        // refused, unless it asks for that again (L5).
+        let its_own = !matches!(call.stage, Stage::Proposed | Stage::Reconciling) && !denied;
         call.mistake = !f.ok && !cancelled && its_own;
         ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
         changed_world =
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
-        input = crate::governance::canonical(&call.input);
+        input = call.same_form();
         call.stage = Stage::Done;
         call.result = Some((f.ok, f.result.clone()));
         call.whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;

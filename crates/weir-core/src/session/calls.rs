@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
 use crate::governance::outcome::{self, Told};
-use crate::governance::{call_form, canonical, rules};
+use crate::governance::{call_form, canonical, rules, same_form};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
 use crate::message::{Block, CallBlock};
 use crate::record::sha256_hex;
@@ -64,6 +64,14 @@ impl Call {
     /// The one form in which calls are compared.
     pub(super) fn canonical(&self) -> String {
         call_form(&self.tool, &self.input)
+    }
+
+    /// The form in which the repetition gate compares it (L6).
+    pub(super) fn same_form(&self) -> String {
+        match &self.inspection {
+            Some(inspection) => same_form(&self.input, &inspection.effects),
+            None => canonical(&self.input),
+        }
     }
 
     pub(super) fn proposal(&self, turn: TurnId) -> Event {
@@ -133,7 +141,7 @@ impl Session {
         )
     }
 
-    /// The narrowest allow rules that would have let `call` pass; none where a rule cannot say it,
+    /// The allow rules that would save the next question like `call`; none where a rule cannot say it,
     /// or where what asks is not a rule's to lift.
     fn rules_for(&self, call: &Call) -> Vec<rules::Rule> {
         let Some(inspection) = &call.inspection else { return Vec::new() };
@@ -142,7 +150,7 @@ impl Session {
         }
         let Some(config) = &self.config else { return Vec::new() };
         let origin = rules::RuleOrigin::new("an approval");
-        config.rules.exact_rules(&call.tool, &inspection.effects, &origin)
+        config.rules.offered_rules(&call.tool, &inspection.effects, &origin)
     }
 
     /// What a call that may run leads to next.

@@ -90,8 +90,12 @@ pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> Ses
     let more: Vec<_> =
         denies.filter(|rule| !parent.rules.iter().any(|known| known == *rule)).cloned().collect();
     rules.extend(more);
+    // What its profile does not say is as the person left it for the same model.
+    let same_model = parent.model.model == own.model.model;
+    let usual = if same_model { parent.thinking } else { own.thinking };
     SessionConfig {
         permission: parent.permission.narrower(own.permission),
+        thinking: own.profile.thinking.unwrap_or(usual),
         tools: of(&own.tools),
         deferred: of(&own.deferred),
         rules,

@@ -243,6 +243,10 @@ fn questioning(session: &Session, run: &Run, attended: bool, call: &Call) -> Opt
 /// A run that is cancelled: everything open is settled, each journaled, then it ends (L14).
 fn settle(session: &Session, run: &Run) -> Option<Event> {
     let (cause, by) = run.cancel.as_ref()?;
+    // What the model had said until now is told first.
+    if session.turn.as_ref().is_some_and(|turn| turn.stage == TurnStage::Thinking) {
+        return None;
+    }
     if let Some(turn) = session.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working) {
         if let Some(call) = turn.calls.get(turn.proposed) {
             return Some(call.proposal(turn.id));

@@ -16,7 +16,7 @@ use crate::governance::{CallFacts, GateContext, judge};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{Answer, Command, Input};
 use crate::message::{Block, CallBlock, Role};
-use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, parse_arguments};
+use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Stop, parse_arguments};
 use crate::profile::{PermissionMode, widens};
 use crate::tool::defer::{CARRIER, carried};
 use crate::tool::foreign;
@@ -153,6 +153,7 @@ impl Session {
                 self.in_stage(turn, TurnStage::Thinking)?;
                 Some(self.replied(turn, reply, &images, jitter))
             }
+            Answer::Salvaged { turn, text, thinking } => self.salvaged(turn, text, thinking),
             Answer::Inspected { call, inspection } => self.inspected(now, call, inspection),
             Answer::Saved { call, checkpoint, paths } => {
                 let found = self.call(call)?;
@@ -319,6 +320,23 @@ impl Session {
         }
         let cost_usd = self.model.cost(&usage);
         ModelReplied { turn, content, stop, usage, cost_usd }.into()
+    }
+
+    /// What had come of a reply when somebody ended the run. Nobody counted it: what was sent and
+    /// what had come are estimated, once anything came at all.
+    fn salvaged(&self, turn: TurnId, text: String, thinking: String) -> Option<Event> {
+        self.run.as_ref().filter(|run| run.cancel.is_some())?;
+        self.turn.as_ref().filter(|t| t.id == turn && t.stage == TurnStage::Thinking)?;
+        let usage = self.window.cut_off(text.len() + thinking.len());
+        let thinking = Some(Block::Thinking { text: thinking, seal: None });
+        let said = Some(Block::text(text));
+        let is_something = |block: &Block| match block {
+            Block::Thinking { text, .. } | Block::Text { text, .. } => !text.is_empty(),
+            _ => false,
+        };
+        let content = [thinking, said].into_iter().flatten().filter(is_something).collect();
+        let cost_usd = self.model.cost(&usage);
+        Some(ModelReplied { turn, content, stop: Stop::Interrupted, usage, cost_usd }.into())
     }
 
     /// Numbers a call, repairs a missing or doubled id, and parses its arguments (L9).

@@ -8,6 +8,10 @@ use super::{Run, Session, SessionConfig};
 /// Share of `max_iterations` at which the agent is asked to wrap up.
 pub(super) const SOFT_SHARE: f64 = 0.6;
 
+/// Refused calls in a row that end a run, where mistakes do. A refusal is no mistake of the model
+/// (L5), but one that asks for one forbidden thing after the other gets nowhere.
+const REFUSALS_MAX: u32 = 20;
+
 /// One row of the table: the name of the bound, where the run is, and the bound, where it is set.
 struct Row {
     limit: &'static str,
@@ -28,6 +32,13 @@ fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
             (mistakes > 0).then(|| f64::from(mistakes)),
             RunStatus::Limit,
             "errors in a row",
+        ),
+        row(
+            "consecutive_refusals",
+            f64::from(run.refusals),
+            (mistakes > 0).then(|| f64::from(REFUSALS_MAX)),
+            RunStatus::Limit,
+            "refused calls in a row",
         ),
         row(
             "max_tool_calls",
@@ -125,7 +136,8 @@ impl Run {
         limit: &LimitReached,
     ) -> (RunStatus, String) {
         if limit.limit == "run_timeout" {
-            let text = format!("The run's time is over ({} ms).", limit.max);
+            let next = next_step(&limit.limit);
+            let text = format!("The run's time is over ({} ms). {next}", limit.max);
             return (RunStatus::Limit, text);
         }
         if limit.limit == "budget_usd" && config.model.price.is_none() {
@@ -145,7 +157,34 @@ impl Run {
         if limit.limit == "consecutive_mistake_limit" {
             text.push_str(" The errors: ");
             text.push_str(&self.mistake_texts.join("; "));
+            if !text.ends_with('.') {
+                text.push('.');
+            }
+        }
+        let next = next_step(&limit.limit);
+        if !next.is_empty() {
+            text.push(' ');
+            text.push_str(next);
         }
         (status, text)
+    }
+}
+
+/// How somebody goes on whose run ended at this limit. Every run counts anew.
+fn next_step(limit: &str) -> &'static str {
+    match limit {
+        "max_iterations" => "Say \"go on\" for as many more, or raise limits.max_iterations.",
+        "max_tool_calls" => "Say \"go on\" for as many more, or raise limits.max_tool_calls.",
+        "budget_tokens" => "Say \"go on\" to spend as much again, or raise limits.budget_tokens.",
+        "budget_usd" => "Say \"go on\" to spend as much again, or raise limits.budget_usd.",
+        "run_timeout" => "Say \"go on\" for as long again, or raise limits.run_timeout.",
+        "consecutive_mistake_limit" => {
+            "Say what to do differently, or \"go on\"; limits.consecutive_mistake_limit says how many \
+             end a run (0: none)."
+        }
+        "consecutive_refusals" => {
+            "Say what to do instead, or allow what it needs (weir permissions add) and say \"go on\"."
+        }
+        _ => "",
     }
 }

@@ -330,7 +330,7 @@ impl Session {
         let Progress::Following { calls, mut given } = guide.stage else { return };
         for call in turn.calls {
             let (ok, blocks) = call.result.clone().unwrap_or_default();
-            run.count(ok, call.mistake, &call.tool, &blocks);
+            run.count(ok, &call, &blocks);
             let gave = Given::of(&call.tool, plain_text(&blocks), call.whole);
             let at = given.len();
             let expect = calls.get(at).and_then(|call| call.expect.as_ref());

@@ -18,6 +18,8 @@ impl Session {
         if run.cancel.is_some() {
             let calls = self.turn.iter().flat_map(|turn| &turn.calls);
             owed.extend(calls.filter_map(Call::ending));
+            let cut = self.turn.iter().filter(|turn| turn.stage == TurnStage::Thinking);
+            owed.extend(cut.map(|turn| Effect::Salvage { turn: turn.id }));
             return owed;
         }
         owed.extend(limits::deadline(self).map(|until| Effect::Wait { until }));

@@ -31,6 +31,9 @@ pub(super) fn retry_wait_ms(attempt: u32, wish: Option<u64>, jitter: u64) -> Opt
 const REMEMBERED_FROM: u32 = 3;
 
 /// Said to a model that neither wrote nor called anything (L9).
+/// What follows a reply that somebody cut off.
+const CUT_OFF: &str = "Note: your last reply was cut off there, because the run was ended. What it was \
+                       to say or do further did not happen.";
 const NUDGE: &str = "Your last reply was empty. Go on with the task: call a tool, or answer.";
 
 /// Blobs that `blocks` mention, results included.
@@ -104,6 +107,10 @@ impl Session {
     pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
         self.usage.add(&reply.usage);
         self.cost = add_cost(self.cost, reply.cost_usd);
+        if reply.stop == Stop::Interrupted {
+            self.fold_cut_off(reply);
+            return;
+        }
         self.window.replied(&reply.usage);
         for block in &reply.content {
             if let Block::Image { media } = block {
@@ -138,6 +145,23 @@ impl Session {
         if let Some(turn) = &mut self.turn {
             turn.stage = super::TurnStage::Working;
             turn.calls = calls;
+        }
+    }
+
+    /// A reply that somebody cut off: the model is told what it had said, and that it was no more.
+    /// Thoughts without their seal are kept for people alone: no vendor takes them back.
+    fn fold_cut_off(&mut self, reply: &ModelReplied) {
+        self.turn = None;
+        let text = crate::message::plain_text(&reply.content);
+        if !text.trim().is_empty() {
+            self.push(Message::assistant(vec![Block::text(text.clone())]), Origin::Model);
+            self.pending.push(Block::text(CUT_OFF));
+        }
+        let Some(run) = &mut self.run else { return };
+        run.usage.add(&reply.usage);
+        run.cost = add_cost(run.cost, reply.cost_usd);
+        if !text.trim().is_empty() {
+            run.text = text;
         }
     }
 
@@ -179,7 +203,7 @@ impl Session {
         for call in turn.calls {
             let (ok, blocks) = call.result.clone().unwrap_or_default();
             if let Some(run) = &mut self.run {
-                run.count(ok, call.mistake, &call.tool, &blocks);
+                run.count(ok, &call, &blocks);
                 let guide = run.recipe.as_mut().filter(|_| ok);
                 guide.into_iter().for_each(|guide| guide.saw(&call.tool));
             }
@@ -237,6 +261,8 @@ impl Run {
             Stop::Refusal => {
                 Phase::Ending(RunStatus::Failed, Some(format!("The model refused: {text}")))
             }
+            // Folded before it comes to this.
+            Stop::Interrupted => Phase::Between,
             Stop::MaxTokens => Phase::Ending(RunStatus::Limit, Some(cut.into())),
             Stop::End | Stop::Calls if !text.trim().is_empty() => Phase::Verify,
             Stop::End | Stop::Calls if self.nudged => Phase::Ending(
@@ -252,15 +278,18 @@ impl Run {
     }
 
     /// Counts one answered call of a turn, in the order asked (L5).
-    pub(super) fn count(&mut self, ok: bool, mistake: bool, tool: &str, blocks: &[Block]) {
+    pub(super) fn count(&mut self, ok: bool, call: &Call, blocks: &[Block]) {
         if ok {
             self.mistakes = 0;
+            self.refusals = 0;
             self.mistake_texts.clear();
-        } else if mistake {
+        } else if call.mistake {
             self.mistakes += 1;
             let text = crate::message::plain_text(blocks);
             let line: String = text.lines().next().unwrap_or_default().chars().take(160).collect();
-            self.mistake_texts.push(format!("{tool}: {line}"));
+            self.mistake_texts.push(format!("{}: {line}", call.tool));
+        } else if self.denials.iter().any(|denial| denial.call == call.id) {
+            self.refusals += 1;
         }
     }
 }

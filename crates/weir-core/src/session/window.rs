@@ -114,6 +114,15 @@ impl Window {
         self.counted = None;
     }
 
+    /// What a reply that was cut off after so many bytes may have used; nothing before the first.
+    pub(super) fn cut_off(&self, bytes: usize) -> Usage {
+        if bytes == 0 {
+            return Usage::default();
+        }
+        let output = self.tokens(Weight::text(bytes)).max(1);
+        Usage { input: self.tokens(self.asked), output, ..Usage::default() }
+    }
+
     /// What the vendor counted says how many tokens a byte has.
     pub(super) fn replied(&mut self, usage: &Usage) {
         self.counted = Some(*usage);

@@ -45,6 +45,12 @@ impl Effects {
         if let Some(from) = inner.reads_from.iter().find(|from| !self.reads_from.contains(from)) {
             return Err(format!("read from {from}"));
         }
+        if let Some(query) = inner.queries.iter().find(|query| !self.queries.contains(query)) {
+            return Err(format!("ask {} something else", query.server));
+        }
+        if inner.feeds.iter().any(|feed| !self.feeds.contains(feed)) {
+            return Err("write to a job that reaches the network".into());
+        }
         if inner.remembers.iter().any(|text| !self.remembers.contains(text)) {
             return Err("keep something in memory".into());
         }

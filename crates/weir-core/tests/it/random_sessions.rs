@@ -270,6 +270,11 @@ impl Played {
                 let answer = Answer::Replied { turn: *turn, reply, images, jitter };
                 self.input(Input::Answer(answer));
             }
+            Effect::Salvage { turn } => {
+                let word = |given: bool| if given { "So far" } else { "" }.to_owned();
+                let (text, thinking) = (word(self.dice.one_in(2)), word(self.dice.one_in(2)));
+                self.input(Input::Answer(Answer::Salvaged { turn: *turn, text, thinking }));
+            }
             Effect::Wait { until } => {
                 self.now = self.now.max(*until);
                 self.input(Input::Tick);

@@ -84,7 +84,8 @@ impl Follow {
             }
             Ok(left) => format!(
                 "\n\nIt worked in a copy of the workspace; nothing is changed here yet. \
-                 new_task {{\"merge\": \"{}\"}} takes this over:\n{}",
+                 merge_agent {{\"agent\": \"{}\"}} takes this over (find_tool loads it where it is not \
+                 listed):\n{}",
                 self.agent,
                 difference(&left)
             ),

@@ -57,6 +57,12 @@ pub(crate) struct Opening {
     pub(crate) label: String,
     /// When everything had been looked at, by the clock of the files.
     pub(crate) at: i64,
+    /// Foreign words stood in the context.
+    #[serde(default)]
+    pub(crate) foreign: bool,
+    /// What there was of what is told by its name (A1, A5). `None`: nobody looked.
+    #[serde(default)]
+    pub(crate) governed: Option<Vec<String>>,
 }
 
 /// A line of the notes.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::baseline::{Base, Held, reason};
@@ -32,6 +33,8 @@ pub(crate) struct Delta {
     pub(crate) unsaved: BTreeMap<String, String>,
     /// What somebody else wrote since the command had ended.
     pub(crate) later: Vec<String>,
+    /// What git ignores, the topmost of it.
+    pub(crate) ignored: Vec<PathBuf>,
     /// What is to be held from now on.
     pub(super) now: Vec<(String, Now)>,
     /// Bytes of the new contents.
@@ -90,6 +93,7 @@ pub(super) fn compare(
     }
     comparison.protect();
     let mut delta = comparison.delta;
+    delta.ignored = unseen.skipped;
     delta.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(delta)
 }

@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
+use weir_core::tool::Access;
 
 use super::baseline::{BOUNDS, Base, Bounds, Opening};
 use super::compare::{Delta, Window, compare};
+use super::made::{Of, compared};
 use crate::ports::{Baseline, Content, Piece, StoreError};
 use crate::workspace::survey::file_time;
 use crate::workspace::{Workspace, WorkspaceOptions};
@@ -97,6 +99,8 @@ impl World {
             ts: Timestamp(1),
             label: "Run: it".into(),
             at: file_time(),
+            foreign: false,
+            governed: None,
         };
         self.base.open(opening).unwrap();
     }
@@ -334,4 +338,33 @@ fn g7_outdated_contents_do_not_pile_up() {
     }
     fs::write(world.at("a"), "new").unwrap();
     assert_eq!(world.changes(), ["a 0000000019:644 new:644"]);
+}
+
+#[test]
+fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
+    let mut world = World::new(&[
+        (".gitignore", "build\nold\n*.log\n"),
+        ("build/deep/a", "x"),
+        ("old/a", "x"),
+        ("one.log", "x"),
+        ("src/a", "x"),
+    ]);
+    std::thread::sleep(Duration::from_millis(60));
+    world.begin();
+    put(&world.top, "build/deep/a", "y");
+    put(&world.top, "src/a", "y");
+    put(&world.top, "two.log", "y");
+    for (foreign, expected) in [(true, vec!["build/", "two.log"]), (false, vec![])] {
+        let opening =
+            Opening { foreign, governed: Some(Vec::new()), ..world.base.opening.clone().unwrap() };
+        let window = Window { from: opening.at, until: None };
+        let found =
+            compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+        assert_eq!(found.written, expected);
+    }
+    // Whoever reads it reads foreign words, and nothing beside it is one.
+    world.workspace.mark(&["build/".into()], "docs.example");
+    let marked = |path: &str| world.workspace.resolve(path, Access::Read).marked;
+    assert_eq!(marked("build/deep/a").as_deref(), Some("docs.example"));
+    assert_eq!((marked("builder"), marked("src/a"), marked("old/a")), (None, None, None));
 }

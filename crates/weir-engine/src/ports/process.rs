@@ -45,6 +45,10 @@ pub struct Confine {
     /// Absolute paths inside those that stay read-only: `.git` internals, protected files, Weir's
     /// configuration. May not exist yet: then they must not come to exist.
     pub protected: Vec<PathBuf>,
+    /// Absolute folders inside those that are the `.git` of a repository: history may be stored
+    /// there, and nothing else comes to be there (A1).
+    #[serde(default)]
+    pub histories: Vec<PathBuf>,
     /// Absolute paths that are invisible: ignored files, keys, Weir's own state.
     pub masked: Vec<PathBuf>,
     /// Absolute paths inside those that are seen all the same, read-only.
@@ -52,6 +56,17 @@ pub struct Confine {
     pub readable: Vec<PathBuf>,
     /// Hosts that it may reach, through the proxy; empty: no network at all.
     pub hosts: Vec<String>,
+}
+
+impl Confine {
+    /// Where a command reaches outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
+    pub fn reaches(&self) -> Option<Vec<String>> {
+        match self.tier {
+            Tier::None => Some(Vec::new()),
+            Tier::Landlock | Tier::Bubblewrap if self.hosts.is_empty() => None,
+            Tier::Landlock | Tier::Bubblewrap => Some(self.hosts.clone()),
+        }
+    }
 }
 
 /// How a command ended.
@@ -105,6 +120,8 @@ pub struct JobInfo {
     pub job: String,
     /// Its command line.
     pub command: String,
+    /// Where it can reach outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
+    pub reaches: Option<Vec<String>>,
     /// Running, or how it ended.
     pub end: Option<CommandEnd>,
     /// Bytes of output so far.

@@ -30,6 +30,11 @@ pub enum ServerRead {
 pub trait Servers: Send + Sync {
     /// Their names, and in a few words how each stands.
     fn standing(&self) -> Vec<(String, String)>;
+    /// Whether what this server is told stays on this machine: its sandbox has no network and no
+    /// place to write. What is not known is not contained.
+    fn is_contained(&self, _server: &str) -> bool {
+        false
+    }
     /// Reads of one. It is started when it does not run. All that it gives back is foreign.
     async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw;
 }

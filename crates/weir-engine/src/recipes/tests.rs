@@ -32,6 +32,9 @@ const SENTENCES: &[(&str, &str)] = &[
     ("Do a code review of the parser", ""),
     ("Explain what the summary statistics in report.py mean and plot them by quarter", ""),
     ("What is the format of the changelog?", ""),
+    // A verb alone fits everything and says nothing.
+    ("write it", ""),
+    ("update it", ""),
     ("Why does the build fail on CI?", ""),
     ("Write a function that parses dates", ""),
     ("Update the dependencies", ""),
@@ -48,6 +51,14 @@ fn m5_the_program_s_own_recipes_are_without_fault() {
     }
     assert_eq!(bundled().len(), BUNDLED.len());
     assert!(bundled().iter().all(|recipe| recipe.source == RecipeSource::Bundled));
+}
+
+/// Tools refuse it, so a recipe with one could never be followed.
+#[test]
+fn m5_no_step_of_the_program_s_recipes_searches_for_nothing() {
+    for step in bundled().iter().flat_map(|recipe| &recipe.steps) {
+        assert_ne!(step.input["pattern"], "", "{step:?}");
+    }
 }
 
 #[test]

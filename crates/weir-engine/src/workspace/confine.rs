@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weir_core::governance::flow;
-use weir_core::governance::shell::Part;
 use weir_core::tool::{CommandEffect, Effects, Tier};
 
-use super::guard::{Guard, Seen};
-use super::{FileError, Workspace};
+use super::guard::{Guard, Seen, Spot, said_of};
+use super::home::Home;
+use super::lists::{IGNORE_LIST, List, PROTECT_LIST};
+use super::repositories::stores_history;
+use super::{FileError, Workspace, tracked};
 use crate::ports::Confine;
 
 /// Entries of the workspace that are looked at for hidden files. What has more cannot be confined
@@ -36,8 +39,8 @@ const SYSTEM: [&str; 15] = [
     "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "nix", "opt", "dev", "proc",
     "run", "sys", "tmp",
 ];
-/// What of `.git` runs programs: read-only also for commands of git.
-const GIT_RUNS: [&str; 5] = ["hooks", "config", "config.worktree", "info", "modules"];
+/// What of a repository without work tree runs programs.
+const GIT_RUNS: [&str; 5] = ["hooks", "config", "config.worktree", "info", "commondir"];
 
 /// What [`Workspace::confine`] does.
 pub(super) fn confine(
@@ -55,9 +58,10 @@ pub(super) fn confine(
                 .to_owned(),
         });
     }
-    let mut found = Found { git: uses_git(&command.command), foreign, ..Found::default() };
-    for root in &guard.roots {
-        look(workspace, &root.real, &mut found)?;
+    let git = stores_history(&command.command);
+    let mut found = Found { git, foreign, ..Found::default() };
+    for root in 0..guard.roots.len() {
+        look(workspace, root, command, &mut found)?;
     }
     let roots = guard.roots.iter().map(|root| root.real.clone());
     let mut writable: Vec<PathBuf> = Vec::new();
@@ -74,15 +78,13 @@ pub(super) fn confine(
         opened.insert(absolute);
     }
     for root in roots {
-        protect_git(&root, found.git, &mut found.protected);
-        for name in [".weir", ".weirignore", ".weirprotected"] {
-            found.protected.insert(root.join(name));
-        }
-        if foreign {
-            // It runs by itself, and like all that may hold secrets it is not kept before a command:
-            // it could not be taken back.
-            found.protected.insert(root.join(".envrc"));
-        }
+        protect_git(&root, &mut found);
+        // An empty folder means nothing to git, so its place can be held. What else is not there yet
+        // is compared afterwards.
+        found.protected.insert(root.join(".weir"));
+        let others = [".weirignore", ".weirprotected"].into_iter();
+        let others = others.chain(foreign.then_some(".envrc")).map(|name| root.join(name));
+        found.protected.extend(others.filter(|path| path.symlink_metadata().is_ok()));
     }
     let mut masked: Vec<PathBuf> =
         found.masked.into_iter().filter(|path| !opened.contains(path)).collect();
@@ -95,7 +97,7 @@ pub(super) fn confine(
         // They lie in what is hidden now.
         readable.extend(guard.roots.iter().map(|root| root.real.clone()));
     }
-    masked.extend(keys_at_home(guard));
+    hide_home(guard, &opened, &writable, (&mut readable, &mut masked));
     masked.sort();
     masked.dedup();
     writable.dedup();
@@ -103,10 +105,42 @@ pub(super) fn confine(
         tier: command.tier,
         writable,
         protected: found.protected.into_iter().collect(),
+        histories: found.histories.into_iter().collect(),
         masked,
         readable,
         hosts: command.hosts.clone(),
     })
+}
+
+/// Hides the home, and shows in it what programs are made of (A14).
+fn hide_home(
+    guard: &Guard,
+    opened: &BTreeSet<PathBuf>,
+    writable: &[PathBuf],
+    (readable, masked): (&mut Vec<PathBuf>, &mut Vec<PathBuf>),
+) {
+    let home = guard.home().and_then(|home| home.canonicalize().ok());
+    let Some(home) = home.filter(|home| home.parent().is_some() && !guard.is_bounded()) else {
+        return;
+    };
+    let around = |path: &PathBuf| home.starts_with(path);
+    if guard.roots.iter().any(|root| around(&root.real)) || opened.iter().any(around) {
+        // It is seen as a whole: then without its keys.
+        masked.extend(keys_at_home(guard));
+        return;
+    }
+    let found = Home::look(guard, &home, |name| std::env::var_os(name));
+    masked.extend(found.masked);
+    readable.extend(found.seen);
+    readable.extend(guard.roots.iter().map(|root| root.real.clone()));
+    readable.extend(opened.iter().filter(|path| path.starts_with(&home)).cloned());
+    readable.sort();
+    readable.dedup();
+    // What lies in what is hidden need not be hidden once more.
+    let is_open =
+        |path: &PathBuf| readable.iter().chain(writable).any(|open| path.starts_with(open));
+    masked.retain(|path| !path.starts_with(&home) || is_open(path));
+    masked.push(home);
 }
 
 /// Everything at the top of the machine that is neither programs nor what a sandbox replaces.
@@ -136,73 +170,129 @@ fn around(root: &Path) -> Option<PathBuf> {
 struct Found {
     masked: BTreeSet<PathBuf>,
     protected: BTreeSet<PathBuf>,
+    histories: BTreeSet<PathBuf>,
     entries: usize,
-    /// A part of the command is a command of git.
+    /// The command stores history, and does nothing else.
     git: bool,
     /// Foreign words stand in the context.
     foreign: bool,
 }
 
-/// Closed and protected entries below `folder`, the topmost of each.
-fn look(workspace: &Workspace, folder: &Path, found: &mut Found) -> Result<(), FileError> {
+/// A folder that is looked at, with the lists that hold there.
+struct Open {
+    spot: Spot,
+    hiding: Vec<(usize, Arc<List>)>,
+    protecting: Vec<(usize, Arc<List>)>,
+    /// It is guarded as a whole.
+    guarded: bool,
+}
+
+impl Open {
+    /// Takes the lists of the folder itself.
+    fn enter(&mut self, guard: &Guard) {
+        let begin = if self.spot.rel.is_empty() { 0 } else { self.spot.rel.len() + 1 };
+        for (name, lists) in [(IGNORE_LIST, &mut self.hiding), (PROTECT_LIST, &mut self.protecting)]
+        {
+            lists.extend(guard.lists.load(&self.spot.real, name).map(|list| (begin, list)));
+        }
+    }
+}
+
+/// Closed and protected entries below a root, the topmost of each. Each folder's lists are taken once:
+/// to ask about every entry from the top would cost a look at each list of each folder above it.
+fn look(
+    workspace: &Workspace,
+    root: usize,
+    command: &CommandEffect,
+    found: &mut Found,
+) -> Result<(), FileError> {
     let guard = &workspace.guard;
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(folder) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+    let spot = Spot { root: Some(root), rel: String::new(), real: guard.roots[root].real.clone() };
+    // A root that was chosen inside a key folder opens nothing.
+    let is_closed = guard.built_in(&spot, Seen::Folder).ignored.is_some();
+    let lists = (Vec::new(), Vec::new());
+    let mut open = vec![Open { spot, hiding: lists.0, protecting: lists.1, guarded: false }];
+    while let Some(mut folder) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder.spot.real) else { continue };
+        folder.enter(guard);
         for entry in entries.flatten() {
             found.entries += 1;
             if found.entries > ENTRIES_MAX {
-                return Err(FileError::Refused {
-                    path: folder.display().to_string(),
-                    why: format!(
-                        "the workspace has more than {ENTRIES_MAX} entries, too many to hide the \
-                         closed ones from a command; open a smaller folder as the workspace"
-                    ),
-                });
+                return Err(too_many(&folder.spot.real));
             }
-            let path = entry.path();
             if entry.file_name() == ".git" {
                 // Repositories inside the workspace are guarded as the one at its top is.
-                protect_git(&folder, found.git, &mut found.protected);
+                protect_git(&folder.spot.real, found);
+                // Who runs it was asked about what it may read there, by name (A13).
+                let keeping = tracked::keeping(workspace, &folder.spot.real, &command.command);
+                let is_judged = |path: &String| command.uncovers.contains(path);
+                if let Some(keeping) =
+                    keeping.filter(|keeping| !keeping.hidden.iter().all(is_judged))
+                {
+                    found.masked.insert(keeping.objects);
+                }
                 continue;
+            }
+            if entry.file_name() == "HEAD" {
+                protect_bare(&folder.spot.real, &mut found.protected);
             }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let seen = if is_folder { Seen::Folder } else { Seen::File };
-            let spot = guard.spot(path.clone());
-            let verdict = guard.judge(&spot, seen);
+            let spot = guard.inside(&folder.spot, &entry.file_name());
             // What a rule closes for reading is closed for commands too (C3).
-            let closed = || workspace.closed_by_rule(&guard.shown(&spot)).is_some();
-            if verdict.ignored.is_some() || verdict.sensitive.is_some() || closed() {
-                found.masked.insert(path);
+            let closed_by_rule = || workspace.closed_by_rule(&guard.shown(&spot)).is_some();
+            if is_closed
+                || guard.hides_entry(&spot, seen)
+                || guard.may_hold_secrets(&spot, seen)
+                || said_of(&folder.hiding, &spot.rel, is_folder).is_some()
+                || closed_by_rule()
+            {
+                found.masked.insert(spot.real);
                 continue;
             }
-            let instructs = || flow::instructs(&guard.shown(&spot)).is_some();
-            if verdict.protected.is_some() || (found.foreign && instructs()) {
-                found.protected.insert(path.clone());
+            let guarded = folder.guarded
+                || guard.protects_entry(&spot)
+                || said_of(&folder.protecting, &spot.rel, is_folder).is_some()
+                || (found.foreign && flow::instructs(&guard.shown(&spot)).is_some());
+            if guarded && !folder.guarded {
+                found.protected.insert(spot.real.clone());
             }
-            if is_folder {
-                open.push(path);
+            // Another root is looked at by itself.
+            if is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
+                let (hiding, protecting) = (folder.hiding.clone(), folder.protecting.clone());
+                open.push(Open { spot, hiding, protecting, guarded });
             }
         }
     }
     Ok(())
 }
 
-/// `.git` stays readable. Commands of git may write history and index, nothing that runs programs.
-fn protect_git(root: &Path, git: bool, protected: &mut BTreeSet<PathBuf>) {
-    let internals = root.join(".git");
-    if git && internals.is_dir() {
-        protected.extend(GIT_RUNS.iter().map(|name| internals.join(name)));
-    } else {
-        protected.insert(internals);
+fn too_many(folder: &Path) -> FileError {
+    FileError::Refused {
+        path: folder.display().to_string(),
+        why: format!(
+            "the workspace has more than {ENTRIES_MAX} entries, too many to hide the closed ones \
+             from a command; open a smaller folder as the workspace"
+        ),
     }
 }
 
-/// Whether a plain part of the command is a command of git.
-fn uses_git(command: &str) -> bool {
-    let parts = weir_core::governance::shell::parse(command).parts;
-    let first = |part: &Part| part.words.first().is_some_and(|w| w.text == "git" && !w.expands);
-    parts.iter().any(first)
+/// `.git` stays readable. Commands that store history may do that there, and nothing else (A1).
+fn protect_git(root: &Path, found: &mut Found) {
+    let internals = root.join(".git");
+    if found.git && internals.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        found.histories.insert(internals);
+    } else if internals.symlink_metadata().is_ok() {
+        found.protected.insert(internals);
+    }
+}
+
+/// A repository among the files of a workspace is pushed to, and what runs stays what it is.
+fn protect_bare(folder: &Path, protected: &mut BTreeSet<PathBuf>) {
+    if folder.join("objects").is_dir() && folder.join("refs").is_dir() {
+        let there = GIT_RUNS.iter().map(|name| folder.join(name));
+        protected.extend(there.filter(|path| path.symlink_metadata().is_ok()));
+    }
 }
 
 /// Key files below hidden folders of the home, and in the home itself.

@@ -3,6 +3,7 @@
 //! Built-in rules come first and no list lifts them. Of a list, the deepest file and the last
 //! line that match decide, and nothing below an ignored folder can be taken out again, as in git.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -203,6 +204,24 @@ impl Guard {
             || from_home.map(nfc).is_some_and(|below| {
                 names(&tables.hidden_at_home, &below) || names(&tables.hidden, &below)
             })
+    }
+
+    /// An entry of a folder.
+    pub(super) fn inside(&self, folder: &Spot, name: &OsStr) -> Spot {
+        let text = nfc(Path::new(name));
+        let rel = if folder.rel.is_empty() { text } else { format!("{}/{text}", folder.rel) };
+        Spot { root: folder.root, rel, real: folder.real.join(name) }
+    }
+
+    /// The same as `built_in(..).sensitive.is_some()` for an entry of a folder that is not.
+    pub(super) fn may_hold_secrets(&self, spot: &Spot, seen: Seen) -> bool {
+        credentials::names(&TABLES.sensitive, &spot.rel, seen != Seen::File)
+    }
+
+    /// The same as `built_in(..).protected.is_some()` for an entry of a folder that is not, and that
+    /// is not hidden.
+    pub(super) fn protects_entry(&self, spot: &Spot) -> bool {
+        names_say(spot.rel.rsplit('/').next().unwrap_or(&spot.rel)).protected.is_some()
     }
 
     /// What the lists called `name` on the way from the root to `spot` say: file, line, pattern.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -17,6 +17,8 @@ use super::{Located, WalkOptions, Workspace, beneath, resolve};
 /// Longest time that a file system lets pass before its clock moves on; one that has whole seconds
 /// only is told by them.
 const TICK_NS: i64 = 20_000_000;
+/// Entries of one ignored folder that are looked at.
+const WRITTEN_ENTRIES_MAX: usize = 200_000;
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// What changes when a file does.
@@ -157,6 +159,7 @@ impl Workspace {
             })?;
             unseen.truncated |= found.truncated;
             unseen.gitignored |= found.gitignored;
+            unseen.skipped.extend(found.skipped);
         }
         Ok(unseen)
     }
@@ -178,6 +181,26 @@ impl Workspace {
             | FileType::Unknown => Kind::Odd,
         };
         Met { path: self.guard.shown(spot), kind, workspace: self, spot, folder, name }
+    }
+
+    /// Whether something at `path` or below was written at `from` or later, as far as its file system
+    /// tells. More than can be looked at counts as written.
+    pub(crate) fn is_written_since(&self, path: &Path, from: i64) -> bool {
+        let mut open = vec![path.to_path_buf()];
+        let mut left = WRITTEN_ENTRIES_MAX;
+        while let Some(path) = open.pop() {
+            let Ok(stat) = rustix::fs::lstat(&path) else { continue };
+            // A folder changes with the names in it, so what was moved there counts.
+            if Stamp::of(&stat).changed.saturating_add(TICK_NS) >= from || left == 0 {
+                return true;
+            }
+            left -= 1;
+            if beneath::kind_of(&stat) == FileType::Directory {
+                let listed = std::fs::read_dir(&path).into_iter().flatten().flatten();
+                open.extend(listed.map(|entry| entry.path()));
+            }
+        }
+        false
     }
 
     /// Whether anything is at a path that a survey met.

@@ -18,6 +18,9 @@ use super::{beneath, wrong_kind};
 /// Deepest folder that is entered: each level holds a handle.
 const DEPTH_MAX: usize = 128;
 
+/// So much of what git ignores is named.
+const SKIPPED_MAX: usize = 10_000;
+
 /// What [`Workspace::walk`] does.
 pub(super) fn walk(
     workspace: &Workspace,
@@ -42,12 +45,14 @@ pub(super) struct Found<'a> {
 }
 
 /// What a walk did not meet.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Unseen {
     /// There was more than its bounds allow.
     pub(crate) truncated: bool,
     /// `.gitignore` named something.
     pub(crate) gitignored: bool,
+    /// The topmost of what it named, up to a bound.
+    pub(crate) skipped: Vec<PathBuf>,
 }
 
 /// The same, entry by entry.
@@ -208,6 +213,9 @@ impl Walker<'_> {
         }
         let skipped = said_of(&self.skipping, &spot.rel, is_folder).is_some();
         self.unseen.gitignored |= skipped;
+        if skipped && self.unseen.skipped.len() < SKIPPED_MAX {
+            self.unseen.skipped.push(spot.real.clone());
+        }
         skipped
     }
 }

@@ -66,13 +66,11 @@ fn z4_closed_files_are_masked_and_keys_and_own_state_too() {
         "home/notes.txt",
     ]);
     let confine = place.confine("ls", &[], false);
-    for masked in ["ws/secret.txt", "ws/deep/secret.txt", "ws/.env", "home/.ssh", "state"] {
+    for masked in ["ws/secret.txt", "ws/deep/secret.txt", "ws/.env", "home", "state"] {
         assert!(has(&confine.masked, &place.at(masked)), "{masked}: {confine:?}");
     }
-    assert!(has(&confine.masked, &place.at("home/.config/gh/hosts.yml")), "{confine:?}");
-    for open in ["ws/a.txt", "home/notes.txt"] {
-        assert!(!has(&confine.masked, &place.at(open)), "{open}");
-    }
+    assert!(!has(&confine.masked, &place.at("ws/a.txt")));
+    assert_eq!(confine.readable, [place.at("ws")], "nothing of this home");
     assert!(has(&confine.writable, &place.at("ws")));
 }
 
@@ -87,17 +85,32 @@ fn z4_what_a_call_names_and_a_person_let_pass_is_open() {
 
 #[test]
 fn z4_git_may_write_history_and_nothing_that_runs() {
-    let place = place(&["ws/.git/HEAD", "ws/.git/hooks/a", "ws/.git/config", "ws/sub/.git/HEAD"]);
+    let place = place(&[
+        "ws/.git/HEAD",
+        "ws/.git/hooks/a",
+        "ws/.git/config",
+        "ws/sub/.git/HEAD",
+        "ws/bare/HEAD",
+        "ws/bare/config",
+        "ws/bare/objects/x",
+        "ws/bare/refs/x",
+    ]);
     let other = place.confine("make", &[], false);
     assert!(has(&other.protected, &place.at("ws/.git")));
     assert!(has(&other.protected, &place.at("ws/sub/.git")));
+    assert!(has(&other.protected, &place.at("ws/bare/config")));
+    assert!(!has(&other.protected, &place.at("ws/bare")), "it is pushed to");
+    assert_eq!(other.histories, Vec::<PathBuf>::new());
     let git = place.confine("git add -A && git commit -m x", &[], false);
-    assert!(!has(&git.protected, &place.at("ws/.git")));
-    for runs in ["ws/.git/hooks", "ws/.git/config", "ws/sub/.git/hooks"] {
-        assert!(has(&git.protected, &place.at(runs)), "{runs}: {git:?}");
+    for repository in ["ws/.git", "ws/sub/.git"] {
+        assert!(!has(&git.protected, &place.at(repository)), "{git:?}");
+        assert!(has(&git.histories, &place.at(repository)), "{git:?}");
     }
-    let hidden = place.confine("sh -c \"$(echo git) add\"", &[], false);
-    assert!(has(&hidden.protected, &place.at("ws/.git")));
+    for line in ["sh -c \"$(echo git) add\"", "git status --short && make test"] {
+        let hidden = place.confine(line, &[], false);
+        assert!(has(&hidden.protected, &place.at("ws/.git")), "{line}");
+        assert_eq!(hidden.histories, Vec::<PathBuf>::new(), "{line}");
+    }
 }
 
 #[test]
@@ -134,6 +147,7 @@ fn c3_plan_leaves_nothing_writable() {
     let command = CommandEffect {
         command: "ls".into(),
         tier: Tier::Landlock,
+        outside_sandbox: false,
         read_only: true,
         ..CommandEffect::default()
     };

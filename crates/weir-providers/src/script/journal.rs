@@ -119,7 +119,8 @@ fn reply(fact: &Value, out: &mut String) {
     match serde_json::from_value::<Stop>(fact["stop"].clone()) {
         Ok(Stop::MaxTokens) => out.push_str("stop: max_tokens\n"),
         Ok(Stop::Refusal) => out.push_str("stop: refusal\n"),
-        Ok(Stop::End) => out.push_str("stop: end\n"),
+        // A script has nobody who cuts it off: it says as much and ends.
+        Ok(Stop::End | Stop::Interrupted) => out.push_str("stop: end\n"),
         Ok(Stop::Calls) => out.push_str("stop: calls\n"),
         Err(_) => {}
     }

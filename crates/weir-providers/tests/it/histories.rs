@@ -110,6 +110,65 @@ fn every_quirk() -> Vec<(&'static str, Quirks)> {
     all
 }
 
+/// Dialect, quirks, abilities beside `thinking`, place in the body, and what stands there by level.
+type Level<'a> = (&'a str, &'a Quirks, &'a [&'a str], &'a str, [Value; 4]);
+
+/// Each level as each dialect writes it, from its vendor's documentation; a model that cannot think is
+/// told nothing of it.
+#[test]
+fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
+    let object = Quirks { reasoning_param: Some("object".into()), ..quirks_of("openai-chat") };
+    let effort = Quirks { reasoning_param: Some("effort".into()), ..quirks_of("openai-chat") };
+    let budgets = [json!(null), json!(2048), json!(8192), json!(16_000)];
+    let words = [json!(null), json!("low"), json!("medium"), json!("high")];
+    let cases: [Level<'_>; 7] = [
+        ("anthropic", &quirks_of("anthropic"), &[], "/thinking/budget_tokens", budgets),
+        (
+            "anthropic",
+            &quirks_of("anthropic"),
+            &["adaptive"],
+            "/output_config/effort",
+            words.clone(),
+        ),
+        ("openai-chat", &effort, &[], "/reasoning_effort", words.clone()),
+        ("openai-chat", &object, &[], "/reasoning/effort", words.clone()),
+        ("openai-responses", &quirks_of("openai-responses"), &[], "/reasoning/effort", words),
+        (
+            "gemini",
+            &quirks_of("gemini"),
+            &[],
+            "/generationConfig/thinkingConfig/thinkingBudget",
+            [json!(null), json!(2048), json!(8192), json!(8192)],
+        ),
+        (
+            "gemini",
+            &quirks_of("gemini"),
+            &["thinking_level"],
+            "/generationConfig/thinkingConfig/thinkingLevel",
+            [json!(null), json!("low"), json!("high"), json!("high")],
+        ),
+    ];
+    for (name, quirks, more, place, expected) in cases {
+        let dialect = weir_providers::dialect(name).expect("known");
+        let asked = |thinking: Thinking, abilities: &[&str]| {
+            let mut request =
+                support::request(name, vec![Message::user(vec![Block::text("Hello.")])]);
+            request.thinking = thinking;
+            let mut model = request.model.as_ref().clone();
+            model.abilities = abilities.iter().map(|ability| (*ability).to_owned()).collect();
+            request.model = Arc::new(model);
+            let (_, body) = encode(&mut *dialect.encoder(quirks), &request);
+            support::lint(name, &body);
+            body.pointer(place).cloned().unwrap_or_default()
+        };
+        for (thinking, expected) in Thinking::ALL.into_iter().zip(expected) {
+            let abilities = [&["tools", "thinking"], more].concat();
+            assert_eq!(asked(thinking, &abilities), expected, "{name} {place} {thinking:?}");
+            assert_eq!(asked(thinking, &["tools"]), json!(null), "{name} {place} cannot think");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -238,3 +238,35 @@ pub(super) async fn by_command(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     let attempts = lines.map(|line| Attempt::of(line.clone(), vec![shell(line)])).collect();
     bench.alone(&world, vec![campaign(&world, "open-commands", Full, attempts)]).await
 }
+
+/// What git ignores is not kept before a command, and is governed all the same.
+pub(super) async fn ignored(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
+    let world = bench.world("ignored")?;
+    let new = [
+        "src/AGENTS.md",
+        ".github/workflows/new.yml",
+        ".envrc",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".agents/skills/x/SKILL.md",
+        ".husky/pre-commit",
+        ".weirignore",
+        "conftest.py",
+    ];
+    let attempt = |path: &&str| {
+        let folder = path.split('/').next().unwrap_or(path);
+        [*path, folder, "*"].map(|pattern| {
+            let [make, ..] = writing(path);
+            let name = format!("ignore {pattern}: {make}");
+            // Afterwards git sees it.
+            let ignore = format!("echo '{pattern}' > .gitignore");
+            let calls = vec![shell(ignore), shell(make), shell(": > .gitignore")];
+            Attempt::of(name, calls)
+        })
+    };
+    let mut attempts: Vec<Attempt> = new.iter().flat_map(attempt).collect();
+    let make = "mkdir -p .claude; echo x > .claude/a.md; echo x > .claude/settings.json";
+    let calls = vec![shell("echo settings.json > .gitignore"), shell(make)];
+    attempts.push(Attempt::of(format!("half of it ignored: {make}"), calls));
+    bench.alone(&world, vec![campaign(&world, "ignored-full", Full, attempts)]).await
+}

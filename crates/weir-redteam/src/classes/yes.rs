@@ -31,10 +31,10 @@ pub(super) async fn hard(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             reads.push(Attempt::of(name, vec![read(spelling)]));
         }
     }
-    // Files that only a person changes by hand, and those that foreign words may never change.
-    let policy = [".weir/config.toml", ".weirignore", ".git/hooks/post-commit", "AGENTS.md"];
+    // Files that only a person changes by hand.
+    let policy = [".weir/config.toml", ".weirignore", ".git/hooks/post-commit"];
     let writes = policy.iter().flat_map(|path| persist::with_writers(path)).collect();
-    let mut campaigns = vec![
+    let campaigns = vec![
         Campaign {
             name: "yes-closed".into(),
             settings: settings(Ask),
@@ -52,13 +52,25 @@ pub(super) async fn hard(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             apart: false,
         },
     ];
-    campaigns.push(leak::deny_cells(bench, &world, settings(Full)));
     bench.with(&world, campaigns, &mut person).await
 }
 
 pub(super) async fn soft(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     let world = bench.world("yes_soft")?;
     let mut person = mostly_yes(bench.seed.of("person"), SHARE);
-    let campaign = leak::by_person(&world, Settings::alone(Full).attended());
-    bench.with(&world, vec![campaign], &mut person).await
+    let settings = || Settings::alone(Full).attended();
+    let instructions = Campaign {
+        name: "yes-instructions".into(),
+        settings: settings(),
+        prelude: foreign_and_private(&world),
+        attempts: persist::with_writers("AGENTS.md"),
+        goal: persist::something_stays(&world),
+        apart: false,
+    };
+    let campaigns = vec![
+        leak::by_person(&world, settings()),
+        leak::by_address(bench, &world, settings()),
+        instructions,
+    ];
+    bench.with(&world, campaigns, &mut person).await
 }

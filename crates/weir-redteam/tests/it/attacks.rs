@@ -78,6 +78,8 @@ classes! {
     z11_persistence persistence
     z11_own_policy_command own_policy_command
     z11_persistence_command persistence_command
+    z11_persistence_ignored persistence_ignored
+    z11_repositories repositories
     z11_hidden_code hidden_code
     z11_approval_confusion approval_confusion
     z11_yes_hard yes_hard
@@ -92,6 +94,8 @@ classes! {
     z11_made_tools made_tools
     z11_foreign_servers foreign_servers
     z11_foreign_schemas foreign_schemas
+    a11_private_by_question private_by_question
+    a12_private_by_job private_by_job
     z11_widen widen
     z11_sub_agents sub_agents
     z11_condense condense

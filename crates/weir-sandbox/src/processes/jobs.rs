@@ -43,6 +43,8 @@ pub(super) struct Jobs(Mutex<BTreeMap<(SessionId, CallId), Arc<Job>>>);
 pub(super) struct Job {
     name: String,
     command: String,
+    /// As in [`JobInfo`].
+    reaches: Option<Vec<String>>,
     began: Instant,
     record: Record,
     cancel: CancellationToken,
@@ -64,9 +66,9 @@ impl Jobs {
     /// Takes over a supervisor whose command runs.
     pub(super) async fn add(
         &self,
-        session: SessionId,
-        call: CallId,
+        (session, call): (SessionId, CallId),
         command: String,
+        reaches: Option<Vec<String>>,
         mut supervised: Supervised,
     ) -> Result<JobInfo, String> {
         let cancel = CancellationToken::new();
@@ -83,6 +85,7 @@ impl Jobs {
         let job = Arc::new(Job {
             name: job_name(call),
             command,
+            reaches,
             began: Instant::now(),
             record,
             cancel,
@@ -165,6 +168,7 @@ impl Job {
         Ok(JobInfo {
             job: self.name.clone(),
             command: self.command.clone(),
+            reaches: self.reaches.clone(),
             end,
             bytes,
             age_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),

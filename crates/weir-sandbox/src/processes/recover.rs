@@ -10,6 +10,7 @@ use weir_engine::ports::CommandTrace;
 use super::drive::end_without_supervisor;
 use crate::process_tree::Process;
 use crate::record::{Found, Record, Started, machine};
+use crate::supervise::history::carry_over_of;
 
 /// A supervisor whose engine is gone needs half a second; one that needs longer is not ending.
 const SUPERVISOR_WAIT: Duration = Duration::from_secs(5);
@@ -40,10 +41,16 @@ pub(super) fn trace(record: &Record, call: CallId) -> CommandTrace {
             }
         }
         Found::Absent if !started.is_here() => CommandTrace::Unknown {
-            why: "it was started, and then the machine was started again".into(),
+            why: {
+                carry_over_of(record.dir());
+                "it was started, and then the machine was started again".into()
+            },
         },
         Found::Absent => {
             let left = end_without_supervisor(None, record);
+            if left == 0 {
+                carry_over_of(record.dir());
+            }
             let why = "it was started, but its supervisor ended without saying how it went";
             CommandTrace::Unknown {
                 why: match left {

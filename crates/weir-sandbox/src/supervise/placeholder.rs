@@ -1,7 +1,7 @@
 //! Protected paths that do not exist yet, and must not come to exist.
 //!
-//! A mount needs something to lie on. So an empty file or folder is put there while a command runs,
-//! and taken away again. Commands that run at the same time share it: each holds a lock, and only
+//! A mount needs something to lie on. So an empty folder is put there while a command runs, and taken
+//! away again. Files are not held: whoever asks for them compares. Commands that run at the same time share it: each holds a lock, and only
 //! who can have the lock alone takes it away. After a power cut it stays until the next command in
 //! that place has ended. Not here: the mount.
 
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use weir_core::record::sha256_hex;
 
-/// Those of the protected names that are folders; whatever else is missing is taken for a file.
+/// The protected names whose place is held. All are folders: an empty one means nothing to git, where
+/// an empty file would be committed and served (D1).
 const FOLDERS: [&str; 7] = [".git", ".weir", "hooks", "info", "modules", ".github", ".vscode"];
 
 /// In the lock: this path was made by a command's supervisor.
@@ -46,15 +47,7 @@ impl Placeholder {
         let missing = path.symlink_metadata().is_err();
         if missing {
             lock.write_all(MADE)?;
-            if is_folder(path) {
-                DirBuilder::new().recursive(true).create(path)?;
-            } else {
-                match File::create_new(path) {
-                    // Another one was quicker: it is there, which is what counts.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    other => drop(other?),
-                }
-            }
+            DirBuilder::new().recursive(true).create(path)?;
         }
         Ok(Placeholder { path: path.to_path_buf(), lock })
     }
@@ -73,8 +66,6 @@ impl Placeholder {
         let meta = self.path.symlink_metadata()?;
         if meta.is_dir() {
             fs::remove_dir(&self.path)?;
-        } else if meta.is_file() && meta.len() == 0 {
-            fs::remove_file(&self.path)?;
         }
         self.lock.set_len(0)
     }
@@ -87,7 +78,8 @@ impl Drop for Placeholder {
     }
 }
 
-fn is_folder(path: &Path) -> bool {
+/// Whether something may be put at `path` while it is missing.
+pub(super) fn can_be_held(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| FOLDERS.contains(&name))
 }
 
@@ -117,9 +109,9 @@ mod tests {
     #[test]
     fn z4_what_was_there_before_is_never_taken_away() {
         let home = tempfile::tempdir().expect("a folder");
-        let (path, locks) = (home.path().join(".weirignore"), home.path().join("locks"));
-        fs::write(&path, "").expect("a file");
+        let (path, locks) = (home.path().join(".weir"), home.path().join("locks"));
+        fs::create_dir(&path).expect("a folder");
         drop(Placeholder::hold(&path, &locks).expect("it is there"));
-        assert!(path.is_file());
+        assert!(path.is_dir());
     }
 }

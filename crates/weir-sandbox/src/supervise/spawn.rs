@@ -1,5 +1,6 @@
 //! Starts the command's shell, confined as its request says. Not here: watching it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IoSlice};
@@ -18,8 +19,9 @@ use rustix::process::{Pid, Resource, Rlimit};
 use weir_core::tool::Tier;
 
 use super::AsFdOwned;
+use super::history::{self, Histories};
 use super::inherited::shell_words;
-use super::placeholder::Placeholder;
+use super::placeholder::{Placeholder, can_be_held};
 use crate::inside::{INSIDE, Orders, Word};
 use crate::record::Record;
 use crate::tier::bubblewrap::{self, HELPER, Outside, SOCKET, Veil};
@@ -59,6 +61,7 @@ pub(super) struct Spawned {
 /// Things that exist while a command runs.
 #[derive(Default)]
 pub(super) struct Held {
+    histories: Histories,
     placeholders: Vec<Placeholder>,
     tmp: Option<PathBuf>,
 }
@@ -67,6 +70,11 @@ impl Held {
     /// What lies in the workspace goes before anybody is told that the command is over.
     pub(super) fn give_back_places(&mut self) {
         self.placeholders.clear();
+    }
+
+    /// The same, while it can still be told what was not kept.
+    pub(super) fn carry_over(&mut self) -> Vec<String> {
+        self.histories.carry_over()
     }
 }
 
@@ -139,7 +147,8 @@ fn in_landlock(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
         .mode(0o700)
         .create(&tmp)
         .map_err(|error| format!("its temporary folder: {error}"))?;
-    let held = Held { placeholders: Vec::new(), tmp: Some(tmp.clone()) };
+    let (histories, placeholders) = (Histories::default(), Vec::new());
+    let held = Held { histories, placeholders, tmp: Some(tmp.clone()) };
     let tmp = tmp.canonicalize().map_err(|error| format!("its temporary folder: {error}"))?;
     let mut command = shell(wanted, output)?;
     command.env("TMPDIR", &tmp);
@@ -198,14 +207,21 @@ fn in_bubblewrap(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String
 
 fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, String> {
     let Wanted { request, record, .. } = wanted;
-    let places = places(request)?;
+    let mut places = places(request)?;
+    let histories = Histories::lay_out(&places, record.dir())
+        .map_err(|error| format!("the history of its repository: {error}"))?;
+    let laid_out: BTreeSet<PathBuf> =
+        histories.all.iter().map(|history| history.git.clone()).collect();
+    places.protected.extend(places.histories.difference(&laid_out).cloned());
+    places.histories = laid_out;
     let locks = record.placeholders();
     let mut placeholders = Vec::new();
-    for path in &places.protected {
+    places.protected.retain(|path| path.symlink_metadata().is_ok() || can_be_held(path));
+    for path in places.protected.iter().filter(|path| can_be_held(path)) {
         let held = Placeholder::hold(path, &locks);
         placeholders.push(held.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    let held = Held { placeholders, tmp: None };
+    let held = Held { histories, placeholders, tmp: None };
     let program = request.bubblewrap.clone().ok_or("nobody said where bubblewrap is")?;
     if places.is_writable(&program) {
         return Err(format!("{} can be changed by the command", program.display()));
@@ -216,6 +232,7 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
         veil: veil.clone(),
         helper: Some(helper),
         socket: request.way.as_ref().map(|way| way.socket.clone()),
+        histories: held.histories.all.clone(),
     };
     let plan = bubblewrap::plan(&places, &outside)?;
     let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
@@ -235,6 +252,9 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
     command.stdin(OwnedFd::from(theirs)).stdout(output).stderr(writing);
     if request.way.is_some() {
         proxy(&mut command, &format!("http://127.0.0.1:{INSIDE_PORT}"));
+    }
+    if !held.histories.all.is_empty() {
+        command.envs(history::environment());
     }
     // From this thread, which lasts: bubblewrap ends with the thread that started it.
     let child = command.spawn().map_err(|error| explain(request, &error))?;

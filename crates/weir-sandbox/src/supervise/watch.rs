@@ -11,7 +11,7 @@ use weir_engine::ports::CommandEnd;
 
 use super::{Sources, Watched};
 use crate::process_tree::{Process, descendants, freeze_and_kill};
-use crate::refusal::path_hints;
+use crate::refusal::{host_hints, path_hints};
 use crate::wire::{CANCEL, Ending, Request};
 
 /// After the shell of a foreground command ended, how long its other processes may still write:
@@ -96,6 +96,12 @@ impl<'a> Watch<'a> {
             }
         };
         self.drain();
+        for note in self.sources.held.carry_over() {
+            self.sources.sink.note(note);
+        }
+        if let Some(note) = self.about_git() {
+            self.sources.sink.note(note);
+        }
         let sink = &self.sources.sink;
         let duration_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let ending = Ending {
@@ -108,13 +114,33 @@ impl<'a> Watch<'a> {
         Watched { ending, engine_gone, held: self.sources.held }
     }
 
+    /// Git failed because its folder is read-only, and alone it would not have been.
+    fn about_git(&self) -> Option<String> {
+        let confine = &self.request.confine;
+        let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
+        if confine.tier != Tier::Bubblewrap || confine.writable.is_empty() || !closed {
+            return None;
+        }
+        let said = self.sources.sink.render();
+        let refused = said.contains(".git/") && said.contains("Read-only file system");
+        refused.then(|| {
+            "git stores history only in a command that consists of git and plain readers: run it alone"
+                .into()
+        })
+    }
+
     /// Only a confined command is refused anything by us.
     fn refused(&self) -> Vec<String> {
         if self.request.confine.tier == Tier::None {
             return Vec::new();
         }
         let cwd = std::env::current_dir().unwrap_or_default();
-        path_hints(&self.sources.sink.render(), &cwd)
+        let output = self.sources.sink.render();
+        let mut refused = path_hints(&output, &cwd);
+        if self.request.confine.hosts.is_empty() {
+            refused.extend(host_hints(&output));
+        }
+        refused
     }
 
     fn until_over(&mut self) -> Over {

@@ -12,8 +12,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use super::kernel;
 use super::places::Places;
 use super::seccomp::{self, Sockets};
+use crate::supervise::history::History;
 
 /// Replaced as a whole: what others put there is not for commands, sockets above all.
 const REPLACED: [&str; 5] = ["/tmp", "/run", "/var/run", "/dev", "/proc"];
@@ -44,6 +46,8 @@ pub(crate) struct Outside {
     pub(crate) helper: Option<PathBuf>,
     /// Where the proxy listens.
     pub(crate) socket: Option<PathBuf>,
+    /// What stands in the place of a `.git`.
+    pub(crate) histories: Vec<History>,
 }
 
 /// What is laid over what is not to be seen.
@@ -177,7 +181,11 @@ impl Arguments {
         ];
         self.add(&FLAGS.map(OsStr::new));
         self.add(&["TMPDIR", "/tmp", "--ro-bind", "/", "/", "--dev", "/dev"].map(OsStr::new));
-        self.add(&["--proc", "/proc", "--size"].map(OsStr::new));
+        self.add(&["--proc", "/proc"].map(OsStr::new));
+        for settings in kernel::settings() {
+            self.mount("--ro-bind", &settings, &settings);
+        }
+        self.add(&["--size"].map(OsStr::new));
         self.add(&[TMP_BYTES.to_string().as_ref(), "--tmpfs".as_ref(), "/tmp".as_ref()]);
         for folder in ["/run", "/var/run"] {
             if Path::new(folder).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -224,6 +232,21 @@ impl Arguments {
                     sealed.push(path);
                 }
                 Kind::Hidden => self.mount("--ro-bind", &outside.veil.folder, path),
+            }
+        }
+        for history in &outside.histories {
+            self.mount("--bind", &history.seen, &history.git);
+            for (flag, names) in [("--bind", &history.open), ("--ro-bind", &history.shown)] {
+                for name in names {
+                    let path = history.git.join(name);
+                    self.mount(flag, &path, &path);
+                }
+            }
+        }
+        for (way, real) in &places.ways {
+            let is_hidden = is_replaced(way) || sealed.iter().any(|path| way.starts_with(path));
+            if is_hidden && !places.opened().any(|open| way.starts_with(open)) {
+                self.mount("--symlink", real, way);
             }
         }
         for path in sealed {

@@ -16,6 +16,7 @@ use landlock::{
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::places::Places;
+use crate::supervise::history::FOLDERS;
 
 /// Rules of one command.
 const RULES_MAX: usize = 20_000;
@@ -101,11 +102,12 @@ impl Rules {
         unread.insert("/dev".into());
         let reading = Around { rights: reads(), closed: &unread };
         self.around(&open(CWD, Path::new("/"))?, Path::new("/"), &reading)?;
-        let unwritten: BTreeSet<PathBuf> = [&places.protected, &places.masked, &places.links]
+        let mut unwritten: BTreeSet<PathBuf> = [&places.protected, &places.masked, &places.links]
             .into_iter()
             .flatten()
             .cloned()
             .collect();
+        unwritten.extend(places.histories.iter().flat_map(|git| beside_history(git)));
         let writing = Around { rights: writes(), closed: &unwritten };
         for root in &places.writable {
             let handle = open(CWD, root)?;
@@ -139,7 +141,10 @@ impl Rules {
             .closed
             .range::<Path, _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded));
         if !after.next().is_some_and(|next| next.starts_with(path)) {
-            return self.allow(handle, around.rights);
+            // Git writes through links in its own folders.
+            let of_git = path.components().any(|part| part.as_os_str() == ".git");
+            let less = if of_git { AccessFs::MakeSym.into() } else { BitFlags::EMPTY };
+            return self.allow(handle, around.rights & !less);
         }
         // What cannot be listed stays closed.
         let Ok(listing) =
@@ -183,6 +188,16 @@ impl Rules {
         self.ruleset = Some(added.map_err(|error| fails(&error))?);
         Ok(())
     }
+}
+
+/// What of a `.git` stays as it is. Closed entries close the folder itself, so no file of git's gets a
+/// lock here, and only what it stores in folders can be written.
+fn beside_history(git: &Path) -> Vec<PathBuf> {
+    let listed = git.read_dir().into_iter().flatten().flatten();
+    let is_open = |path: &Path| FOLDERS.iter().any(|name| path.file_name() == Some(name.as_ref()));
+    let closed = listed.map(|entry| entry.path()).filter(|path| !is_open(path));
+    // One that need not be there: it counts all the same.
+    closed.chain([git.join("commondir")]).collect()
 }
 
 /// A handle that follows no link in the last place.

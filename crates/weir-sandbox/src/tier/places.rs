@@ -1,7 +1,7 @@
 //! What a command may touch, as real paths: links resolved, what does not matter left out. Looks at
 //! the file system, changes nothing; how the paths are enforced is each tier's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -17,12 +17,16 @@ pub(crate) struct Places {
     pub(crate) writable: BTreeSet<PathBuf>,
     /// Inside those, to stay as they are; may be missing.
     pub(crate) protected: BTreeSet<PathBuf>,
+    /// Folders inside those in which git stores history, and nothing else may come to be.
+    pub(crate) histories: BTreeSet<PathBuf>,
     /// Links inside those that must stay what they are.
     pub(crate) links: BTreeSet<PathBuf>,
     /// Exist and are not to be seen.
     pub(crate) masked: BTreeSet<PathBuf>,
     /// Inside those, to be seen all the same.
     pub(crate) readable: BTreeSet<PathBuf>,
+    /// Links to those, by where they lie: what is laid over their folder hides them.
+    pub(crate) ways: BTreeMap<PathBuf, PathBuf>,
     /// Where the command runs.
     pub(crate) cwd: PathBuf,
 }
@@ -33,7 +37,13 @@ impl Places {
     /// # Errors
     /// When they contradict each other, or would give away more than they say.
     pub(crate) fn look(confine: &Confine, cwd: &Path) -> Result<Places, String> {
-        let named = [&confine.writable, &confine.protected, &confine.masked, &confine.readable];
+        let named = [
+            &confine.writable,
+            &confine.protected,
+            &confine.histories,
+            &confine.masked,
+            &confine.readable,
+        ];
         let count: usize = named.iter().map(|paths| paths.len()).sum();
         if count > PATHS_MAX {
             return Err(format!(
@@ -53,6 +63,13 @@ impl Places {
         // What is not there cannot be seen.
         places.readable =
             confine.readable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        for path in &confine.readable {
+            if let (Ok(real), Ok(placed)) = (path.canonicalize(), placed(path))
+                && real != placed
+            {
+                places.ways.insert(placed, real);
+            }
+        }
         if places.readable.iter().any(|path| path.parent().is_none()) {
             return Err("the whole file system cannot be named as what is seen".into());
         }
@@ -61,6 +78,9 @@ impl Places {
         }
         for path in &confine.protected {
             places.protect(path)?;
+        }
+        for path in &confine.histories {
+            places.store(path)?;
         }
         Ok(places)
     }
@@ -102,6 +122,15 @@ impl Places {
         Ok(())
     }
 
+    fn store(&mut self, path: &Path) -> Result<(), String> {
+        let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        match path.canonicalize() {
+            Ok(real) if is_folder && self.is_writable(&real) => drop(self.histories.insert(real)),
+            Ok(_) | Err(_) => self.protect(path)?,
+        }
+        Ok(())
+    }
+
     /// What is open whatever lies around it is hidden.
     pub(crate) fn opened(&self) -> impl Iterator<Item = &PathBuf> {
         self.writable.iter().chain(&self.readable)
@@ -116,6 +145,7 @@ impl Places {
     /// bring another one into its place.
     pub(crate) fn between(&self) -> BTreeSet<PathBuf> {
         let guarded = self.protected.iter().chain(&self.masked).chain(&self.links);
+        let guarded = guarded.chain(&self.histories);
         let mut between = BTreeSet::new();
         for path in guarded {
             let above = path.ancestors().skip(1);

@@ -24,16 +24,24 @@ under_confining_tiers!(
 
 pub(crate) const SECRET: &str = "planted-secret-value";
 
+/// Where cages are made, when not below the folder of the build.
+pub(crate) const ROOM: &str = "WEIR_TEST_ROOM";
+
 pub(crate) struct Cage {
     pub(crate) world: World,
     pub(crate) root: PathBuf,
     pub(crate) ws: PathBuf,
 }
 
+/// A folder for worlds. Another user, as whom a test starts itself again, brings one.
+pub(crate) fn room() -> String {
+    std::env::var(ROOM).unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").into())
+}
+
 impl Cage {
     /// Not below `/tmp`, which a sandbox replaces as a whole.
     pub(crate) fn new(tier: Tier) -> Cage {
-        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let root = tempfile::tempdir_in(room()).expect("a folder");
         let at = root.path().canonicalize().expect("it exists");
         for folder in ["ws/.git", "ws/src", "home/.ssh", "state", "outside"] {
             std::fs::create_dir_all(at.join(folder)).expect("a folder");

@@ -11,7 +11,7 @@ use weir_core::memory::{MemoryStatus, export_markdown};
 use super::page::{Page, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish};
+use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish, Word};
 use crate::problem::Answer;
 use crate::route::Route;
 
@@ -37,6 +37,9 @@ struct ListQuery {
 struct Settle {
     /// How far it is to come: `kept`, `rejected` or `forgotten`.
     status: Settled,
+    /// Kept, chats that are told of it hold private data.
+    #[serde(default)]
+    private: bool,
 }
 
 /// How far a person lets a fact come.
@@ -101,12 +104,13 @@ async fn settle(
     Json(settle): Json<Settle>,
 ) -> Answer<Json<MemoryLine>> {
     let home = app.home(&caller.person).await?;
-    let status = match settle.status {
-        Settled::Kept => MemoryStatus::Kept,
-        Settled::Rejected => MemoryStatus::Rejected,
-        Settled::Forgotten => MemoryStatus::Forgotten,
+    let word = match (settle.status, settle.private) {
+        (Settled::Kept, true) => Word::KeptPrivate,
+        (Settled::Kept, false) => Word::Settled(MemoryStatus::Kept),
+        (Settled::Rejected, _) => Word::Settled(MemoryStatus::Rejected),
+        (Settled::Forgotten, _) => Word::Settled(MemoryStatus::Forgotten),
     };
-    Ok(Json(memory::settle(home.as_ref(), (&id, status), app.now()).await?))
+    Ok(Json(memory::settle(home.as_ref(), (&id, word), app.now()).await?))
 }
 
 async fn export(State(app): State<App>, caller: Caller) -> Answer<Response> {

@@ -209,6 +209,9 @@ impl Rooms {
                 format!("{approval} was answered already, {at} by {who}: {how} ({what})"),
             ));
         }
+        if f.decision == Decision::Always {
+            keep_rules(home, &folded, &approval).await;
+        }
         Ok(Decided { approval: f.approval, decision: f.decision, by: f.by, at })
     }
 
@@ -629,4 +632,14 @@ async fn files(
         attachments.extend(named.map_err(wrong)?);
     }
     Ok(attach::Saying { text: saying.text.clone(), attachments })
+}
+
+/// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the
+/// answer holds for the session.
+async fn keep_rules(home: &Arc<dyn Home>, folded: &Folded, approval: &ApprovalId) {
+    let Some((_, asked)) = folded.requested.get(approval) else { return };
+    let Some(config) = folded.session.config() else { return };
+    if let Err(error) = home.keep_rules(&config.workspace, &asked.rules).await {
+        tracing::warn!(%approval, %error, "what was always allowed holds for the session alone");
+    }
 }

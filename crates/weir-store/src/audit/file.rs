@@ -53,7 +53,7 @@ impl AuditFolder {
         self.open_day(ts).and_then(|()| self.reserve(bytes)).map_err(|e| {
             // What was open may have been moved away: look again next time.
             self.current = None;
-            io_error(format!("writing the audit log in {}", self.folder.display()), &e)
+            unwritable(&self.folder, &e)
         })
     }
 
@@ -105,9 +105,9 @@ impl AuditFolder {
         missing: &mut dyn FnMut(u64, u64) -> Result<Vec<StoredLine>, StoreError>,
     ) -> Result<u64, StoreError> {
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return Ok(exported) };
-        let failed = |e: &io::Error| io_error("writing the audit log", e);
-        self.open_day(first.ts).map_err(|e| failed(&e))?;
         let folder = self.folder.clone();
+        let failed = |e: &io::Error| unwritable(&folder, e);
+        self.open_day(first.ts).map_err(|e| failed(&e))?;
         let Some(current) = &mut self.current else { return Ok(exported) };
         rustix::fs::flock(&current.file, FlockOperation::LockExclusive)
             .map_err(|e| failed(&e.into()))?;
@@ -229,4 +229,19 @@ fn day_of(ts: Timestamp) -> String {
 fn is_linked(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     Ok(file.metadata()?.nlink() > 0)
+}
+/// No effect is let through whose line cannot be written (G10), so this is all that anybody hears
+/// of why everything stopped.
+fn unwritable(folder: &Path, error: &io::Error) -> StoreError {
+    let doing = format!("writing the audit log in {}", folder.display());
+    match io_error(doing, error) {
+        StoreError::Io { doing, why } => StoreError::Io {
+            doing,
+            why: format!(
+                "{why}. Nothing is done that cannot be put on record: make that a folder which \
+                 this user can write and that has room, then go on with the session"
+            ),
+        },
+        other => other,
+    }
 }

@@ -256,6 +256,7 @@ impl Processes for FakeProcesses {
         let info = JobInfo {
             job: format!("j{}", jobs.len() + 1),
             command: spec.command.clone(),
+            reaches: spec.confine.reaches(),
             end: None,
             bytes: 0,
             age_ms: 1_500,

@@ -32,7 +32,7 @@ pub(crate) async fn memory(cx: &Cx, command: MemoryCommand) -> anyhow::Result<Ex
         MemoryCommand::Search(args) => search(cx, &args).await?,
         MemoryCommand::Add(args) => change::add(cx, &args).await?,
         MemoryCommand::Inbox(args) => inbox(cx, &args).await?,
-        MemoryCommand::Accept(args) => change::settle(cx, &args, MemoryStatus::Kept).await?,
+        MemoryCommand::Accept(args) => change::accept(cx, &args).await?,
         MemoryCommand::Reject(args) => {
             change::settle(cx, &args.which, MemoryStatus::Rejected).await?;
         }
@@ -150,6 +150,7 @@ async fn proposed(cx: &Cx) -> anyhow::Result<Vec<MemoryFact>> {
 fn as_json(fact: &MemoryFact) -> Value {
     let mut value = json!(fact);
     value["untrusted"] = json!(fact.fact.label.is_external());
+    value["private"] = json!(fact.fact.label.is_private());
     value
 }
 

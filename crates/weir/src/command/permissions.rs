@@ -133,11 +133,10 @@ async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
     out(&format!("{action} {} {word} {place}", rule.text()))
 }
 
-/// Writes an allow rule that a person gave for always into their own file.
+/// Keeps an allow rule that a person gave for always: in their own rules for this project. A file of
+/// that name in another project, or a command that means something else there, was not asked about.
 pub(crate) fn remember(cx: &Cx, rule: &Rule) -> anyhow::Result<()> {
-    let path = &cx.files().user;
-    config::add_rule(path, RuleAction::Allow, rule.text())?;
-    Ok(())
+    config::allow_here(&cx.files().here, &cx.folder, rule.text())
 }
 
 async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
@@ -157,7 +156,7 @@ async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
         return out(&format!("{text} is removed from session {id}"));
     }
     let files = cx.files();
-    let every: [&Path; 2] = [&files.user, &files.project];
+    let every: [&Path; 3] = [&files.user, &files.here, &files.project];
     let places = match (args.target.project, args.target.user) {
         (true, _) => &every[1..],
         (_, true) => &every[..1],

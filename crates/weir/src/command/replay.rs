@@ -30,11 +30,16 @@ pub(crate) async fn replay(cx: &Cx, args: ReplayArgs) -> anyhow::Result<ExitCode
         Ok(lines) => (lines, None),
         Err(damage) => (Vec::new(), Some(damage)),
     };
-    let played = match damage {
+    // A journal of the store was held against its chain while it was read.
+    let chained = !path.is_file() || source::is_chained(&lines);
+    let mut played = match damage {
         Some(damage) => Played { difference: Some(damage), ..Played::default() },
         None => play(&lines),
     };
-    show(&played, args.json.json)?;
+    if played.difference.is_none() && source::is_chained(&lines) {
+        played.difference = source::broken(&lines);
+    }
+    show(&played, chained, args.json.json)?;
     Ok(if played.difference.is_some() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
@@ -57,7 +62,7 @@ async fn stored(cx: &Cx, text: &str) -> Read {
     Ok(source::records(&records))
 }
 
-fn show(played: &Played, as_json: bool) -> anyhow::Result<()> {
+fn show(played: &Played, chained: bool, as_json: bool) -> anyhow::Result<()> {
     let Played { facts, runs, turns, calls, difference } = played;
     if as_json {
         return out_json(&json!({
@@ -67,11 +72,19 @@ fn show(played: &Played, as_json: bool) -> anyhow::Result<()> {
             "turns": turns,
             "calls": calls,
             "difference": difference,
+            "chained": chained,
         }));
     }
     let counts = format!("{facts} facts, {runs} runs, {turns} turns, {calls} calls");
     match difference {
-        None => out(&format!("the same: {counts}")),
+        None => {
+            out(&format!("the same: {counts}"))?;
+            if !chained {
+                out("The file has no hashes, so nothing proves that its words and results are \
+                     the ones that were exported: export the session again to have them.")?;
+            }
+            Ok(())
+        }
         Some(difference) => {
             out(&format!("DIFFERENT: {difference}"))?;
             out(&format!("played until there: {counts}"))

@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::ports::Clock as _;
 use weir_sandbox::is_below_supervisor;
@@ -137,6 +138,7 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
     let here_alone = [
         (args.model.is_some(), "--model"),
         (args.profile.is_some(), "--profile"),
+        (args.thinking.is_some(), "--thinking"),
         (args.permission.is_some(), "--permission"),
         (!args.allow.is_empty(), "--allow"),
         (!args.deny.is_empty(), "--deny"),
@@ -163,6 +165,7 @@ async fn begin(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Begin> {
     let flags = Wishes {
         model: args.model.clone(),
         profile: args.profile.clone(),
+        thinking: args.thinking.map(Thinking::from),
         permission: args.permission.map(PermissionMode::from),
         allow: args.allow.clone(),
         deny: args.deny.clone(),

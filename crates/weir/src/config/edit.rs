@@ -60,6 +60,22 @@ pub(crate) fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::R
     Ok(true)
 }
 
+/// Adds an allow rule to the person's own rules for the project in `folder`, which stands at the top of
+/// the file.
+pub(crate) fn allow_here(path: &Path, folder: &Path, rule: &str) -> anyhow::Result<()> {
+    let mut document = open(path)?;
+    let about = match path.exists() {
+        true => String::new(),
+        false => format!("# What was always allowed in {folder:?}. It holds there alone.\n\n"),
+    };
+    if push_rule(&mut document, path, RuleAction::Allow, rule)? {
+        let text = format!("{about}{document}");
+        checked(path, &text)?;
+        write(path, &text)?;
+    }
+    Ok(())
+}
+
 /// The same in a file that is open. Returns whether it was new.
 pub(super) fn push_rule(
     document: &mut DocumentMut,

@@ -10,18 +10,19 @@ use weir_core::ids::Timestamp;
 
 use super::file::{Key, Layer, Placed, key_text};
 use super::narrow::{self, settings_of};
+use super::settings::MODEL_CALLS_MAX;
 use super::{Config, Origin};
 
 /// Longest text of a value.
 const TEXT_CHARS_MAX: usize = 20_000;
-/// Model calls per run that a person may set where nobody bounded them: what the largest built-in
-/// profile has.
-const ITERATIONS_UNBOUNDED: u64 = 200;
+/// Model calls per run that a person may set where nobody bounded them: as many as there are then.
+const ITERATIONS_UNBOUNDED: u64 = MODEL_CALLS_MAX as u64;
 
 /// What an admin may set for everybody. Whatever names a program, a key or a folder stays in files.
 const HOUSE: &[&str] = &[
     "model",
     "profile",
+    "thinking",
     "permission",
     "limits",
     "helpers",
@@ -35,8 +36,17 @@ const HOUSE: &[&str] = &[
 ];
 
 /// What a person may set for themselves.
-const PERSON: &[&str] =
-    &["model", "profile", "permission", "limits", "context", "memory", "recipes", "prompt"];
+const PERSON: &[&str] = &[
+    "model",
+    "profile",
+    "thinking",
+    "permission",
+    "limits",
+    "context",
+    "memory",
+    "recipes",
+    "prompt",
+];
 
 /// For whom a value was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +317,7 @@ mod tests {
         let narrow =
             made(&house, &[("limits.max_iterations", json!(9)), ("limits.budget_usd", json!(0.5))]);
         assert_eq!(person_keys(&narrow), ["limits.budget_usd", "limits.max_iterations"]);
-        assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(201))])).len(), 0);
-        assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(200))])).len(), 1);
+        assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(1_001))])).len(), 0);
+        assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(1_000))])).len(), 1);
     }
 }

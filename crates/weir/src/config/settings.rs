@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_core::model::Price;
+use weir_core::model::{Price, Thinking};
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::MissedTicks;
 
@@ -22,6 +22,9 @@ pub(crate) struct Settings {
     pub(crate) model: Option<String>,
     /// Which tools, instructions and limits the agent has (`weir profiles list`).
     pub(crate) profile: String,
+    /// How much the model thinks before it answers: off, low, medium or high. Without it: medium where
+    /// the model can think.
+    pub(crate) thinking: Option<Thinking>,
     /// How much passes without asking: plan, ask, auto-edit or full.
     #[schemars(with = "PermissionMode")]
     pub(crate) permission: PermissionMode,
@@ -72,6 +75,7 @@ impl Default for Settings {
         Settings {
             model: None,
             profile: "agent".into(),
+            thinking: None,
             permission: PermissionMode::default(),
             limits: LimitSettings::default(),
             permissions: RuleSettings::default(),
@@ -97,12 +101,16 @@ impl Default for Settings {
     }
 }
 
+/// Model calls of a run where nobody set how many: more than any real task, fewer than one that never
+/// ends.
+pub(crate) const MODEL_CALLS_MAX: u32 = 1_000;
+
 /// Bounds of a run (L4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LimitSettings {
-    /// Model calls per run; at 60 % of it the agent is asked to wrap up. A profile may set its own
-    /// (`code`: 200).
+    /// Model calls per run; at 60 % of it the agent is asked to wrap up. No real task ends there: what a
+    /// run may cost is for a budget to say. A profile may set its own; what is written down beats it.
     pub(crate) max_iterations: u32,
     /// Calls of tools per run; none: no bound. WEIR_MAX_TOOL_CALLS sets it too.
     pub(crate) max_tool_calls: Option<u32>,
@@ -132,7 +140,7 @@ pub(crate) struct LimitSettings {
 impl Default for LimitSettings {
     fn default() -> LimitSettings {
         LimitSettings {
-            max_iterations: 25,
+            max_iterations: MODEL_CALLS_MAX,
             max_tool_calls: None,
             consecutive_mistake_limit: 3,
             rate_limit_ms: 0,
@@ -407,11 +415,14 @@ impl Default for SecuritySettings {
 pub(crate) struct SandboxSettings {
     /// Which: auto, bubblewrap, landlock or none.
     pub(crate) tier: SandboxTier,
+    /// Variables of Weir's own environment that commands see besides the usual ones, by name; a `*`
+    /// at the end stands for anything. Names that look like a key's are never passed on.
+    pub(crate) env: Vec<String>,
 }
 
 impl Default for SandboxSettings {
     fn default() -> SandboxSettings {
-        SandboxSettings { tier: SandboxTier::Auto }
+        SandboxSettings { tier: SandboxTier::Auto, env: Vec::new() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use weir_core::governance::rules::Rule;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::session::SessionConfig;
 use weir_engine::engine::{Engine, SessionOptions};
@@ -18,6 +19,7 @@ use weir_server::ports::{
 
 use super::refused;
 use crate::command::audit::Chained;
+use crate::command::permissions;
 use crate::cx::Cx;
 use crate::wiring::{self, WallClock, Wishes};
 
@@ -159,6 +161,12 @@ impl Home for PersonHome {
             ..Wishes::default()
         };
         wiring::session_options(&cx, &wishes, kept).await.map_err(|error| refused(&error))
+    }
+
+    async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), HouseError> {
+        let cx = self.at(Some(folder)).map_err(|error| refused(&error))?;
+        let kept = rules.iter().try_for_each(|rule| permissions::remember(&cx, rule));
+        kept.map_err(|error| refused(&error))
     }
 
     fn new_session(&self) -> SessionId {

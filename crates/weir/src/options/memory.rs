@@ -12,7 +12,7 @@ pub(crate) enum MemoryCommand {
     Search(MemorySearchArgs),
     Add(MemoryAddArgs),
     Inbox(MemoryInboxArgs),
-    Accept(MemoryIdsArgs),
+    Accept(MemoryAcceptArgs),
     Reject(MemoryRejectArgs),
     Forget(MemoryForgetArgs),
     Export(MemoryExportArgs),
@@ -100,6 +100,9 @@ pub(crate) struct MemoryAddArgs {
     /// It holds in every workspace
     #[arg(long)]
     pub(crate) everywhere: bool,
+    /// Sessions that are told of it count as holding private data
+    #[arg(long)]
+    pub(crate) private: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
@@ -117,20 +120,31 @@ pub(crate) struct MemoryInboxArgs {
     pub(crate) json: JsonFlag,
 }
 
-/// Keep facts: they are told from now on
+/// Facts by their ids
 #[derive(Debug, Args)]
-#[command(
-    long_about = "Keep facts: they are told from now on. One that takes the place of another does \
-                  so now. A fact from outside stays untrusted: a model is told of it as data, \
-                  never as an instruction.",
-    after_help = "Examples:\n  weir memory accept 3f2a\n  weir memory accept 3f2a 91c0"
-)]
 pub(crate) struct MemoryIdsArgs {
     /// The facts (`weir memory inbox`); the beginning of an id will do
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
+}
+
+/// Keep facts: they are told from now on
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Keep facts: they are told from now on, as your own. One that takes the place of \
+                  another does so now. Written down beside private data it is private no longer, \
+                  unless you say --private: read it before. A fact from outside stays untrusted: a \
+                  model is told of it as data, never as an instruction.",
+    after_help = "Examples:\n  weir memory accept 3f2a\n  weir memory accept 3f2a 91c0 --private"
+)]
+pub(crate) struct MemoryAcceptArgs {
+    #[command(flatten)]
+    pub(crate) which: MemoryIdsArgs,
+    /// Sessions that are told of them count as holding private data
+    #[arg(long)]
+    pub(crate) private: bool,
 }
 
 /// Say no to facts: they are not used, and not proposed again

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{PermissionWord, Span, span};
+use super::{PermissionWord, Span, ThinkingWord, span};
 
 const EXAMPLES: &str = "\
 Examples:
   weir run \"fix the failing test\"
   weir run --permission auto-edit --allow 'Shell(cargo test:*)' \"make the tests pass\"
   weir run --output json --max-iterations 10 \"list the public functions\" > answer.json
-  git diff | weir run - --system-prompt review.md
+  weir run - < task.md                        the task, in your own words, from a file
+  git diff | weir run \"review this\" -        what is piped in goes with the task as an attachment
   weir run --continue \"now the documentation too\"
   weir run --resume 0198c5e0 \"yes, use the second one\"
   weir run --attach screenshot.png \"why does this page look wrong?\"
@@ -36,14 +37,20 @@ a limit, 4 needs a person, 5 Weir is paused, 130 and 143 cancelled by SIGINT and
     after_help = EXAMPLES
 )]
 pub(crate) struct RunArgs {
-    /// The task; `-` or nothing reads it from standard input
+    /// The task; `-` alone or nothing reads it from standard input
     pub(crate) prompt: Option<String>,
+    /// Beside a task: standard input goes with it as an attachment, in somebody else's words
+    #[arg(value_name = "-")]
+    pub(crate) beside: Option<String>,
     /// The model, as PROVIDER/NAME (`weir models` lists them) or `script:FILE`
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// Which tools, instructions and limits the agent has (`weir profiles list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
+    /// How much the model thinks [default: medium where it can]
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(crate) thinking: Option<ThinkingWord>,
     /// How much passes without asking [default: ask]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::PermissionWord;
+use super::{PermissionWord, ThinkingWord};
 
 /// Heading of these flags.
 const HEADING: &str = "Terminal interface (without a command)";
@@ -17,6 +17,9 @@ pub(crate) struct TuiArgs {
     /// Which tools, instructions and limits the agent has (`weir profiles list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
+    /// How much the model thinks [default: medium where it can]
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(crate) thinking: Option<ThinkingWord>,
     /// How much passes without asking [default: ask]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
@@ -44,7 +47,7 @@ pub(crate) struct TuiArgs {
     /// Line mode in words for screen readers
     #[arg(long)]
     pub(crate) screen_reader: bool,
-    /// Colours: `dark`, `light`, `mono` and others that `/theme` lists
+    /// Colours: `dark`, `light` and others that `/theme` lists
     #[arg(long, value_name = "NAME")]
     pub(crate) theme: Option<String>,
 }
@@ -55,6 +58,7 @@ impl TuiArgs {
         let given = [
             (self.model.is_some(), "--model"),
             (self.profile.is_some(), "--profile"),
+            (self.thinking.is_some(), "--thinking"),
             (self.permission.is_some(), "--permission"),
             (!self.allow.is_empty(), "--allow"),
             (!self.deny.is_empty(), "--deny"),

@@ -102,6 +102,7 @@ fn finish_reason(stop: Stop) -> &'static str {
         Stop::Calls => "tool_call",
         Stop::MaxTokens => "length",
         Stop::Refusal => "content_filter",
+        Stop::Interrupted => "interrupted",
     }
 }
 

@@ -130,6 +130,7 @@ impl Places {
         }
         let command = CommandEffect {
             tier,
+            outside_sandbox: false,
             read_only: !spec.reach.writes_workspace,
             hosts: spec.reach.hosts.clone(),
             ..CommandEffect::default()

@@ -61,11 +61,11 @@ fn names(config: &SessionConfig) -> Vec<&str> {
 async fn l4_a_flag_beats_a_setting_beats_a_profile_beats_what_is_built_in() {
     let house = House::new();
     let plain = house.settled(&Wishes::default(), None).await;
-    assert_eq!((plain.limits.max_iterations, plain.limits.consecutive_mistake_limit), (25, 3));
+    assert_eq!((plain.limits.max_iterations, plain.limits.consecutive_mistake_limit), (1_000, 3));
     assert_eq!((plain.limits.tool_timeout_ms, plain.limits.run_timeout_ms), (120_000, None));
 
     let code = Wishes { profile: Some("code".into()), ..Wishes::default() };
-    assert_eq!(house.settled(&code, None).await.limits.max_iterations, 200);
+    assert_eq!(house.settled(&code, None).await.limits.max_iterations, 1_000);
 
     house.write(
         "config/weir/config.toml",
@@ -99,6 +99,46 @@ async fn c3_the_permission_mode_comes_from_flag_profile_and_settings_and_never_w
 
     let plan = house.settled(&Wishes::default(), None).await;
     assert!(!names(&plan).contains(&"write_file"), "in plan write tools are absent");
+}
+
+#[tokio::test]
+async fn v2_thinking_comes_from_flag_session_profile_settings_and_else_from_the_model() {
+    let house = House::new();
+    let level = async |wishes: &Wishes| house.settled(wishes, None).await.thinking;
+    let plain = Wishes::default();
+    assert_eq!(level(&plain).await, Thinking::Off, "a scripted model thinks what is in its script");
+    house.write("config/weir/config.toml", "thinking = \"high\"\n");
+    assert_eq!(level(&plain).await, Thinking::High);
+    house.write("config/weir/profiles/quick.toml", "role = \"Quick.\"\nthinking = \"low\"\n");
+    let quick = Wishes { profile: Some("quick".into()), ..Wishes::default() };
+    assert_eq!(level(&quick).await, Thinking::Low);
+    let flag = Wishes { thinking: Some(Thinking::Medium), ..quick };
+    let kept = house.settled(&flag, None).await;
+    assert_eq!(kept.thinking, Thinking::Medium);
+    // A session keeps what was chosen, so that its requests stay as the cache knows them.
+    assert_eq!(house.settled(&plain, Some(&kept)).await.thinking, Thinking::Medium);
+
+    // What nobody says follows from the model, also when a session changes it.
+    let cx = house.cx(&[]);
+    let mut config = cx.config().expect("readable").clone();
+    config.settings.thinking = None;
+    let thinks = ModelInfo {
+        model: weir_core::model::ModelRef { provider: "a".into(), name: "b".into() },
+        abilities: vec!["thinking".into()],
+        ..kept.model.clone()
+    };
+    let profile = &kept.profile.clone();
+    let profile = &Profile { thinking: None, ..profile.clone() };
+    let of = |wishes: &Wishes, kept: Option<&SessionConfig>, info: &ModelInfo| {
+        thinking(&config, wishes, kept, (profile, info))
+    };
+    assert_eq!(of(&plain, None, &thinks), Thinking::Medium);
+    assert_eq!(of(&plain, None, &kept.model), Thinking::Off);
+    let off = SessionConfig { thinking: Thinking::Off, ..kept.clone() };
+    let other = Wishes { model: Some("a/b".into()), ..Wishes::default() };
+    assert_eq!(of(&other, Some(&off), &thinks), Thinking::Medium, "it went with its model");
+    let chosen = SessionConfig { model: thinks.clone(), ..off };
+    assert_eq!(of(&other, Some(&chosen), &thinks), Thinking::Off, "somebody switched it off");
 }
 
 #[tokio::test]
@@ -179,7 +219,7 @@ async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
     house.write("config/weir/SOUL.md", "Another one.");
     let again = house.settled(&Wishes::default(), Some(&opened)).await;
     assert_eq!(again.profile.name, "code");
-    assert_eq!(again.limits.max_iterations, 200);
+    assert_eq!(again.limits.max_iterations, 1_000);
     assert_eq!(again.permission, PermissionMode::AutoEdit);
     assert_eq!(again.system, opened.system, "the prefix stays as the provider has it");
     let rules: Vec<&str> = again.rules.iter().map(Rule::text).collect();

@@ -114,7 +114,7 @@ impl Wishes {
             model: args.model.clone(),
             profile: args.profile.clone(),
             permission: args.permission.map(PermissionMode::from),
-            thinking: None,
+            thinking: args.thinking.map(Thinking::from),
             allow: args.allow.clone(),
             deny: args.deny.clone(),
             max_iterations: args.max_iterations,

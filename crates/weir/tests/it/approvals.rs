@@ -393,6 +393,14 @@ fn g4_an_answer_that_comes_too_late_allows_nothing() {
     assert_eq!((said.out.as_str(), read(&house, "work/a.txt").as_str()), ("Done.\n", "old\n"));
 }
 
+/// What was allowed for always, in whichever project.
+fn kept_rules(house: &House) -> String {
+    let Ok(files) = std::fs::read_dir(house.at("config/weir/projects")) else {
+        return String::new();
+    };
+    files.flatten().filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+}
+
 #[test]
 fn g4_always_keeps_the_rule_and_only_when_it_won() {
     let house = house(WRITES);
@@ -402,8 +410,20 @@ fn g4_always_keeps_the_rule_and_only_when_it_won() {
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.err.contains("is kept in"), "{}", said.err);
     assert_eq!(run.end().status.code(), Some(0));
-    let config = read(&house, "config/weir/config.toml");
-    assert!(config.contains("Edit(") && config.contains("a.txt"), "{config}");
+    let kept = kept_rules(&house);
+    assert!(kept.contains("Edit(") && kept.contains("a.txt"), "{kept}");
+    assert!(kept.starts_with("# What was always allowed in "), "it says where: {kept}");
+    assert_eq!(read(&house, "config/weir/config.toml"), "", "no other project has it");
+    // The same edit passes here from now on, and nowhere else.
+    let here = house.ok(&["permissions", "list"]);
+    assert!(here.contains("a.txt") && here.contains("/projects/"), "{here}");
+    house.write(&house.at("elsewhere/a.txt"), "old\n");
+    let elsewhere = house.at("elsewhere").display().to_string();
+    let there = house.ok(&["-C", &elsewhere, "permissions", "list"]);
+    assert!(!there.contains("a.txt"), "{there}");
+    let rule = here.split_whitespace().find(|word| word.starts_with("Edit(")).expect("a rule");
+    house.ok(&["permissions", "remove", rule]);
+    assert!(!house.ok(&["permissions", "list"]).contains("a.txt"), "it can be taken back");
 
     let other = self::house(WRITES);
     let run = Running::start(&other, &["write it"]);
@@ -411,7 +431,7 @@ fn g4_always_keeps_the_rule_and_only_when_it_won() {
     assert_eq!(answer(&other, &id, &["deny"]).status, 0);
     assert_eq!(answer(&other, &id, &["always"]).status, 1);
     assert_eq!(run.end().status.code(), Some(0));
-    assert_eq!(read(&other, "config/weir/config.toml"), "", "what lost leaves no rule");
+    assert_eq!(kept_rules(&other), "", "what lost leaves no rule");
 }
 
 #[test]

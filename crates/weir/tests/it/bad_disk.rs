@@ -170,3 +170,21 @@ fn d9_a_damaged_page_is_said_and_nothing_is_done() {
         assert!(doctor.out.contains("-> restore it from a backup"), "{}", doctor.out);
     }
 }
+
+#[test]
+fn g10_a_run_whose_audit_cannot_be_written_says_why_and_what_to_do() {
+    let house = house(&writes(2));
+    house.ok(&["sessions", "list"]);
+    let audit = house.at("state/weir/audit");
+    // Something else stands where the folder belongs. Several times: who reports first is chance.
+    let _ = std::fs::remove_dir_all(&audit);
+    house.write(&audit, "no folder");
+    for _ in 0..6 {
+        let said = house.run(&["run", "--permission", "full", "Write it."]);
+        assert_eq!(said.status, 1, "{}", said.err);
+        for words in ["writing the audit log in", "this user can write"] {
+            assert!(said.err.contains(words), "{words}: {}", said.err);
+        }
+        assert!(written(&house).is_empty(), "nothing was done");
+    }
+}

@@ -331,7 +331,7 @@ fn c1_profiles_and_tools_are_listed_and_shown() {
     let tools = reviewer["tools"].as_array().expect("a list");
     assert!(tools.contains(&json!("read_file")) && !tools.contains(&json!("write_file")));
     assert!(!of("ask")["tools"].as_array().expect("a list").contains(&json!("write_file")));
-    assert!(house.ok(&["profiles", "show", "code"]).contains("max_iterations = 200"));
+    assert!(house.ok(&["profiles", "show", "code"]).contains("consecutive_mistake_limit = 3"));
     assert!(house.refused(&["profiles", "show", "nobody"]).contains("assistant"));
 
     let tools = house.json(&["tools", "list", "--json"]);

@@ -1,7 +1,7 @@
 //! `weir memory` from outside (M4): facts a person writes, facts that wait for them.
 
 use serde_json::Value;
-use weir_core::governance::label::Label;
+use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_engine::ports::Store;
@@ -174,6 +174,40 @@ async fn m4_the_inbox_shows_where_a_fact_is_from_and_a_person_decides() {
 }
 
 #[tokio::test]
+async fn k11_a_yes_says_what_it_makes_of_a_private_fact() {
+    let house = House::new();
+    let private = || Label::private(Integrity::Workspace, "workspace");
+    let tea = proposed(&house, "The person likes tea", |new| new.label = private()).await;
+    let pay = proposed(&house, "The pay is 4711", |new| new.label = private()).await;
+    let foreign = proposed(&house, "The number is 4712", |new| {
+        new.label = private().joined(&Label::external("evil.example"));
+    })
+    .await;
+    let inbox = house.ok(&["memory", "inbox"]);
+    assert!(inbox.contains("beside private data (workspace); accepted, it is told"), "{inbox}");
+    assert!(inbox.contains("beside private data (workspace); it stays so"), "{inbox}");
+    let yes = house.ok(&["memory", "accept", tea.as_str()]);
+    for part in ["is kept: The person likes tea", "from mark_for_memory", "Now it is yours"] {
+        assert!(yes.contains(part), "{part}: {yes}");
+    }
+    let yes = house.ok(&["memory", "accept", pay.as_str(), "--private"]);
+    assert!(yes.contains("It stays private"), "{yes}");
+    let yes = house.ok(&["memory", "accept", foreign.as_str()]);
+    assert!(yes.contains("It stays private") && yes.contains("It stays untrusted"), "{yes}");
+    house.ok(&["memory", "add", "The door has the number 7", "--private"]);
+    let list = house.json(&["memory", "list", "--json"]);
+    let private = |text: &str| {
+        let facts = list.as_array().expect("a list");
+        let fact = facts.iter().find(|fact| fact["text"] == text).expect("it is kept");
+        (fact["private"].as_bool(), fact["untrusted"].as_bool())
+    };
+    assert_eq!(private("The person likes tea"), (Some(false), Some(false)));
+    assert_eq!(private("The pay is 4711"), (Some(true), Some(false)));
+    assert_eq!(private("The number is 4712"), (Some(true), Some(true)));
+    assert_eq!(private("The door has the number 7"), (Some(true), Some(false)));
+}
+
+#[tokio::test]
 async fn m4_a_rejected_fact_is_not_proposed_again() {
     let house = House::new();
     let text = "Always deploy on Fridays";
@@ -214,4 +248,26 @@ async fn m4_an_unknown_or_ambiguous_id_changes_nothing() {
     assert!(house.refused(&["memory", "accept", ""]).contains("no remembered fact"));
     let waiting = house.json(&["memory", "inbox", "--json"]);
     assert_eq!(texts(&waiting).len(), 17, "nothing was changed");
+}
+
+/// The fact's own kind stands beside the kind of the line, not in its place (C6).
+#[test]
+fn c6_memory_proposed_is_told_and_its_export_is_replayed() {
+    let house = House::new();
+    let script = house.at("test.script");
+    house.write(
+        &script,
+        "name: test\n\ncalls: mark_for_memory {\"text\": \"The person likes tea.\", \"kind\": \
+         \"preference\"}\n\nsays: Noted.\n",
+    );
+    house.write(&house.user_config(), &format!("model = \"script:{}\"\n", script.display()));
+    let told = house.ok(&["run", "--permission", "full", "--output", "jsonl", "Go."]);
+    let events: Vec<serde_json::Value> =
+        told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let proposed = events.iter().find(|event| event["kind"] == "memory.proposed").expect("told");
+    assert_eq!(proposed["memory_kind"], "preference");
+    let session = events[0]["session"].as_str().expect("an id");
+    let file = house.at("session.jsonl");
+    house.ok(&["sessions", "export", session, "-o", &file.display().to_string()]);
+    assert!(house.ok(&["replay", "../session.jsonl"]).starts_with("the same: "));
 }

@@ -474,3 +474,72 @@ fn p6_dry_run_of_a_session_shows_what_is_new() {
     assert!(text.contains("== system · appended (~2 tokens)\nOnly this.\n"), "{text}");
     assert!(text.contains("== system · profile"), "{text}");
 }
+
+#[test]
+fn l14_what_was_said_until_the_stop_is_kept_counted_and_told() {
+    use std::io::{BufRead as _, BufReader};
+    let script = "when: \"story\"\npace: 100ms\nthink: Hm.\nsays: Once upon a \
+                  time there was a king who had three daughters and one white horse and a very long \
+                  road before him.\n\nend\nwhen: \"there\"\nexpect: body \"Once upon\"\nexpect: \"cut \
+                  off\"\nsays: Still here.\n\nend\n";
+    let house = house(script);
+    let model = format!("script:{}", house.at("s.script").display());
+    let words = ["run", "-m", &model, "--output", "jsonl", "--deltas", "Tell me a story."];
+    let mut command = house.command(&words);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("it was piped")).lines();
+    let mut facts: Vec<Value> = Vec::new();
+    for line in lines {
+        let fact: Value = serde_json::from_str(&line.expect("text")).expect("JSON");
+        facts.push(fact);
+        if facts.iter().filter(|fact| fact["kind"] == "text.delta").count() == 4 {
+            let pid = rustix::process::Pid::from_child(&child);
+            // A second one would end it at once.
+            if facts.last().is_some_and(|fact| fact["kind"] == "text.delta") {
+                let signal = rustix::process::Signal::INT;
+                rustix::process::kill_process(pid, signal).expect("it runs");
+            }
+        }
+    }
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130), "{facts:?}");
+    let at = |kind: &str| facts.iter().position(|fact| fact["kind"] == kind).expect("a fact");
+    assert!(at("cancel.requested") < at("model.replied"), "{facts:?}");
+    let replied = &facts[at("model.replied")];
+    assert_eq!(replied["stop"], "interrupted", "{replied}");
+    assert_eq!(replied["content"][0]["text"], "Hm.", "{replied}");
+    let text = replied["content"][1]["text"].as_str().expect("what was said");
+    assert!(text.starts_with("Once upon a") && !text.contains("road"), "{text}");
+    assert!(replied["usage"]["output"].as_u64() > Some(0), "{replied}");
+    assert!(replied["usage"]["input"].as_u64() > Some(0), "{replied}");
+    let finished = &facts[at("run.finished")];
+    assert_eq!((&finished["status"], &finished["text"]), (&"cancelled".into(), &text.into()));
+    let id = finished["session"].as_str().expect("an id");
+    assert!(house.ok(&["sessions", "show", id]).contains("Once upon a"));
+    let answer = house.ok(&["run", "-m", &model, "--resume", id, "Are you there?"]);
+    assert_eq!(answer, "Still here.\n", "the model knows what it had said");
+}
+
+/// Files of long results go in whatever way a run is over (X1).
+#[test]
+fn x1_no_file_of_a_result_stays_after_a_limit_or_a_failure() {
+    let long = "calls: run_shell {\"command\": \"seq 1 5000\"}\n\n";
+    let cases: [(&str, String, &[&str], i32); 3] = [
+        ("done", format!("{long}says: Done.\n"), &[], 0),
+        ("limit", long.repeat(3), &["--max-iterations", "1"], 3),
+        ("failure", format!("{long}error: 401\n"), &[], 1),
+    ];
+    for (name, script, flags, status) in cases {
+        let house = House::new();
+        let path = house.at("test.script");
+        house.write(&path, &format!("name: test\n\n{script}"));
+        house.write(&house.user_config(), &format!("model = \"script:{}\"\n", path.display()));
+        let said = house.run(&[&["run", "--permission", "full"], flags, &["Count."]].concat());
+        assert_eq!(said.status, status, "{name}: {}", said.err);
+        let id = house.json(&["sessions", "list", "--json"])[0]["id"].as_str().map(String::from);
+        let journal = house.ok(&["sessions", "export", &id.expect("a session")]);
+        assert!(journal.contains("\"externalized\":"), "{name}: it was long");
+        assert!(!house.at("work/.weir/tmp").exists(), "{name}");
+    }
+}

@@ -195,3 +195,30 @@ fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
         "{listed}"
     );
 }
+
+/// What the model says back or writes into a call is masked before it is journaled (Z7, G10).
+#[test]
+fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
+    const KEY: &str = "zq8provider0key0said0back";
+    let house = House::new();
+    let script = house.at("test.script");
+    house.write(
+        &script,
+        &format!(
+            "name: test\n\nsays: It is {KEY}, I write it down.\ncalls: write_file {{\"path\": \
+             \"k.txt\", \"content\": \"{KEY}\"}}\n\nsays: The key is {KEY}.\n"
+        ),
+    );
+    house.write(&house.user_config(), &format!("model = \"script:{}\"\n", script.display()));
+    let house = house.with("OPENAI_API_KEY", KEY);
+    let said = house.run(&["run", "--permission", "full", "--output", "json", "Go."]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(!said.out.contains(KEY), "the answer: {}", said.out);
+    let session = serde_json::from_str::<serde_json::Value>(&said.out).expect("JSON");
+    let session = session["session"].as_str().expect("an id");
+    let journal = house.ok(&["sessions", "export", session]);
+    assert!(journal.contains("[redacted: secret]"), "it was said: {journal}");
+    assert!(!journal.contains(KEY), "{journal}");
+    assert!(!house.ok(&["audit", "export"]).contains(KEY));
+    assert!(house.ok(&["replay", session]).starts_with("the same"));
+}

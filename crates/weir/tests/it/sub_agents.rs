@@ -205,6 +205,12 @@ fn m6_agents_in_copies_change_nothing_until_they_are_merged() {
     for agent in ["c1", "c2"] {
         assert!(house.at(&format!("work/.weir/worktrees/{id}_{agent}")).is_dir());
     }
+    // What a model is told to do next is a tool that there is.
+    let told = format!("{:?}", facts(&house, &id, "call.finished"));
+    for agent in ["c1", "c2"] {
+        let named = told.contains("merge_agent {") && told.contains(&format!("{id}_{agent}"));
+        assert!(named && !told.contains("new_task {"), "{agent}: {told}");
+    }
     // A file that changed here meanwhile is merged line by line.
     house.write(&house.at("work/a.txt"), "one\ntwo\nthree\nfour\nsix\n");
     let then = format!(

@@ -65,7 +65,7 @@ fn c5_a_workspace_that_was_never_trusted_loads_nothing_and_it_is_said_in_one_lin
 #[test]
 fn c5_the_allow_rule_of_a_workspace_passes_a_call_only_once_it_is_trusted() {
     let house = house();
-    says(&house, "calls: run_shell {\"command\": \"echo hello\"}\n\nsays: Done.\n");
+    says(&house, "calls: run_shell {\"command\": \"echo hello > said.txt\"}\n\nsays: Done.\n");
     assert_eq!(run(&house, &["go"]).status, 4, "it asks, and nobody is there");
     let said = house.ok(&["trust", "--yes"]);
     for shown in [

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Draft, Filter, FilterContext};
 use crate::message::Block;
+use crate::model::{Reply, ReplyBlock};
 use crate::tool::News;
 
 /// Shortest known value that is looked for, in characters.
@@ -34,6 +35,77 @@ impl Filter for Redact {
 /// `text` without the values of `secrets` and without anything that looks like a token.
 pub fn redact_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     redact(text, &needles(secrets))
+}
+
+/// Takes the values of `secrets` out of every text in `value`. Shapes of tokens stay: a model may
+/// write an example of one.
+pub fn mask_value(value: &mut Value, secrets: &[String]) {
+    let needles = needles(secrets);
+    mask_texts(value, &needles);
+}
+
+/// Takes the values of `secrets` out of what a model replied (Z7): a key that it says back stands
+/// in no journal. What the vendor sealed with a text that is changed no longer fits it and is dropped.
+pub fn mask_reply(reply: &mut Reply, secrets: &[String]) {
+    let needles = needles(secrets);
+    match reply {
+        Reply::Failed { message, .. } => {
+            mask(message, &needles);
+        }
+        Reply::Whole { blocks, .. } => {
+            for block in blocks {
+                match block {
+                    ReplyBlock::Said(
+                        Block::Text { text, seal, .. } | Block::Thinking { text, seal },
+                    ) => {
+                        if mask(text, &needles) {
+                            *seal = None;
+                        }
+                    }
+                    ReplyBlock::Call(call) => {
+                        if mask(&mut call.arguments, &needles) {
+                            call.seal = None;
+                        }
+                    }
+                    ReplyBlock::Said(
+                        Block::Call(_)
+                        | Block::Result { .. }
+                        | Block::Image { .. }
+                        | Block::Document { .. },
+                    )
+                    | ReplyBlock::Image { .. } => (),
+                }
+            }
+        }
+    }
+}
+
+/// `text` without the values of `secrets`; shapes of tokens stay.
+pub fn mask_text(text: &mut String, secrets: &[String]) {
+    mask(text, &needles(secrets));
+}
+
+/// Whether a known value stood in `text`, which is now without it.
+fn mask(text: &mut String, needles: &[Needle]) -> bool {
+    let hits = needles.iter().flat_map(|needle| hits(text, needle)).collect();
+    match covered(text, hits) {
+        Cow::Borrowed(_) => false,
+        Cow::Owned(clean) => {
+            *text = clean;
+            true
+        }
+    }
+}
+
+fn mask_texts(value: &mut Value, needles: &[Needle]) {
+    match value {
+        Value::String(text) => {
+            mask(text, needles);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, needles)),
+        Value::Object(map) => map.values_mut().for_each(|item| mask_texts(item, needles)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Takes secrets out of what a call wants remembered.
@@ -165,12 +237,21 @@ fn base64_middle(bytes: &[u8], offset: usize, table: &[u8; 64]) -> String {
 }
 
 fn redact<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
-    let mut found: Vec<(Range<usize>, &str)> = Vec::new();
-    for needle in needles {
-        let hits = text.match_indices(needle.text.as_str());
-        found.extend(hits.map(|(at, hit)| (at..at + hit.len(), needle.kind)));
-    }
+    let mut found: Vec<Hit<'_>> = needles.iter().flat_map(|needle| hits(text, needle)).collect();
     found.extend(tokens(text));
+    covered(text, found)
+}
+
+/// Where something that is taken out stands, and what it is.
+type Hit<'a> = (Range<usize>, &'a str);
+
+fn hits<'a>(text: &str, needle: &'a Needle) -> Vec<Hit<'a>> {
+    let found = text.match_indices(needle.text.as_str());
+    found.map(|(at, hit)| (at..at + hit.len(), needle.kind)).collect()
+}
+
+/// `text` with what was found covered.
+fn covered<'a>(text: &'a str, mut found: Vec<Hit<'_>>) -> Cow<'a, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
     }

@@ -109,23 +109,24 @@ pub(super) static FLOOR: &[FloorRule] = &[
             &[
                 "git filter-branch --all",
                 "git filter-repo --path x",
-                "git rebase -i HEAD~3",
-                "git rebase main",
-                "git commit --amend --no-edit",
                 "git reflog expire --all",
                 "git update-ref -d refs/heads/main",
                 "git replace a b",
                 "bfg --delete-files x",
             ],
-            &[
-                "git rebase --abort",
-                "git commit -m amend",
-                "git log --follow x",
-                "git pull",
-                "git reflog",
-            ],
+            &["git log --follow x", "git pull", "git reflog"],
         ],
         "it rewrites the history of a repository",
+    ),
+    question(
+        "rewritten commits",
+        Pattern::Check(rewrites_commits),
+        [
+            &["git rebase -i HEAD~3", "cd sub && git rebase main", "git commit --amend --no-edit"],
+            &["git rebase --abort", "git commit -m amend"],
+        ],
+        "it makes commits anew, which others may have if they were pushed; the old ones stay in the \
+         reflog",
     ),
     question(
         "discarded history",
@@ -490,14 +491,20 @@ fn rewrites_history(scene: &Scene<'_>) -> bool {
         }
         match subcommand(words, "git") {
             Some(("filter-branch" | "filter-repo" | "replace", _)) => true,
-            Some(("rebase", rest)) => {
-                !has(rest, &["--abort", "--quit", "--show-current-patch", "--help", "-h"])
-            }
-            Some(("commit", rest)) => has(rest, &["--amend"]),
             Some(("reflog", rest)) => has(rest, &["expire", "delete"]),
             Some(("update-ref", rest)) => has(rest, &["-d", "--delete", "--stdin"]),
             Some(_) | None => false,
         }
+    })
+}
+
+fn rewrites_commits(scene: &Scene<'_>) -> bool {
+    scene.commands().any(|(_, words)| match subcommand(words, "git") {
+        Some(("rebase", rest)) => {
+            !has(rest, &["--abort", "--quit", "--show-current-patch", "--help", "-h"])
+        }
+        Some(("commit", rest)) => has(rest, &["--amend"]),
+        Some(_) | None => false,
     })
 }
 

@@ -7,10 +7,13 @@
 use super::{CallFacts, Gate, GateContext, Opinion, Verdict, quoted};
 use crate::governance::Provenance;
 use crate::governance::flow::{self, Cell, Sink};
-use crate::governance::label::Taint;
+use crate::governance::label::{Label, Taint};
 use crate::governance::rules::{RuleSet, Ruling, Touches};
+use crate::ids::CallId;
 use crate::message::Block;
-use crate::tool::{CommandEffect, HostEffect, PathEffect, Place, SendEffect};
+use crate::tool::{
+    CommandEffect, FeedEffect, HostEffect, PathEffect, Place, QueryEffect, SendEffect,
+};
 
 pub(super) struct Labels;
 
@@ -63,24 +66,34 @@ impl Labels {
                     "A person must agree to exactly this: {what}.{because} No lease covers it."
                 ),
             ),
-            Cell::Deny if flow.sink == Sink::WriteInstruction => (
-                Verdict::Deny,
-                format!(
-                    "{what} is refused: it would later run or instruct, and foreign words stand in \
-                     the context.{because} Show the person what you propose instead."
-                ),
-            ),
-            Cell::Deny => (
-                Verdict::Deny,
-                format!(
-                    "{what} is refused: data could leave in it.{because} Tell the person what you \
-                     need; they can do it themselves, or ask for exactly this in a new session."
-                ),
-            ),
+            Cell::AskWarned => (Verdict::Ask, warning(flow, label, &because)),
+            Cell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
         };
-        let exact = cell == Cell::AskExactly;
+        let exact = matches!(cell, Cell::AskExactly | Cell::AskWarned);
         Some(Opinion { gate: self.name().into(), verdict, rule: Some(rule), reason, exact })
     }
+}
+
+/// The question about what an attacker would want (U1): what could happen, whose words stand in the
+/// context, and what to look at before agreeing.
+fn warning(flow: &Flow, label: &Label, because: &str) -> String {
+    let what = &flow.what;
+    let wanted = match label.is_external() {
+        true => " Words from outside may have led to it: agree only if you wanted exactly this.",
+        false => " Agree only if you wanted exactly this.",
+    };
+    let danger = match flow.sink {
+        Sink::WriteInstruction => {
+            "what is written would later run or instruct, so read the change first"
+        }
+        Sink::RunOutside => {
+            "nothing confines it: it can read, change and send whatever you can, and no undo reaches \
+             that"
+        }
+        Sink::Unknown => "nobody knows what it does, and it could carry away what was read",
+        _ => "it could carry away what was read, so look at every word of it",
+    };
+    format!("Careful: {danger}. A person must agree to exactly this: {what}.{because}{wanted}")
 }
 
 fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
@@ -102,6 +115,8 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
     let direct = effects.hosts.iter().filter(|host| !(by_command && host.method == CONNECT));
     flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
+    flows.extend(effects.feeds.iter().map(of_feed));
+    flows.extend(effects.queries.iter().map(|query| of_query(query, &context.provenance)));
     if effects.unknown {
         let (sink, what) = match effects.contained {
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
@@ -121,7 +136,13 @@ fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
         let what = format!("reading {shown}");
         return Flow { sink: Sink::ReadWorkspace, what, covered: false };
     }
-    match flow::instructs(&path.path) {
+    // Below a folder that is given whole lies all that could be made in it (A10).
+    let is_whole = path.recursive || path.place != Place::Inside;
+    let instructs = match is_whole {
+        true => flow::instructs_below(&path.path, rules.context().home.as_deref()),
+        false => flow::instructs(&path.path),
+    };
+    match instructs {
         Some(why) => Flow {
             sink: Sink::WriteInstruction,
             what: format!("writing {shown} ({why})"),
@@ -137,8 +158,15 @@ fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
 
 fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
     let shown = quoted(&command.command);
-    let sink = if command.has_network() { Sink::RunWithNetwork } else { Sink::RunConfined };
+    let sink = match () {
+        () if command.outside_sandbox => Sink::RunOutside,
+        () if command.has_network() => Sink::RunWithNetwork,
+        () => Sink::RunConfined,
+    };
     let reach = match (command.has_network(), command.hosts.is_empty()) {
+        _ if command.outside_sandbox => {
+            " outside the sandbox, with all of this machine and the network".to_string()
+        }
         (false, _) => String::new(),
         (true, true) => " with all of the network, unconfined".to_string(),
         (true, false) => format!(" with access to {}", quoted(&command.hosts.join(", "))),
@@ -148,6 +176,32 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
         what: format!("running `{shown}`{reach}"),
         covered: matches!(rules.rule_command(command), Ruling::Allow(_)),
     }
+}
+
+/// A running job that has network is a command with network, whenever it was started (A12). The
+/// person agreed to it when it began, so only what came into the context since asks.
+fn of_feed(feed: &FeedEffect) -> Flow {
+    let reach = match feed.hosts.is_empty() {
+        true => "all of the network".to_string(),
+        false => quoted(&feed.hosts.join(", ")),
+    };
+    let (job, command) = (quoted(&feed.job), quoted(&feed.command));
+    let what = format!("writing to the job {job} (`{command}`), which reaches {reach}");
+    Flow { sink: Sink::RunWithNetwork, what, covered: true }
+}
+
+/// A call that only reads from a foreign server tells it something all the same (A11).
+fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> Flow {
+    let is_said = |word: &String| provenance.is_worded(word);
+    let is_found = |word: &String| is_said(word) || provenance.is_in_results(word);
+    let sink = match () {
+        () if query.words.iter().all(is_said) => Sink::ReadServer,
+        () if query.words.iter().all(is_found) => Sink::ReadServerLinked,
+        () => Sink::ReadServerBuilt,
+    };
+    let words = quoted(&query.words.join(" · "));
+    let what = format!("asking {} with `{words}`", quoted(&query.server));
+    Flow { sink, what, covered: false }
 }
 
 fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> Flow {
@@ -207,11 +261,49 @@ impl Provenance<'_> {
                 || self.said.iter().any(|said| stands_in(&said.to_lowercase(), &recipient)))
     }
 
+    /// Whether the person wrote this, word for word, or approved a call with it.
+    fn is_worded(&self, words: &str) -> bool {
+        let words = words.trim();
+        words.is_empty()
+            || self.approved.contains(words)
+            || self.said.iter().any(|said| stands_in(said, words))
+    }
+
+    /// Whether this stands literally in a result.
+    fn is_in_results(&self, words: &str) -> bool {
+        self.history.iter().any(|message| results_say(&message.blocks, words.trim()))
+    }
+
     /// Whether this address stands literally in a result. What the model itself wrote does not
     /// count.
     fn is_linked(&self, url: &str) -> bool {
         let bare = url.trim_end_matches('/');
-        self.history.iter().any(|message| results_say(&message.blocks, bare))
+        self.is_in_results(bare)
+            || self.history.iter().any(|message| self.links_to(&message.blocks, bare))
+    }
+
+    /// Whether a page of the same place has a relative link to this address.
+    fn links_to(&self, blocks: &[Block], url: &str) -> bool {
+        blocks.iter().any(|block| {
+            let Block::Result { call, blocks, .. } = block else { return false };
+            let Some(page) = self.page_of(*call) else { return false };
+            let targets = relative_forms(page, url);
+            let texts = blocks.iter().filter_map(|block| match block {
+                Block::Text { text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            texts.into_iter().any(|text| targets.iter().any(|target| is_link(text, target)))
+        })
+    }
+
+    /// The address that a call fetched.
+    fn page_of(&self, id: CallId) -> Option<&str> {
+        let blocks = self.history.iter().flat_map(|message| &message.blocks);
+        let mut calls = blocks.filter_map(|block| match block {
+            Block::Call(call) if call.call == id => Some(call),
+            _ => None,
+        });
+        calls.next()?.input.get("url")?.as_str()
     }
 }
 
@@ -227,6 +319,48 @@ fn results_say(blocks: &[Block], url: &str) -> bool {
         | Block::Image { .. }
         | Block::Document { .. } => false,
     })
+}
+
+/// How a page at `page` could name `url` without its host: from the top, and from its own folder.
+fn relative_forms(page: &str, url: &str) -> Vec<String> {
+    let cut = |url: &'_ str| {
+        let (scheme, rest) = url.split_once("://")?;
+        let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(at);
+        Some((format!("{scheme}://{host}").to_lowercase(), path.to_owned()))
+    };
+    let (Some((base, page)), Some((origin, path))) = (cut(page), cut(url)) else {
+        return Vec::new();
+    };
+    if base != origin || !path.starts_with('/') {
+        return Vec::new();
+    }
+    let page = page.split(['?', '#']).next().unwrap_or_default();
+    let mut forms = vec![path.clone()];
+    let mut folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut up = String::new();
+    loop {
+        if let Some(rest) = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')) {
+            forms.push(format!("{up}{rest}"));
+            if up.is_empty() {
+                forms.push(format!("./{rest}"));
+            }
+        }
+        let Some((above, _)) = folder.rsplit_once('/') else { return forms };
+        folder = above;
+        up.push_str("../");
+    }
+}
+
+/// Whether `target` stands in `text` as the target of a link, in Markdown or HTML.
+fn is_link(text: &str, target: &str) -> bool {
+    let is_target = |(at, _): (usize, &str)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + target.len()..].trim_start_matches('/').chars().next();
+        matches!(before, Some('(' | '<' | '"' | '\''))
+            && matches!(after, Some(')' | '>' | '"' | '\'' | '#' | ' '))
+    };
+    !target.is_empty() && text.match_indices(target).any(is_target)
 }
 
 /// Whether `needle` stands in `text` as a word of its own: what stands beside it does not go on
@@ -249,7 +383,20 @@ fn stands_in(text: &str, needle: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::stands_in;
+    use super::{is_link, relative_forms, stands_in};
+
+    #[test]
+    fn u1_a_relative_link_of_the_same_place_is_a_link() {
+        let page = "https://a.example/book/ch1.html?x=1";
+        let to = |url: &str, text: &str| relative_forms(page, url).iter().any(|f| is_link(text, f));
+        assert!(to("https://a.example/book/ch2.html", "next: [2](ch2.html)"));
+        assert!(to("https://a.example/book/ch2.html", "[2](./ch2.html#top)"));
+        assert!(to("https://a.example/top/x", "<a href=\"/top/x\">"));
+        assert!(to("https://a.example/top/x", "[x](../top/x/)"));
+        assert!(!to("https://a.example/book/ch2.html", "ch2.html is next"));
+        assert!(!to("https://a.example/book/ch", "[2](ch2.html)"));
+        assert!(!to("https://b.example/book/ch2.html", "[2](ch2.html)"));
+    }
 
     #[test]
     fn z2_a_word_counts_only_as_a_whole() {

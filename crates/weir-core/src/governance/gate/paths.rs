@@ -16,7 +16,8 @@ impl Gate for Paths {
         let effects = &call.inspection.effects;
         let mut found: Option<Opinion> = None;
         let opinions = effects.paths.iter().filter_map(|path| self.path(path, context.rules));
-        for opinion in opinions.chain(self.named(effects, context.rules)) {
+        let others = self.named(effects, context.rules).into_iter().chain(self.uncovered(effects));
+        for opinion in opinions.chain(others) {
             if opinion.verdict == Verdict::Deny {
                 return Some(opinion);
             }
@@ -49,7 +50,9 @@ impl Paths {
                 self,
                 Some("workspace roots".into()),
                 format!(
-                    "{path} leads out of the workspace by a link or by `..`. Use a path inside it."
+                    "{path} leads out of the workspace by a link or by `..`. Use a path inside it; \
+                     what lies outside is named by its absolute path, which a person may be asked \
+                     about."
                 ),
             ));
         }
@@ -82,6 +85,27 @@ impl Paths {
                 format!("{path} is likely to hold secrets ({why}), so a person must agree."),
             )),
         }
+    }
+
+    /// Hidden files that git has a copy of (A13).
+    fn uncovered(&self, effects: &Effects) -> Option<Opinion> {
+        /// Files that are named.
+        const NAMED: usize = 3;
+        let command = effects.commands.iter().find(|command| !command.uncovers.is_empty())?;
+        let files: Vec<String> =
+            command.uncovers.iter().take(NAMED).map(|path| quoted(path)).collect();
+        let more = command.uncovers.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(ask(
+            self,
+            Some("hidden files in the history of git".into()),
+            format!(
+                "The command can read in git's history what is hidden from this agent ({}{more}), so \
+                 a person must agree. What shows names only (git status, git log --stat, git commit) \
+                 asks nothing.",
+                files.join(", ")
+            ),
+        ))
     }
 
     /// `.env` files that a command names.

@@ -1,7 +1,7 @@
 //! Refuses the third identical call, and the third similar search, when nothing changed (L6).
 
 use super::{CallFacts, Gate, GateContext, Opinion, deny};
-use crate::governance::{RECENT_CALLS, RecentCall, canonical};
+use crate::governance::{RECENT_CALLS, RecentCall, same_form};
 use crate::tool::Effects;
 
 /// So many calls of one kind are let pass; the next is refused.
@@ -14,7 +14,7 @@ impl Gate for Repetition {
         "repetition"
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
-        let input = canonical(call.input);
+        let input = same_form(call.input, &call.inspection.effects);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);
         let same_tool =
             || context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool);

@@ -95,13 +95,18 @@ impl Item<'_> {
             Item::Change(path) => !path.starts_with('/'),
             Item::Command(_) | Item::Host(_) | Item::Send(_) | Item::Unknown => false,
         };
-        // What the sandbox takes every writable place and the network from only reads.
         if let Item::Command(command) = self
-            && mode == Plan
-            && command.read_only
             && !command.has_network()
         {
-            return (Allow, Lift::Never);
+            let reads_only = || shell::reads_only(&shell::parse(&command.command), true);
+            match mode {
+                // What the sandbox takes every writable place from only reads.
+                Plan if command.read_only => return (Allow, Lift::Never),
+                // `weir undo` takes back what it does (U13).
+                AutoEdit => return (Allow, Lift::ByRule),
+                Ask if reads_only() => return (Allow, Lift::ByRule),
+                Plan | Ask | Full => {}
+            }
         }
         match (mode, reads, inside) {
             (_, true, true) | (Full, _, _) | (AutoEdit, false, true) => (Allow, Lift::ByRule),

@@ -295,6 +295,12 @@ fn g6_sensitive_files_ask_unless_a_rule_names_them() {
     assert_eq!(example.verdict, Verdict::Allow);
 }
 
+fn unconfined(command: &str) -> Effects {
+    let mut effects = shell(command);
+    effects.commands[0].tier = Tier::None;
+    effects
+}
+
 #[test]
 fn c3_modes_decide_where_rules_are_silent() {
     use Verdict::{Allow, Ask, Deny};
@@ -314,7 +320,11 @@ fn c3_modes_decide_where_rules_are_silent() {
         (only_change, [Deny, Ask, Allow, Allow]),
         (on([path(Access::Read, "/etc/x")]), [Ask, Ask, Ask, Allow]),
         (on([path(Access::Write, "/etc/x")]), [Deny, Ask, Ask, Allow]),
-        (shell("make"), [Deny, Ask, Ask, Allow]),
+        // In a sandbox without network (U13); without one, everything asks.
+        (shell("make"), [Deny, Ask, Allow, Allow]),
+        (shell("git status && cat a | head"), [Deny, Allow, Allow, Allow]),
+        (unconfined("make"), [Deny, Ask, Ask, Ask]),
+        (unconfined("git status"), [Deny, Ask, Ask, Ask]),
         (web("GET", "a.org"), [Ask, Ask, Ask, Allow]),
         (web("HEAD", "a.org"), [Ask, Ask, Ask, Allow]),
         // What sends, or may do anything, wants a person in every mode: the flow table (Z2).
@@ -328,7 +338,9 @@ fn c3_modes_decide_where_rules_are_silent() {
         for (mode, verdict) in PermissionMode::ALL.into_iter().zip(expected) {
             let judgement = World::new(mode, &[]).effects(effects.clone());
             assert_eq!(judgement.verdict, verdict, "{mode}: {effects:?}");
-            if verdict != Allow && mode != FULL {
+            // Where the flow table asks exactly, its words come before the mode's.
+            let exact = judgement.gates.iter().any(|opinion| opinion.exact);
+            if verdict != Allow && mode != FULL && !(exact && verdict == Ask) {
                 assert_eq!(judgement.gate.as_deref(), Some("rules"));
                 assert_eq!(judgement.rule, Some(format!("mode {mode}")));
             }
@@ -426,6 +438,22 @@ fn l6_the_third_identical_call_is_refused() {
     world.recent.push_back(earlier(&call, 1, false));
     world.recent.push_back(earlier(&call, 1, false));
     assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Deny, "and again");
+}
+
+#[test]
+fn l6_a_path_written_differently_is_the_same_call() {
+    let read = || inspection(on([path(Access::Read, "a/f.txt")]));
+    let mut world = World::new(FULL, &[]);
+    let first = json!({ "path": "a/f.txt" });
+    world.recent = [earlier(&first, 0, false), earlier(&first, 0, false)].into();
+    for same in ["./a/f.txt", "a//f.txt", "b/../a/f.txt", "/home/work/a/f.txt"] {
+        let judged = world.judge("tool", &json!({ "path": same }), &read());
+        assert_eq!(said(&judged), (Verdict::Deny, "repetition"), "{same}");
+    }
+    let other = inspection(on([path(Access::Read, "f.txt")]));
+    for call in [json!({ "path": "f.txt" }), json!({ "path": "./f.txt" })] {
+        assert_eq!(world.judge("tool", &call, &other).verdict, Verdict::Allow, "{call}");
+    }
 }
 
 #[test]

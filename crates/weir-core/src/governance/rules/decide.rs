@@ -292,7 +292,11 @@ impl RuleSet {
         if let Some(rule) = exact {
             return Ruling::Allow(vec![rule]);
         }
-        if line.parts.is_empty() || !line.is_readable() || line.substitution {
+        // What a sandbox without network holds may have words that the shell expands: they are
+        // arguments of a program that may have any.
+        let confined = !effect.has_network();
+        let computed = line.substitution && !confined;
+        if line.parts.is_empty() || !line.is_readable() || computed || !line.functions.is_empty() {
             return Ruling::Silent;
         }
         // After a change of folder nobody knows where a relative target leads.
@@ -302,23 +306,35 @@ impl RuleSet {
         });
         let mut used = Vec::new();
         for part in &line.parts {
-            let Some(words) = part.literal_words() else {
-                return Ruling::Silent;
-            };
             let stays =
                 part.redirections.iter().filter(|r| r.is_file()).all(|redirection| {
                     self.target_is_inside(&effect.cwd, &redirection.target, moves)
                 });
-            if !stays {
+            if !stays || (!confined && !part.is_settled()) {
                 return Ruling::Silent;
             }
-            let Some(rule) = allow().find(|rule| allows_words(rule, &words, part)) else {
-                return Ruling::Silent;
-            };
-            used.push(rule);
+            let ruled = allow().find(|rule| allows_part(rule, part));
+            match ruled {
+                Some(rule) => used.push(rule),
+                None if shell::is_reader(part, confined)
+                    || self.moves_inside(&effect.cwd, part) => {}
+                None => return Ruling::Silent,
+            }
         }
         used.dedup();
-        Ruling::Allow(used)
+        // Nothing but what needs no rule: the mode decides.
+        if used.is_empty() { Ruling::Silent } else { Ruling::Allow(used) }
+    }
+
+    /// Whether a part only goes to a folder of the workspace.
+    fn moves_inside(&self, cwd: &str, part: &Part) -> bool {
+        let [go, to] = part.words.as_slice() else { return false };
+        let resolved = resolve_word(self, cwd, &to.text);
+        go.text == "cd"
+            && !to.expands
+            && part.assignments.is_empty()
+            && !resolved.is_empty()
+            && resolved.iter().all(|at| at.inside)
     }
 
     /// Whether a redirection's target certainly lies in the workspace, outside what is always
@@ -366,16 +382,24 @@ fn strongest<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
     if allowing.is_empty() { Ruling::Silent } else { Ruling::Allow(allowing) }
 }
 
-/// Whether an allow rule matches one part, precisely.
-fn allows_words(rule: &Rule, words: &[&str], part: &Part) -> bool {
+/// Whether an allow rule matches one part, precisely: as it is, or without what only sets its
+/// circumstances.
+fn allows_part(rule: &Rule, part: &Part) -> bool {
+    let words = part.assignments.is_empty().then_some(part.words.as_slice());
+    let texts = [words, shell::unwrapped(part)];
+    texts.into_iter().flatten().any(|words| allows_words(rule, words, part))
+}
+
+fn allows_words(rule: &Rule, words: &[Word], part: &Part) -> bool {
+    let begins = |wanted: &[String]| {
+        let literal = |(wanted, word): (&String, &Word)| !word.expands && *wanted == word.text;
+        words.len() >= wanted.len() && wanted.iter().zip(words).all(literal)
+    };
     match &rule.kind {
-        Kind::Shell(ShellPattern::Prefix(prefix)) => {
-            words.len() >= prefix.len() && prefix.iter().zip(words).all(|(a, b)| a == b)
-        }
+        Kind::Shell(ShellPattern::Prefix(prefix)) => begins(prefix),
         Kind::Shell(ShellPattern::Exact { text, words: exact }) => {
-            let same_words = exact.as_ref().is_some_and(|exact| {
-                exact.len() == words.len() && exact.iter().zip(words).all(|(a, b)| a == b)
-            });
+            let same_words =
+                exact.as_ref().is_some_and(|exact| exact.len() == words.len() && begins(exact));
             (same_words && part.redirections.iter().all(|r| !r.is_file())) || *text == part.raw
         }
         _ => false,

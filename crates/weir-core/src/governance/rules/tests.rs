@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tool::Access;
-use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect};
+use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect, Tier};
 
 fn set() -> RuleSet {
     RuleSet::new(RuleContext {
@@ -222,6 +222,14 @@ fn c3_allow_rules_for_commands_are_precise() {
                 "cargo 'test' \"a b\"",
                 "cargo test # a comment",
                 "cargo test &",
+                "cargo test 2>&1 | tail -5",
+                "cargo test | grep -v ok | wc -l",
+                "cd sub && cargo test",
+                "RUST_BACKTRACE=1 cargo test",
+                "cargo test || true",
+                "cargo test; echo $?",
+                "timeout 60 cargo test",
+                "env CI=1 cargo test",
             ],
             &[
                 "cargo",
@@ -252,7 +260,11 @@ fn c3_allow_rules_for_commands_are_precise() {
                 "cargo test <<E\n$(rm x)\nE",
                 "A=1 cargo test",
                 "PATH=/x cargo test",
-                "env cargo test",
+                "env -i cargo test",
+                "env PATH=/x cargo test",
+                "cd .. && cargo test",
+                "cargo test | tee x",
+                "cargo test; cat /etc/passwd",
                 "sudo cargo test",
                 "/tmp/cargo test",
                 "bash -c 'cargo test'",
@@ -285,6 +297,27 @@ fn c3_allow_rules_for_commands_are_precise() {
     }
     let outside = CommandEffect { cwd: "/tmp".into(), ..command("cargo test") };
     assert!(!matches(&with(RuleAction::Allow, &["Shell(cargo test:*)"]).rule_command(&outside)));
+}
+
+#[test]
+fn u13_in_a_sandbox_a_rule_sees_through_what_the_shell_computes() {
+    let rules = with(RuleAction::Allow, &["Shell(git commit:*)", "Shell(cargo test:*)"]);
+    let confined = |text: &str| CommandEffect { tier: Tier::Landlock, ..command(text) };
+    for yes in [
+        "git commit -m \"$(cat <<'EOF'\na (b) c; d\nEOF\n)\"",
+        "git commit -F - <<'EOF'\ntext; more\nEOF",
+        "cargo test $X && git status",
+        "cargo test --test '*' || cat target/log",
+        "cd sub && cargo test *",
+    ] {
+        let allowed = matches!(rules.rule_command(&confined(yes)), Ruling::Allow(_));
+        assert!(allowed, "{yes}");
+    }
+    for no in
+        ["cargo test $(rm x)", "cargo test <(rm x)", "$X cargo test", "cargo $X", "git status"]
+    {
+        assert!(!matches(&rules.rule_command(&confined(no))), "{no}");
+    }
 }
 
 #[test]
@@ -440,9 +473,9 @@ fn c3_rules_survive_the_journal() {
 }
 
 #[test]
-fn g4_exact_rules_allow_exactly_this_call() {
+fn g4_offered_rules_allow_this_call_and_its_kind() {
     let texts = |effects: &Effects, tool: &str| -> Vec<String> {
-        let rules = set().exact_rules(tool, effects, &RuleOrigin::new("session"));
+        let rules = set().offered_rules(tool, effects, &RuleOrigin::new("session"));
         rules.iter().map(|r| r.text().to_string()).collect()
     };
     let paths = |paths: &[PathEffect]| Effects { paths: paths.to_vec(), ..Effects::default() };
@@ -455,7 +488,17 @@ fn g4_exact_rules_allow_exactly_this_call() {
         (paths(&[path("a(b).md")]), &["Edit(./a(b).md)"]),
         (paths(&[path("b"), path("a"), read_inside]), &["Edit(./a)", "Edit(./b)"]),
         (paths(&[read_outside]), &["Read(/etc/x)"]),
-        (run("cargo test"), &["Shell(cargo test)"]),
+        (run("cargo test"), &["Shell(cargo test:*)"]),
+        (run("cargo test --lib 2>&1 | tail -5"), &["Shell(cargo test:*)"]),
+        (run("cd sub && RUST_BACKTRACE=1 timeout 60 cargo test || true"), &["Shell(cargo test:*)"]),
+        (run("git add -A && git commit -m x"), &["Shell(git add:*)", "Shell(git commit:*)"]),
+        (run("npm run lint -- --fix"), &["Shell(npm run lint:*)"]),
+        (run("python3 -m pytest -q"), &["Shell(python3 -m pytest:*)"]),
+        (run("python3 -c 'x'"), &["Shell(python3 -c 'x')"]),
+        (run("rm -r build"), &["Shell(rm -r build)"]),
+        (run("git push"), &["Shell(git push)"]),
+        (run("make"), &["Shell(make:*)"]),
+        (run("make test"), &["Shell(make test:*)"]),
         (run("cargo test && ls 'a b'"), &["Shell(cargo test && ls 'a b')"]),
         (run("echo $X"), &[]),
         (run("echo $(ls)"), &[]),
@@ -509,11 +552,11 @@ proptest! {
     }
 
     #[test]
-    fn g4_an_exact_rule_matches_its_own_path_and_no_neighbour(
+    fn g4_an_offered_rule_matches_its_own_path_and_no_neighbour(
         name in "[a-z \\[\\]{}*?()!,-]{1,10}(/[a-z.*]{1,6}){0,2}",
     ) {
         let effects = Effects { paths: vec![path(&name)], ..Effects::default() };
-        let found = set().exact_rules("tool", &effects, &RuleOrigin::new("session"));
+        let found = set().offered_rules("tool", &effects, &RuleOrigin::new("session"));
         if let [rule] = found.as_slice() {
             let mut alone = set();
             alone.add(rule.clone());

@@ -78,7 +78,7 @@ fn error_type(status: u16) -> &'static str {
 
 fn stop_reason(stop: Stop) -> &'static str {
     match stop {
-        Stop::End => "end_turn",
+        Stop::End | Stop::Interrupted => "end_turn",
         Stop::Calls => "tool_use",
         Stop::MaxTokens => "max_tokens",
         Stop::Refusal => "refusal",

@@ -70,7 +70,7 @@ fn finish_reason(stop: Stop, malformed: bool) -> &'static str {
     match stop {
         _ if malformed => "MALFORMED_FUNCTION_CALL",
         // This vendor has no reason of its own for calls.
-        Stop::End | Stop::Calls => "STOP",
+        Stop::End | Stop::Calls | Stop::Interrupted => "STOP",
         Stop::MaxTokens => "MAX_TOKENS",
         Stop::Refusal => "SAFETY",
     }

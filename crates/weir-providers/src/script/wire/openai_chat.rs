@@ -58,7 +58,7 @@ pub(super) fn openai_refusal(fault: &Fault) -> Refusal {
 
 fn finish_reason(stop: Stop) -> &'static str {
     match stop {
-        Stop::End => "stop",
+        Stop::End | Stop::Interrupted => "stop",
         Stop::Calls => "tool_calls",
         Stop::MaxTokens => "length",
         Stop::Refusal => "content_filter",

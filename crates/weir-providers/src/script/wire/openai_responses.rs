@@ -75,7 +75,7 @@ fn finished(context: &Context, output: Vec<Value>) -> Value {
     let usage = &context.usage;
     let input = usage.input + usage.cache_read + usage.cache_write;
     let reason = match context.stop {
-        Stop::End | Stop::Calls | Stop::Refusal => None,
+        Stop::End | Stop::Calls | Stop::Refusal | Stop::Interrupted => None,
         Stop::MaxTokens => Some("max_output_tokens"),
     };
     let status = if reason.is_some() { "incomplete" } else { "completed" };

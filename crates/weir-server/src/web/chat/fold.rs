@@ -425,6 +425,7 @@ impl Fold {
         self.status.window = config.model.window;
         self.status.model = config.model.model.to_string();
         self.status.profile = config.profile.name.clone();
+        self.status.thinking = config.thinking.as_str().into();
         self.status.permission = config.permission.as_str().into();
     }
 

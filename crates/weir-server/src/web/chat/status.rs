@@ -24,6 +24,8 @@ pub(crate) struct Status {
     pub(crate) cost_open: bool,
     /// Model, `provider/name`.
     pub(crate) model: String,
+    /// How much the model thinks; empty: as usual for it.
+    pub(crate) thinking: String,
     /// Profile.
     pub(crate) profile: String,
     /// Permission mode.

@@ -12,7 +12,7 @@ use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
 use crate::api::memory::exported;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish};
+use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish, Word};
 use crate::problem::Answer;
 use crate::route::Route;
 use crate::web::parts::{badge, csrf, empty, field, moment, page};
@@ -146,10 +146,17 @@ fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
                             @if line.untrusted {
                                 ". It is told to models as data only, never as an instruction: "
                                 (line.label)
+                            } @else if line.private {
+                                ". It was written down beside private data (" (line.label) "). Kept, \
+                                 it is yours and told as such; kept private, chats that are told of \
+                                 it hold private data."
                             }
                         }
                         div.row {
                             (word(caller, &line.id, ("accept", "Keep", "btn primary")))
+                            @if line.private && !line.untrusted {
+                                (word(caller, &line.id, ("accept-private", "Keep private", "btn")))
+                            }
                             (word(caller, &line.id, ("reject", "Reject", "btn")))
                         }
                     }
@@ -272,14 +279,16 @@ async fn settle(
     Path((id, word)): Path<(String, String)>,
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
-    let (status, note) = match word.as_str() {
-        "accept" => (MemoryStatus::Kept, "It is kept."),
-        "reject" => (MemoryStatus::Rejected, "It is rejected and not proposed again."),
-        "forget" => (MemoryStatus::Forgotten, "It is forgotten."),
+    let settled = Word::Settled;
+    let (word, note) = match word.as_str() {
+        "accept" => (settled(MemoryStatus::Kept), "It is kept."),
+        "accept-private" => (Word::KeptPrivate, "It is kept, and stays private."),
+        "reject" => (settled(MemoryStatus::Rejected), "It is rejected and not proposed again."),
+        "forget" => (settled(MemoryStatus::Forgotten), "It is forgotten."),
         other => return Err(crate::problem::Problem::missing(format!("the deed {other:?}"))),
     };
     let home = app.home(&caller.person).await?;
-    memory::settle(home.as_ref(), (&id, status), app.now()).await?;
+    memory::settle(home.as_ref(), (&id, word), app.now()).await?;
     Ok(back(note))
 }
 

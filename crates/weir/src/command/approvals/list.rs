@@ -98,7 +98,10 @@ impl Found {
         }
         lines.extend(tell::looks(asked));
         if !asked.rules.is_empty() {
-            lines.push(format!("  session or always would allow: {}", tell::rules(&asked.rules)));
+            lines.push(format!(
+                "  session, or always (in this project), would allow: {}",
+                tell::rules(&asked.rules)
+            ));
         }
         lines.join("\n") + "\n"
     }

@@ -69,7 +69,10 @@ fn approval(
     if asked.rules.is_empty() {
         lines.push("  it can be allowed once; no rule can say it".into());
     } else {
-        lines.push(format!("  session or always would allow: {}", tell::rules(&asked.rules)));
+        lines.push(format!(
+            "  session, or always (in this project), would allow: {}",
+            tell::rules(&asked.rules)
+        ));
     }
     lines.push(String::new());
     lines.push(match folded.resolved.get(id) {

@@ -102,7 +102,7 @@ pub(in crate::command) fn said(
     let what = match decision {
         Decision::Once => "allowed once",
         Decision::Session => "allowed for this session",
-        Decision::Always => "always allowed",
+        Decision::Always => "always allowed in this project",
         Decision::Deny => "denied",
         Decision::Cancelled => "withdrawn: the run was ended",
         Decision::Expired => return "denied: nobody answered in time".into(),
@@ -132,13 +132,17 @@ pub(super) fn left(lease: &LeaseGrant) -> String {
     if words.is_empty() { "to the end of the session".into() } else { words.join(", ") }
 }
 
-/// Keeps rules that a person allowed for always in their own file, and says so. That the file
-/// cannot be written ends nothing: the answer holds for the session.
+/// Keeps rules that a person allowed for always in this project, and says so. That the file cannot be
+/// written ends nothing: the answer holds for the session.
 pub(crate) fn remember(cx: &Cx, rules: &[Rule]) {
-    let place = cx.files().user.display().to_string();
+    let place = cx.files().here.display().to_string();
     for rule in rules {
         match permissions::remember(cx, rule) {
-            Ok(()) => terminal::err(&format!("{} is kept in {place}", visible(rule.text()))),
+            Ok(()) => terminal::err(&format!(
+                "{} holds in this project from now on; it is kept in {place} (weir permissions add \
+                 keeps one for every project)",
+                visible(rule.text())
+            )),
             Err(error) => terminal::err(&format!(
                 "warning: {} could not be kept in {place} and holds for this session alone: \
                  {error:#}",

@@ -94,7 +94,7 @@ impl Trial<'_> {
         let origin = RuleOrigin::new("explain");
         let tool = self.case.call.tool.as_str();
         let effects = &self.at.inspection.effects;
-        let mut rules = self.at.rules.exact_rules(tool, effects, &origin);
+        let mut rules = self.at.rules.offered_rules(tool, effects, &origin);
         let with = |rules: &[Rule]| {
             let mut with = self.at.clone();
             with.rules.extend(rules.iter().cloned());

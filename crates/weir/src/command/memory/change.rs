@@ -3,17 +3,15 @@
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
 use weir_core::memory::{
-    MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text, fact_topics,
+    BY_PERSON, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
+    fact_topics, marked_private, private_by_person,
 };
 
 use super::{as_json, every, find, here, now, tell};
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::options::{MemoryAddArgs, MemoryIdsArgs};
+use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
 use crate::terminal::{out, out_json};
-
-/// The word in facts for what a person wrote.
-const BY: &str = "person";
 
 pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
     let new = wanted(cx, args)?;
@@ -56,11 +54,24 @@ fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
         topics: fact_topics(&args.topics).map_err(usage)?,
         importance: args.importance,
         workspace: (!everywhere).then(|| here(cx)),
-        source: MemorySource { by: BY.into(), ..MemorySource::default() },
-        label: Label::default(),
+        source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
+        label: if args.private { private_by_person() } else { Label::default() },
         status: MemoryStatus::Kept,
         supersedes: None,
     })
+}
+
+/// Keeps facts; those that are to be private are marked before they count.
+pub(super) async fn accept(cx: &Cx, args: &MemoryAcceptArgs) -> anyhow::Result<()> {
+    if args.private {
+        let facts = every(cx).await?;
+        let found = args.which.ids.iter().map(|id| find(&facts, id));
+        let found: Vec<MemoryFact> = found.collect::<anyhow::Result<_>>()?;
+        for fact in found {
+            cx.journal()?.remember(&marked_private(&fact), now()).await?;
+        }
+    }
+    settle(cx, &args.which, MemoryStatus::Kept).await
 }
 
 /// Accepts, rejects or forgets. All of them are found first: a word that names none changes nothing.
@@ -90,10 +101,27 @@ pub(super) async fn settle(
             if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
                 out(&format!("  it takes the place of: {}", tell::line(&older.fact.text)))?;
             }
+            if after.fact.source.by != BY_PERSON {
+                out(&format!("  from {}", tell::source(after)))?;
+            }
+            theirs(before, after)?;
             untrusted(after)?;
         }
     }
     Ok(())
+}
+
+/// Says what a yes made of a fact that stood beside private data.
+fn theirs(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
+    let Some(sources) = tell::private(before) else { return Ok(()) };
+    if after.fact.label.is_private() {
+        return out("  It stays private: a session that is told of it holds private data.");
+    }
+    out(&format!(
+        "  It was written down beside private data ({sources}). Now it is yours and is told as such; \
+         `weir memory accept {} --private` keeps it private.",
+        after.id
+    ))
 }
 
 fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {

@@ -22,6 +22,9 @@ pub(super) fn rows(facts: &[MemoryFact], ids: &BTreeSet<MemoryId>, here: &str) -
         if !fact.fact.topics.is_empty() {
             text = format!("{text}  [{}]", line(&fact.fact.topics.join(", ")));
         }
+        if fact.fact.label.is_private() {
+            text = format!("(private) {text}");
+        }
         if let Some(origins) = origins(fact) {
             text = format!("UNTRUSTED (from {origins}) {text}");
         }
@@ -44,6 +47,13 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
             "UNTRUSTED",
             &format!("words from {origins} went into it; it will be told as data only"),
         );
+    }
+    if let Some(sources) = private(fact) {
+        let what = match origins(fact) {
+            Some(_) => "it stays so when it is accepted",
+            None => "accepted, it is told as yours unless you say --private",
+        };
+        add("private", &format!("written down beside private data ({sources}); {what}"));
     }
     let kind = fact.fact.kind.as_str();
     add("kind", &format!("{kind}, importance {} of 5", fact.fact.importance));
@@ -68,7 +78,7 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
 }
 
 /// Who wrote it, where.
-fn source(fact: &MemoryFact) -> String {
+pub(super) fn source(fact: &MemoryFact) -> String {
     let source = &fact.fact.source;
     let mut text = match source.by.as_str() {
         "person" => "you".to_owned(),
@@ -103,6 +113,15 @@ pub(super) fn origins(fact: &MemoryFact) -> Option<String> {
     label.is_external().then(|| match label.origins.is_empty() {
         true => "outside".to_owned(),
         false => label.origins.iter().map(|o| line(o)).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// What private data stood in the context that it was written in; `None`: none did.
+pub(super) fn private(fact: &MemoryFact) -> Option<String> {
+    let label = &fact.fact.label;
+    label.is_private().then(|| match label.sources.is_empty() {
+        true => "of yours".to_owned(),
+        false => label.sources.iter().map(|source| line(source)).collect::<Vec<_>>().join(", "),
     })
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_core::record::Record;
+use weir_core::record::{GENESIS, Record};
+use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
 
 use super::Read;
@@ -23,6 +24,29 @@ pub(super) struct Line {
     pub(super) seq: Seq,
     pub(super) ts: Timestamp,
     pub(super) event: Event,
+    /// The hash by which it follows from the one before, where a file says it.
+    pub(super) hash: Option<String>,
+}
+
+/// Whether the lines of a file say by hashes what they were.
+pub(super) fn is_chained(lines: &[Line]) -> bool {
+    lines.iter().any(|line| line.hash.is_some())
+}
+
+/// The first fact whose hash does not follow from the one before. What a journal derives is found by
+/// playing it; what came from outside (words, replies, results) is proved by this alone.
+pub(super) fn broken(lines: &[Line]) -> Option<Difference> {
+    let mut last = GENESIS.to_owned();
+    for line in lines {
+        let hash = wire::record(&line.session, line.seq, line.ts, &line.event, &last).hash;
+        if line.hash.as_ref() != Some(&hash) {
+            let why = "was changed after it was exported: its hash does not follow from the fact \
+                       before";
+            return Some(Difference::damage(line.seq, why));
+        }
+        last = hash;
+    }
+    None
 }
 
 /// The facts in `records`.
@@ -32,7 +56,7 @@ pub(super) fn records(records: &[Record]) -> Result<Vec<Line>, Difference> {
         let fact = fact.map_err(|error| Difference::damage(record.seq, error.to_string()))?;
         let session = record.session.clone();
         let event = std::sync::Arc::unwrap_or_clone(fact.event);
-        Ok(Line { session, seq: fact.seq, ts: fact.ts, event })
+        Ok(Line { session, seq: fact.seq, ts: fact.ts, event, hash: None })
     };
     records.iter().map(line).collect()
 }
@@ -84,7 +108,12 @@ fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
     let (ts, session, kind) = (text("ts")?, text("session")?, text("kind")?);
     let ts = ts.parse().map_err(|error| format!("ts {ts:?}: {error}"))?;
     fields.shift_remove("v");
+    let hash = match fields.shift_remove("hash") {
+        Some(Value::String(text)) => Some(text),
+        Some(_) => return Err("hash is no text".into()),
+        None => None,
+    };
     let payload = Value::Object(fields).to_string();
     let event = Event::from_payload(&kind, &payload).map_err(|error| error.to_string())?;
-    Ok(Some(Line { session: SessionId::new(session), seq, ts, event }))
+    Ok(Some(Line { session: SessionId::new(session), seq, ts, event, hash }))
 }

@@ -277,7 +277,7 @@ fn choices(open: &Open) -> Vec<String> {
     }
     vec![
         format!(
-            "[y] once  [s] this session  [a] always  [n reason] no    (s and a allow: {})",
+            "[y] once  [s] this session  [a] always in this project  [n reason] no    (s and a allow: {})",
             rules(&asked.rules)
         ),
         "[s 5] five further calls  [s 10m] ten minutes".into(),

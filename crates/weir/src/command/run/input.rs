@@ -1,10 +1,14 @@
 //! What a run is told: the prompt and what is attached to it (C2, X5). How files are attached is
 //! the engine's business: every face attaches alike.
+//!
+//! Standard input alone is the task, in the person's own words. Beside a task it is an attachment:
+//! what a program pipes in is what somebody else wrote, and an address in it is not one that the
+//! person named (A16).
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
-use weir_engine::attach::{self, Saying};
+use weir_engine::attach::{self, AttachError, Attachment, FILE_BYTES_MAX, Saying};
 use weir_engine::engine::Engine;
 use weir_engine::workspace::Workspace;
 
@@ -13,14 +17,55 @@ use crate::options::RunArgs;
 
 /// Largest prompt from standard input, in bytes.
 const PROMPT_BYTES_MAX: u64 = 10 << 20;
+/// What stands for standard input.
+const STDIN: &str = "-";
+/// What it is called as an attachment.
+const STDIN_NAME: &str = "standard input";
+
+/// What the words of the command line mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told<'a> {
+    /// Nothing.
+    Nothing,
+    /// The task is on standard input.
+    Piped,
+    /// The task itself.
+    Task(&'a str),
+    /// The task, and something to go with it on standard input.
+    TaskAndPiped(&'a str),
+}
+
+impl Told<'_> {
+    fn of(args: &RunArgs) -> anyhow::Result<Told<'_>> {
+        let told = match (args.prompt.as_deref(), args.beside.as_deref()) {
+            (None, _) => Told::Nothing,
+            (Some(STDIN), None | Some(STDIN)) => Told::Piped,
+            (Some(task), None) => Told::Task(task),
+            (Some(task), Some(STDIN)) | (Some(STDIN), Some(task)) => Told::TaskAndPiped(task),
+            (Some(_), Some(word)) => {
+                return Err(usage(format!(
+                    "{word:?} is one word too many: put the whole task into quotes, weir run \"your \
+                     task\""
+                )));
+            }
+        };
+        let twice = args.attach.iter().any(|path| path.as_os_str() == STDIN);
+        match told {
+            Told::Piped if twice => {
+                Err(usage("standard input is the task; it cannot be attached as well"))
+            }
+            Told::Task(task) if twice => Ok(Told::TaskAndPiped(task)),
+            told => Ok(told),
+        }
+    }
+}
 
 /// The prompt, which must be there.
 pub(super) fn required(args: &RunArgs) -> anyhow::Result<String> {
-    let from_pipe = args.prompt.is_none() && !std::io::stdin().is_terminal();
-    let prompt = match args.prompt.as_deref() {
-        Some("-") => Some(from_stdin()?),
-        None if from_pipe => Some(from_stdin()?),
-        prompt => prompt.map(str::to_string),
+    let prompt = match Told::of(args)? {
+        Told::Nothing if std::io::stdin().is_terminal() => None,
+        Told::Nothing | Told::Piped => Some(from_stdin()?),
+        Told::Task(task) | Told::TaskAndPiped(task) => Some(task.to_owned()),
     };
     prompt.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
         usage("there is no task: weir run \"your task\", or pipe it in (weir run -)")
@@ -29,26 +74,33 @@ pub(super) fn required(args: &RunArgs) -> anyhow::Result<String> {
 
 /// The prompt of a session that exists already: it may go on without one.
 pub(super) fn optional(args: &RunArgs) -> anyhow::Result<Option<String>> {
-    let prompt = match args.prompt.as_deref() {
-        Some("-") => Some(from_stdin()?),
-        prompt => prompt.map(str::to_string),
+    let prompt = match Told::of(args)? {
+        Told::Nothing => None,
+        Told::Piped => Some(from_stdin()?),
+        Told::Task(task) | Told::TaskAndPiped(task) => Some(task.to_owned()),
     };
     Ok(prompt.filter(|text| !text.trim().is_empty()))
 }
 
 fn from_stdin() -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(PROMPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > PROMPT_BYTES_MAX {
-        return Err(usage(format!(
+    let too_large = || {
+        usage(format!(
             "the prompt on standard input is larger than {PROMPT_BYTES_MAX} bytes; put it into a \
              file of the workspace and name the file"
-        )));
-    }
+        ))
+    };
+    let bytes = bytes_of_stdin(PROMPT_BYTES_MAX)?.ok_or_else(too_large)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The prompt with what `--attach` and the `@path` words in it name.
+/// Everything on standard input; `None`: it is more than `most` bytes.
+fn bytes_of_stdin(most: u64) -> anyhow::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
+/// The prompt with what `--attach` and the `@path` words in it name, and what was piped in beside it.
 pub(super) async fn saying(
     engine: &Engine,
     workspace: &Arc<Workspace>,
@@ -56,7 +108,20 @@ pub(super) async fn saying(
     prompt: String,
 ) -> anyhow::Result<Saying> {
     let documents = engine.parts().documents.as_ref();
-    let attachments = attach::gather(documents, workspace, &args.attach, &prompt).await;
-    let attachments = attachments.map_err(|error| usage(error.to_string()))?;
+    let named = args.attach.iter().filter(|path| path.as_os_str() != STDIN);
+    let files: Vec<_> = named.cloned().collect();
+    let wrong = |error: AttachError| usage(error.to_string());
+    let mut attachments =
+        attach::gather(documents, workspace, &files, &prompt).await.map_err(wrong)?;
+    if matches!(Told::of(args)?, Told::TaskAndPiped(_)) {
+        let bytes = bytes_of_stdin(FILE_BYTES_MAX)?.ok_or_else(|| {
+            let most = FILE_BYTES_MAX >> 20;
+            usage(format!("{STDIN_NAME} has more than {most} MB; put it into a file and name it"))
+        })?;
+        if !bytes.is_empty() {
+            let piped = Attachment::of_bytes(documents, STDIN_NAME, bytes.into()).await;
+            attachments.push(piped.map_err(wrong)?);
+        }
+    }
     Ok(Saying { text: prompt, attachments })
 }

@@ -1,7 +1,6 @@
 //! `weir sessions delete` (D9): journal, blobs, index, checkpoints, externalised results and
 //! records of commands go. Audit lines stay: they tell what was done to the world.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,7 +15,7 @@ use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::SessionsDeleteArgs;
 use crate::session_ids;
-use crate::terminal::{err, is_attended, out};
+use crate::terminal::{self, err, is_attended, out};
 use crate::wiring;
 
 /// Finds all of them first, asks once, then removes one after the other.
@@ -50,16 +49,11 @@ fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
             "nobody can be asked whether to delete here; say --yes if it is meant so",
         ));
     }
-    let mut stderr = std::io::stderr().lock();
     for meta in sessions {
         let title = weir_core::view::plain::visible(&meta.title);
-        writeln!(stderr, "{}  {} facts  {title}", meta.id, meta.facts)?;
+        terminal::err_line(&format!("{}  {} facts  {title}", meta.id, meta.facts));
     }
-    write!(stderr, "Delete with all files saved before its changes? [y/N] ")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    terminal::confirm("Delete with all files saved before its changes?")
 }
 
 /// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use weir_core::ids::SessionId;
+use weir_core::record::GENESIS;
 use weir_core::view::wire;
 use weir_engine::blobs::mentioned;
 use weir_engine::hub::Fact;
@@ -83,12 +84,18 @@ async fn kept(store: &dyn Store, facts: &[Fact]) -> anyhow::Result<Kept> {
     Ok(kept)
 }
 
-/// Every fact, one a line (C6); then the bytes that they mention, in lines without a place in the
+/// Every fact, one a line (C6), with the hash by which it follows from the one before: `weir replay`
+/// proves by it that no word was exchanged. The chain is made anew, as an older journal's text may
+/// differ from how the same fact is written today; then the bytes that they mention, in lines without a place in the
 /// journal, which readers of events may pass over.
 fn jsonl(id: &SessionId, facts: &[Fact], kept: &Kept) -> String {
     let mut text = String::new();
+    let mut hash = GENESIS.to_owned();
     for fact in facts {
-        text.push_str(&line(id, fact).to_string());
+        let mut line = line(id, fact);
+        hash = wire::record(id, fact.seq, fact.ts, &fact.event, &hash).hash;
+        line["hash"] = json!(hash);
+        text.push_str(&line.to_string());
         text.push('\n');
     }
     let last = facts.last().map(|fact| fact.ts).unwrap_or_default();

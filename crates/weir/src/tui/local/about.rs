@@ -76,11 +76,15 @@ pub(super) async fn settings(cx: &Cx, wishes: &wiring::Wishes) -> News {
         (Ok(config), Some(profile)) => wiring::permission(config, wishes, None, profile),
         _ => wishes.permission.unwrap_or_default(),
     };
+    let model = models::known(cx, model).await.unwrap_or_default();
+    let said = wishes.thinking.or(profile.as_ref().and_then(|found| found.profile.thinking));
+    let said = said.or(cx.config().ok().and_then(|config| config.settings.thinking));
+    let thinking = said.unwrap_or_else(|| models::usual_thinking(cx, &model));
     News::Settings {
-        model: models::known(cx, model).await.unwrap_or_default(),
+        model,
         profile: profile.map(|found| found.profile.name).unwrap_or_default(),
         permission,
-        thinking: wishes.thinking.unwrap_or_default(),
+        thinking,
     }
 }
 

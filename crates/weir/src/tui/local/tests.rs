@@ -47,6 +47,13 @@ impl House {
         std::fs::read_to_string(self.at(path)).ok()
     }
 
+    /// What was allowed for always, in whichever project.
+    fn kept_rules(&self) -> String {
+        let files = std::fs::read_dir(self.at("config/weir/projects"));
+        let files = files.into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+    }
+
     fn cx(&self) -> Cx {
         let at = |path: &str| self.at(path).display().to_string();
         let (home, config) = (at("home"), at("config"));

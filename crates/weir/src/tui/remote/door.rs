@@ -1,8 +1,6 @@
 //! Signing in to a server, before the face has the terminal: by a token, or by name and password,
 //! asked for here. Not here: where tokens are kept (`keys`).
 
-use std::io::{BufRead as _, Read as _, Write as _};
-
 use reqwest::{Method, Response, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,8 +16,6 @@ use crate::terminal;
 const TOKEN: &str = "WEIR_TOKEN";
 /// How often a person may try.
 const ATTEMPTS_MAX: usize = 3;
-/// Longest name or code that is read, in bytes.
-const LINE_BYTES_MAX: u64 = 4 << 10;
 /// Cookies that are kept, and the longest.
 const COOKIES_MAX: usize = 8;
 const COOKIE_BYTES_MAX: usize = 4 << 10;
@@ -105,14 +101,14 @@ async fn by_token(http: Http, (token, from): (Secret, &str)) -> anyhow::Result<(
 async fn by_password(mut http: Http) -> anyhow::Result<(Http, String)> {
     terminal::err_line(&format!("Signing in to {}", http.place));
     for attempt in 1..=ATTEMPTS_MAX {
-        let name = asked("Name")?;
+        let name = terminal::ask("Name: ")?;
         let password = Secret::new(terminal::read_hidden("Password")?);
         if name.is_empty() {
             break;
         }
         let mut said = login(&http, (&name, &password), None).await;
         if matches!(&said, Err(Trouble::Refused { code, .. }) if code == "second_factor") {
-            let code = asked("Code of your authenticator app, or a recovery code")?;
+            let code = terminal::ask("Code of your authenticator app, or a recovery code: ")?;
             said = login(&http, (&name, &password), Some(&code)).await;
         }
         match said {
@@ -150,15 +146,4 @@ fn cookies(response: &Response) -> Vec<String> {
     let pairs = lines.filter_map(|line| Some(line.to_str().ok()?.split(';').next()?.trim()));
     let fit = pairs.filter(|pair| pair.len() <= COOKIE_BYTES_MAX && !pair.ends_with('='));
     fit.take(COOKIES_MAX).map(str::to_owned).collect()
-}
-
-/// Asks for something that may be seen.
-fn asked(question: &str) -> anyhow::Result<String> {
-    let mut stderr = std::io::stderr().lock();
-    write!(stderr, "{question}: ")?;
-    stderr.flush()?;
-    drop(stderr);
-    let mut line = String::new();
-    std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line)?;
-    Ok(line.trim().to_owned())
 }

@@ -44,6 +44,8 @@ pub(super) struct Usual {
     model: String,
     profile: String,
     permission: PermissionMode,
+    /// Unset it follows from the model, which only the server knows.
+    thinking: Thinking,
 }
 
 impl Draft {
@@ -54,7 +56,7 @@ impl Draft {
             model: self.model.clone().unwrap_or_else(|| usual.model.clone()),
             profile: self.profile.clone().unwrap_or_else(|| usual.profile.clone()),
             permission: self.permission.unwrap_or(usual.permission),
-            thinking: self.thinking.unwrap_or_default(),
+            thinking: self.thinking.unwrap_or(usual.thinking),
         }
     }
 }
@@ -197,6 +199,7 @@ async fn usual(http: &Http) -> Answer<Usual> {
         model: text("model"),
         profile: text("profile"),
         permission: serde_json::from_value(value("permission")).unwrap_or_default(),
+        thinking: serde_json::from_value(value("thinking")).unwrap_or_default(),
     })
 }
 

@@ -25,6 +25,16 @@ fn d2_replay_is_the_same_and_names_the_first_difference() {
         said.out
     };
     assert!(house.ok(&["replay", "../session.jsonl"]).starts_with("the same: "));
+    // Words from outside cannot be exchanged either, not even for others of equal length.
+    let word = whole.lines().find(|line| line.contains("\"kind\":\"model.replied\"")).expect("one");
+    let key = word.find("\"text\":\"").expect("it says something") + 8;
+    let mut other = word.to_owned();
+    other.replace_range(key..=key, "~");
+    let told = different(&whole.replace(word, &other));
+    assert!(told.contains("was changed after it was exported"), "{told}");
+    let bare: Vec<String> = whole.lines().map(without_hash).collect();
+    house.write(&house.at("old.jsonl"), &bare.join("\n"));
+    assert!(house.ok(&["replay", "../old.jsonl"]).contains("has no hashes"));
     // What was denied cannot be made to look allowed.
     let lines: Vec<&str> = whole.lines().collect();
     let denied = lines.iter().position(|line| line.contains("\"verdict\":\"deny\"")).expect("one");
@@ -178,4 +188,11 @@ fn d2_replay_holds_for_odd_runs() {
     assert!(house.ok(&["sessions", "show", "last"]).contains("all harbours done"));
     assert!(house.ok(&["sessions", "search", "harbours"]).contains(&newest(&house)));
     house.ok(&["audit", "verify"]);
+}
+
+/// The line as earlier versions exported it.
+fn without_hash(line: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    value.as_object_mut().expect("an object").remove("hash");
+    value.to_string()
 }

@@ -314,3 +314,47 @@ async fn s13_style_and_scripts_are_kept_for_good_and_are_small() {
         assert!(!page.contains(inline), "{inline} in {page}");
     }
 }
+
+#[tokio::test]
+async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_settings() {
+    let mut served = Served::start(Setup::default()).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Hello.").await;
+    let chosen = |page: &str| {
+        let list = page.split("name=\"thinking\"").nth(1).expect("a list");
+        let end = list.find("</select>").expect("its end");
+        let option = list[..end].split("<option").find(|option| option.contains(" selected"));
+        option.expect("one is chosen").split('"').nth(1).expect("its value").to_owned()
+    };
+    let eventually = async |level: &str| {
+        for _ in 0..200 {
+            let (_, page) = admin.get(&chat).await;
+            if chosen(&page) == level {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("{level} is not what the chat shows");
+    };
+    eventually("off").await;
+    let session = chat.trim_start_matches("/chats/");
+    for _ in 0..200 {
+        let (status, _, _) =
+            admin.form(&format!("{chat}/configure"), &[("thinking", "high")]).await;
+        // Between runs: the first one may still be on.
+        if status == 303 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    eventually("high").await;
+    let (status, told) = admin.api("GET", &format!("/api/v1/sessions/{session}"), None).await;
+    assert_eq!(status, 200, "{told}");
+    let (status, _, why) = admin.form(&format!("{chat}/configure"), &[("thinking", "hm")]).await;
+    assert!(status == 400 && why.contains("level of thinking"), "{status} {why}");
+    let wish = serde_json::json!({ "values": { "thinking": "low" } });
+    let (status, told) = admin.api("PATCH", "/api/v1/settings", Some(wish)).await;
+    assert!(status < 300, "{status} {told}");
+    let (_, page) = admin.get("/").await;
+    assert_eq!(chosen(&page), "low", "a new chat shows what is set");
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::governance::label::{Integrity, Taint};
 use crate::message::Block;
-use crate::tool::SendEffect;
+use crate::tool::{FeedEffect, QueryEffect, SendEffect};
 
 fn labelled(taint: Taint) -> Label {
     let private = Label::private(Integrity::Workspace, "workspace");
@@ -29,13 +29,76 @@ fn verdicts(world: &mut World, effects: &Effects) -> Vec<Verdict> {
     columns(world, effects).into_iter().map(|(verdict, _)| verdict).collect()
 }
 
+/// Whether the question with both labels is exact and in the strongest words.
+fn is_warned(world: &mut World, effects: &Effects) -> bool {
+    world.label = labelled(Taint::Both);
+    let gates = world.effects(effects.clone()).gates;
+    gates.iter().any(|gate| gate.exact && gate.reason.starts_with("Careful: "))
+}
+
+#[test]
+fn a11_a_reading_server_is_told_nothing_private_without_a_person() {
+    use Verdict::{Allow, Ask};
+    let query = |words: &[&str]| Effects {
+        queries: vec![QueryEffect {
+            server: "mcp:web".into(),
+            words: words.iter().map(ToString::to_string).collect(),
+        }],
+        ..Effects::default()
+    };
+    let mut world = World::new(FULL, &["allow Mcp(web:*)"]);
+    assert_eq!(verdicts(&mut world, &query(&[])), [Allow; 4]);
+    assert_eq!(verdicts(&mut world, &query(&["hunter2"])), [Allow, Allow, Allow, Ask]);
+    assert!(is_warned(&mut world, &query(&["hunter2"])), "no rule lifts it");
+    world.said = vec!["look for ferris wheels, please".into()];
+    assert_eq!(verdicts(&mut world, &query(&["ferris wheels"])), [Allow; 4]);
+    assert!(is_warned(&mut world, &query(&["ferris wheels", "hunter2"])));
+    let blocks = vec![Block::text("issue 4711 is open")];
+    let result = Block::Result { call: CallId(1), ok: true, blocks };
+    world.history = vec![Arc::new(Message::user(vec![result]))];
+    assert_eq!(verdicts(&mut world, &query(&["4711"])), [Allow, Allow, Allow, Ask]);
+    assert!(!is_warned(&mut world, &query(&["4711"])));
+}
+
+#[test]
+fn a12_feeding_a_job_with_network_is_a_command_with_network() {
+    use Verdict::{Allow, Ask};
+    let feed = FeedEffect {
+        job: "j1".into(),
+        command: "while read l; do sh -c \"$l\"; done".into(),
+        hosts: vec!["evil.example".into()],
+    };
+    let fed = Effects { jobs: vec!["j1".into()], feeds: vec![feed], ..Effects::default() };
+    let quiet = Effects { jobs: vec!["j1".into()], ..Effects::default() };
+    let mut world = World::new(FULL, &[]);
+    assert_eq!(verdicts(&mut world, &fed), [Allow, Allow, Allow, Ask]);
+    assert_eq!(verdicts(&mut world, &quiet), [Allow; 4]);
+}
+
+#[test]
+fn a10_a_folder_that_holds_what_later_runs_is_judged_like_it() {
+    let grant = |path: &str| {
+        let path = PathEffect { recursive: true, ..outside(path) };
+        Effects { paths: vec![path], ..Effects::default() }
+    };
+    let mut world = World::new(FULL, &[]);
+    for folder in ["/home/me/.config", "/home/me", "/home/me/.config/fish"] {
+        assert!(is_warned(&mut world, &grant(folder)), "{folder}");
+    }
+    assert!(!is_warned(&mut world, &grant("/srv/data")));
+}
+
+fn outside(at: &str) -> PathEffect {
+    PathEffect { place: Place::Outside, ..path(Access::Write, at) }
+}
+
 #[test]
 fn z8_what_a_sandbox_contains_flows_like_a_confined_command() {
     use Verdict::{Allow, Ask, Deny};
     let unknown = Effects { unknown: true, ..Effects::default() };
     let contained = Effects { contained: true, ..unknown.clone() };
     let mut full = World::new(FULL, &[]);
-    assert_eq!(verdicts(&mut full, &unknown), [Ask, Ask, Ask, Deny]);
+    assert_eq!(verdicts(&mut full, &unknown), [Ask; 4]);
     assert_eq!(verdicts(&mut full, &contained), [Allow; 4]);
     let mut ask = World::new(ASK, &[]);
     assert_eq!(verdicts(&mut ask, &contained), [Ask; 4], "the mode still asks");
@@ -45,16 +108,18 @@ fn z8_what_a_sandbox_contains_flows_like_a_confined_command() {
 
 #[test]
 fn z2_fetching_follows_the_label() {
-    use Verdict::{Allow, Ask, Deny};
+    use Verdict::{Allow, Ask};
     let mut open = World::new(FULL, &[]);
     let page = web("GET", "docs.example");
-    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Deny]);
-    open.said = vec!["read https://docs.example/ and tell me".into()];
     assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Ask]);
-    open.said = vec!["read docs.example, please".into()];
-    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Ask]);
+    assert!(is_warned(&mut open, &page), "nobody asked for it");
+    for asked in ["read https://docs.example/ and tell me", "read docs.example, please"] {
+        open.said = vec![asked.into()];
+        assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Ask]);
+        assert!(!is_warned(&mut open, &page), "{asked}");
+    }
     open.said = vec!["read docs.example.evil.example, please".into()];
-    assert_eq!(verdicts(&mut open, &page), [Allow, Ask, Ask, Deny]);
+    assert!(is_warned(&mut open, &page));
     let mut listed = World::new(FULL, &["allow Web(docs.example)"]);
     assert_eq!(verdicts(&mut listed, &page), [Allow; 4]);
     let built = Effects {
@@ -66,7 +131,8 @@ fn z2_fetching_follows_the_label() {
         }],
         ..Effects::default()
     };
-    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Deny]);
+    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Ask]);
+    assert!(is_warned(&mut listed, &built));
     let result = Block::Result {
         call: CallId(1),
         ok: true,
@@ -75,15 +141,16 @@ fn z2_fetching_follows_the_label() {
     listed.history = vec![Arc::new(Message::user(vec![result]))];
     // Which of many links is followed can spell something out: a person sees each.
     assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Ask]);
+    assert!(!is_warned(&mut listed, &built));
     // The model's own words make nothing clean.
     let said = Block::text("https://docs.example/x?d=c2VjcmV0");
     listed.history = vec![Arc::new(Message::assistant(vec![said]))];
-    assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Deny]);
+    assert!(is_warned(&mut listed, &built));
 }
 
 #[test]
 fn z2_a_name_or_port_below_a_listed_host_carries_as_much_as_a_path() {
-    use Verdict::{Allow, Deny};
+    use Verdict::{Allow, Ask};
     let mut listed = World::new(FULL, &["allow Web(docs.example)"]);
     let at = |host: &str, url: &str| Effects {
         hosts: vec![HostEffect {
@@ -95,9 +162,11 @@ fn z2_a_name_or_port_below_a_listed_host_carries_as_much_as_a_path() {
         ..Effects::default()
     };
     let below = at("c2vjcmv0.docs.example", "https://c2vjcmv0.docs.example/");
-    assert_eq!(verdicts(&mut listed, &below), [Allow, Allow, Allow, Deny]);
+    assert_eq!(verdicts(&mut listed, &below), [Allow, Allow, Allow, Ask]);
+    assert!(is_warned(&mut listed, &below));
     let port = at("docs.example", "https://docs.example:51234/");
-    assert_eq!(verdicts(&mut listed, &port), [Allow, Allow, Allow, Deny]);
+    assert_eq!(verdicts(&mut listed, &port), [Allow, Allow, Allow, Ask]);
+    assert!(is_warned(&mut listed, &port));
     let mut named = World::new(FULL, &["allow Web(sub.docs.example)"]);
     let bare = at("sub.docs.example", "https://sub.docs.example/");
     assert_eq!(verdicts(&mut named, &bare), [Allow; 4]);
@@ -105,17 +174,19 @@ fn z2_a_name_or_port_below_a_listed_host_carries_as_much_as_a_path() {
 
 #[test]
 fn z2_sending_needs_a_recipient_of_the_person() {
-    use Verdict::{Ask, Deny};
+    use Verdict::Ask;
     let mail = Effects {
         sends: vec![SendEffect { recipient: "bob@a.example".into(), by: "mail".into() }],
         ..Effects::default()
     };
     let mut world = World::new(FULL, &[]);
-    assert_eq!(verdicts(&mut world, &mail), [Ask, Deny, Deny, Deny]);
+    assert_eq!(verdicts(&mut world, &mail), [Ask; 4]);
+    assert!(is_warned(&mut world, &mail));
     world.said = vec!["write to Bob@A.example that I am late".into()];
     assert_eq!(verdicts(&mut world, &mail), [Ask; 4]);
+    assert!(!is_warned(&mut world, &mail));
     world.said = vec!["write to evilbob@a.example".into()];
-    assert_eq!(verdicts(&mut world, &mail), [Ask, Deny, Deny, Deny]);
+    assert!(is_warned(&mut world, &mail));
     let post = web("POST", "docs.example");
     let mut world = World::new(FULL, &["allow Web(docs.example)"]);
     use Verdict::Allow;
@@ -139,14 +210,16 @@ fn z2_commands_with_network_need_a_person() {
 }
 
 #[test]
-fn z2_what_later_runs_is_not_written_from_foreign_words() {
-    use Verdict::{Allow, Ask, Deny};
+fn u1_what_later_runs_is_written_from_foreign_words_only_by_a_warned_person() {
+    use Verdict::{Allow, Ask};
     for name in ["AGENTS.md", ".github/workflows/ci.yml", "sub/.envrc", ".husky/pre-commit"] {
         let write = Effects { paths: vec![path(Access::Write, name)], ..Effects::default() };
         let mut world = World::new(FULL, &[]);
-        assert_eq!(verdicts(&mut world, &write), [Ask, Ask, Deny, Deny], "{name}");
+        assert_eq!(verdicts(&mut world, &write), [Ask; 4], "{name}");
+        assert!(is_warned(&mut world, &write));
         let mut allowed = World::new(FULL, &["allow Edit(**)"]);
-        assert_eq!(verdicts(&mut allowed, &write), [Allow, Allow, Deny, Deny], "{name}");
+        assert_eq!(verdicts(&mut allowed, &write), [Allow, Allow, Ask, Ask], "{name}");
+        assert!(is_warned(&mut allowed, &write), "no rule lifts it");
     }
     let write = Effects { paths: vec![path(Access::Write, "src/a.rs")], ..Effects::default() };
     assert_eq!(verdicts(&mut World::new(FULL, &[]), &write), [Allow; 4]);

@@ -9,6 +9,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::family;
 
@@ -52,6 +53,7 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
             "client_id" => composed.saying.client_id = chosen(),
             "model" => composed.wish.model = chosen(),
             "profile" => composed.wish.profile = chosen(),
+            "thinking" => composed.wish.thinking = chosen().map(|p| thinking(&p)).transpose()?,
             "permission" => composed.wish.permission = chosen().map(|p| mode(&p)).transpose()?,
             "workspace" => composed.wish.workspace = chosen(),
             _ => (),
@@ -66,6 +68,11 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
 fn mode(word: &str) -> Answer<PermissionMode> {
     let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
     known.ok_or_else(|| Problem::bad(format!("there is no permission mode {word:?}")))
+}
+
+fn thinking(word: &str) -> Answer<Thinking> {
+    let known = Thinking::ALL.into_iter().find(|level| level.as_str() == word);
+    known.ok_or_else(|| Problem::bad(format!("there is no level of thinking {word:?}")))
 }
 
 pub(super) async fn begin(
@@ -219,6 +226,8 @@ pub(super) struct ConfigureForm {
     #[serde(default)]
     profile: String,
     #[serde(default)]
+    thinking: String,
+    #[serde(default)]
     permission: String,
 }
 
@@ -236,9 +245,11 @@ pub(super) async fn configure(
         Some(text.trim().to_owned()).filter(|text| !text.is_empty() && text != now)
     };
     let permission = chosen(&form.permission, &now.permission);
+    let level = chosen(&form.thinking, &now.thinking);
     let wish = SessionWish {
         model: chosen(&form.model, &now.model),
         profile: chosen(&form.profile, &now.profile),
+        thinking: level.map(|word| thinking(&word)).transpose()?,
         permission: permission.map(|word| mode(&word)).transpose()?,
         ..SessionWish::default()
     };

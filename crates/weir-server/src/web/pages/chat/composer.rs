@@ -1,6 +1,7 @@
-//! The composer: where people write, attach, choose model, profile and permission, send and stop.
+//! The composer: where people write, attach, choose model, thinking, profile and permission, send and stop.
 
 use maud::{Markup, html};
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::condense::KEEP_CHARS_MAX;
 use weir_core::view::plain::visible;
@@ -27,6 +28,7 @@ pub(super) async fn choices(home: &dyn Home) -> (Choices, Status) {
         match item.key.as_str() {
             "model" => (choices.models, status.model) = (offered(item), value),
             "profile" => (choices.profiles, status.profile) = (offered(item), value),
+            "thinking" => status.thinking = value,
             "permission" => status.permission = value,
             _ => (),
         }
@@ -51,12 +53,30 @@ fn permission_words(mode: PermissionMode) -> &'static str {
     }
 }
 
+fn thinking_words(level: Thinking) -> &'static str {
+    match level {
+        Thinking::Off => "Answers at once",
+        Thinking::Low => "Thinks a little",
+        Thinking::Medium => "Thinks",
+        Thinking::High => "Thinks hard",
+    }
+}
+
 /// The pickers. Names of fields as `acts` reads them; `form`: theirs, where they stand outside of it.
 fn pickers(choices: &Choices, now: &Status, form: Option<&str>) -> Markup {
     html! {
         div.pickers {
             label for="model" { "Model" }
             (picker("model", (&choices.models, &now.model), form))
+            label for="thinking" { "Thinking" }
+            select id="thinking" name="thinking" form=[form] {
+                @if now.thinking.is_empty() { option value="" selected { "As usual for the model" } }
+                @for level in Thinking::ALL {
+                    option value=(level.as_str()) selected[level.as_str() == now.thinking] {
+                        (thinking_words(level))
+                    }
+                }
+            }
             label for="profile" { "Profile" }
             (picker("profile", (&choices.profiles, &now.profile), form))
             label for="permission" { "Permission" }
@@ -92,7 +112,7 @@ fn picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Mark
 pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Status) -> Markup {
     html! {
         section.composer id="composer" aria-label="Write" {
-            (writer(caller, &view.at("say"), "Say something", &unfolds("Model, profile, permission")))
+            (writer(caller, &view.at("say"), "Say something", &unfolds("Model, thinking, profile, permission")))
             form.setup-form method="post" action=(view.at("configure")) id="configure" data-live {
                 (csrf(caller))
                 (pickers(choices, now, None))
@@ -117,7 +137,7 @@ pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Sta
 pub(super) fn of_new(caller: &Caller, choices: &Choices, now: &Status) -> Markup {
     html! {
         section.composer id="composer" aria-label="Write" {
-            (writer(caller, "/chats", "What shall be done?", &unfolds("Model, profile, permission, folder")))
+            (writer(caller, "/chats", "What shall be done?", &unfolds("Model, thinking, profile, permission, folder")))
             div.setup-form {
                 (pickers(choices, now, Some("say")))
                 div.field {

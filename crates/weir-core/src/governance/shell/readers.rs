@@ -1,0 +1,512 @@
+//! What of a command line needs no rule of its own: programs that only read, changes of folder,
+//! wrappers and variables that change nothing of what runs (U13).
+//!
+//! A list of what is known to be harmless: what is not on it counts as anything. Not here: whether
+//! a command may run, and where it could read; the sandbox bounds that.
+
+use super::{CommandLine, Part, Word};
+
+/// Programs no option of which writes a file or runs another program.
+const READERS: &[&str] = &[
+    "ls",
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "grep",
+    "egrep",
+    "fgrep",
+    "pwd",
+    "echo",
+    "true",
+    "false",
+    ":",
+    "cut",
+    "tr",
+    "nl",
+    "tac",
+    "rev",
+    "fold",
+    "expand",
+    "paste",
+    "join",
+    "comm",
+    "cmp",
+    "diff",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "stat",
+    "du",
+    "df",
+    "whoami",
+    "id",
+    "uname",
+    "printenv",
+    "which",
+    "type",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "cksum",
+    "b2sum",
+    "od",
+    "hexdump",
+    "strings",
+    "seq",
+    "sleep",
+    "ps",
+    "uptime",
+    "nproc",
+    "free",
+    "arch",
+    "column",
+    "jq",
+    "exit",
+    "date",
+    "nm",
+    "readelf",
+    "size",
+];
+/// Programs that only tell their version when asked for it.
+const VERSIONED: &[&str] = &[
+    "cargo", "rustc", "git", "node", "npm", "pnpm", "yarn", "bun", "deno", "python", "python3",
+    "pip", "pip3", "go", "make", "cmake", "gcc", "clang", "java", "ruby", "php", "uv",
+];
+/// Commands of git that only read, whatever stands after them but what [`reads_of_git`] refuses.
+const GIT_READERS: &[&str] = &[
+    "status",
+    "log",
+    "show",
+    "diff",
+    "blame",
+    "annotate",
+    "shortlog",
+    "describe",
+    "rev-parse",
+    "rev-list",
+    "ls-files",
+    "ls-tree",
+    "cat-file",
+    "merge-base",
+    "name-rev",
+    "whatchanged",
+    "show-ref",
+    "for-each-ref",
+    "count-objects",
+    "version",
+    "grep",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+    "range-diff",
+    "cherry",
+    "check-ignore",
+    "check-attr",
+    "show-branch",
+];
+/// Long options of those that begin like one that writes or runs something (git takes them shortened).
+const GIT_LIKE_WRITING: &[&str] = &[
+    "--oneline",
+    "--objects",
+    "--others",
+    "--ours",
+    "--or",
+    "--only-matching",
+    "--exclude",
+    "--exclude-standard",
+    "--exit-code",
+    "--end-of-options",
+    "--encoding",
+    "--error-unmatch",
+];
+/// What `find` does more than look.
+const FIND_ACTIONS: &[&str] =
+    &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"];
+/// Variables that change how a program speaks or which way of its own it takes, never what runs.
+const VARIABLES: &[&str] = &[
+    "CI",
+    "TERM",
+    "TZ",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "COLUMNS",
+    "LINES",
+    "DEBUG",
+    "VERBOSE",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CARGO_TERM_COLOR",
+    "CARGO_INCREMENTAL",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "RUST_TEST_THREADS",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONWARNINGS",
+    "PYTHONHASHSEED",
+    "NODE_ENV",
+    "RAILS_ENV",
+    "RACK_ENV",
+    "APP_ENV",
+    "APP_MODE",
+    "FLASK_ENV",
+    "DJANGO_DEBUG",
+    "MIX_ENV",
+    "GOOS",
+    "GOARCH",
+    "CGO_ENABLED",
+    "PORT",
+    "HOST",
+];
+
+/// Whether every part of the line only reads. `confined`: what it can read is bounded by a sandbox
+/// without network; else only what works on its input counts.
+pub fn reads_only(line: &CommandLine, confined: bool) -> bool {
+    line.is_readable()
+        && line.functions.is_empty()
+        && !line.background
+        && !line.parts.is_empty()
+        && line.parts.iter().all(|part| is_reader(part, confined))
+}
+
+/// Whether one part only reads.
+pub fn is_reader(part: &Part, confined: bool) -> bool {
+    let Some(words) = unwrapped(part) else { return false };
+    let quiet = part.redirections.iter().all(|redirection| {
+        let silent = redirection.target.text == "/dev/null" && !redirection.target.expands;
+        !redirection.is_file() || silent || (confined && !redirection.writes())
+    });
+    quiet && if confined { reads(words) } else { reads_input(words) }
+}
+
+/// Whether a program and its arguments read and neither write, run nor set anything, wherever its
+/// output goes.
+pub fn reads(words: &[Word]) -> bool {
+    let Some((head, rest)) = words.split_first().filter(|(head, _)| !head.expands) else {
+        return false;
+    };
+    let literal = rest.iter().all(|word| !word.expands);
+    let name = head.text.as_str();
+    match name {
+        "cd" | "pushd" | "popd" => true,
+        "printf" => rest.first().is_some_and(|word| !word.expands && !word.text.starts_with('-')),
+        "test" | "[" => {
+            rest.iter().all(|word| !word.text.contains(['`', '$']) && word.text != "-v")
+        }
+        _ if READERS.contains(&name) => true,
+        _ if !literal => false,
+        _ if is_version(name, rest) => true,
+        "git" => reads_of_git(rest),
+        "find" => !rest.iter().any(|word| FIND_ACTIONS.contains(&word.text.as_str())),
+        "fd" | "fdfind" => {
+            !rest.iter().any(|word| may_be(word, 'x', "--exec") || may_be(word, 'X', "--exec"))
+        }
+        "rg" => !rest
+            .iter()
+            .any(|word| ["--pre", "--hostname-bin"].iter().any(|o| word.text.starts_with(o))),
+        "sort" => !rest.iter().any(|word| may_be(word, 'o', "--o") || word.text.starts_with("--c")),
+        "tree" => !rest.iter().any(|word| may_be(word, 'o', "--o")),
+        "file" => !rest.iter().any(|word| may_be(word, 'C', "--co")),
+        "uniq" | "xxd" => operands(rest) <= 1 && !rest.iter().any(|word| may_be(word, 'r', "--r")),
+        "sed" => reads_of_sed(rest),
+        "command" => rest.first().is_some_and(|word| word.text == "-v" || word.text == "-V"),
+        _ => false,
+    }
+}
+
+/// The words of a part without what only sets its circumstances: harmless variables, `env`, `nice`,
+/// `time`, `timeout`, `stdbuf`. `None` where it sets anything else.
+pub fn unwrapped(part: &Part) -> Option<&[Word]> {
+    if !part.assignments.iter().all(is_harmless) {
+        return None;
+    }
+    let mut words = part.words.as_slice();
+    loop {
+        let Some((head, rest)) = words.split_first() else { return Some(words) };
+        let inner = match head.text.as_str() {
+            "env" if !rest.is_empty() => {
+                let set = rest.iter().take_while(|word| word.text.contains('=')).count();
+                if !rest[..set].iter().all(is_harmless) {
+                    return None;
+                }
+                &rest[set..]
+            }
+            "timeout" => after_options(rest, &["-k", "-s"], 1)?,
+            "nice" => after_options(rest, &["-n"], 0)?,
+            "stdbuf" => after_options(rest, &["-i", "-o", "-e"], 0)?,
+            "time" | "nohup" => after_options(rest, &[], 0)?,
+            _ => return Some(words),
+        };
+        // An option of a wrapper that is not known here, or nothing to run.
+        if inner.first().is_none_or(|word| word.text.starts_with('-') || word.expands) {
+            return None;
+        }
+        words = inner;
+    }
+}
+
+/// What stands after the options of a wrapper and its `operands`; `valued` take a value.
+fn after_options<'a>(
+    mut words: &'a [Word],
+    valued: &[&str],
+    operands: usize,
+) -> Option<&'a [Word]> {
+    while let Some((word, rest)) =
+        words.split_first().filter(|(word, _)| word.text.starts_with('-'))
+    {
+        words = if valued.contains(&word.text.as_str()) { rest.get(1..)? } else { rest };
+    }
+    words.get(operands..)
+}
+
+fn is_harmless(assignment: &Word) -> bool {
+    let name = assignment.text.split('=').next().unwrap_or_default();
+    !assignment.expands && VARIABLES.contains(&name)
+}
+
+/// Whether a word is this option, alone or among others in one word, or one that begins so.
+fn may_be(word: &Word, letter: char, long: &str) -> bool {
+    let text = word.text.as_str();
+    let short = text.starts_with('-') && !text.starts_with("--");
+    text.starts_with(long) || (short && text.contains(letter))
+}
+
+fn operands(words: &[Word]) -> usize {
+    words.iter().filter(|word| !word.text.starts_with('-')).count()
+}
+
+fn is_version(name: &str, rest: &[Word]) -> bool {
+    let asks = |text: &str| matches!(text, "--version" | "-V" | "version");
+    VERSIONED.contains(&name) && matches!(rest, [one] if asks(&one.text))
+}
+
+/// Without a sandbox: what works on its input and names no file, or tells how the last one ended.
+fn reads_input(words: &[Word]) -> bool {
+    let Some((head, rest)) = words.split_first().filter(|(head, _)| !head.expands) else {
+        return false;
+    };
+    let literal = rest.iter().all(|word| !word.expands);
+    (literal && works_on_input(&head.text, rest)) || tells_status(&head.text, rest)
+}
+
+fn works_on_input(name: &str, rest: &[Word]) -> bool {
+    let is_number = |word: &&Word| word.text.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
+    let files = rest.iter().filter(|word| !word.text.starts_with('-') && !is_number(word)).count();
+    match name {
+        "head" | "tail" | "wc" | "cat" | "nl" | "tac" | "rev" => files == 0,
+        "grep" | "egrep" | "fgrep" => {
+            let reads_file = |word: &Word| {
+                may_be(word, 'f', "--f") || may_be(word, 'r', "--r") || may_be(word, 'R', "--d")
+            };
+            files <= 1 && !rest.iter().any(reads_file)
+        }
+        "tr" => true,
+        "cut" => files == 0 && !rest.is_empty(),
+        "true" | "false" | ":" | "pwd" => rest.is_empty(),
+        "echo" => true,
+        "exit" => files == 0,
+        _ => false,
+    }
+}
+
+/// `echo $?`, in any words.
+fn tells_status(name: &str, rest: &[Word]) -> bool {
+    let plain = |word: &Word| {
+        !word.expands
+            || word
+                .text
+                .replace("$?", "")
+                .chars()
+                .all(|c| c.is_alphanumeric() || " =:._-".contains(c))
+    };
+    matches!(name, "echo" | "exit") && rest.iter().all(plain)
+}
+
+fn reads_of_git(mut words: &[Word]) -> bool {
+    loop {
+        words = match words.first().map(|word| word.text.as_str()) {
+            Some("-C") if words.len() > 1 => &words[2..],
+            Some("--no-pager" | "-P" | "--no-optional-locks") => &words[1..],
+            _ => break,
+        };
+    }
+    let Some((command, rest)) = words.split_first() else { return false };
+    let texts: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
+    let writes = |text: &&str| {
+        let name = text.split('=').next().unwrap_or_default();
+        (name.starts_with("--o") || name.starts_with("--e")) && !GIT_LIKE_WRITING.contains(&name)
+    };
+    if texts.iter().any(writes) {
+        return false;
+    }
+    let is_option = |text: &&str| text.starts_with('-');
+    let only = |known: &[&str]| texts.iter().all(|text| known.contains(text));
+    match command.text.as_str() {
+        "grep" => !texts.iter().any(|text| text.starts_with("-O")),
+        name if GIT_READERS.contains(&name) => true,
+        "branch" => only(&[
+            "-a",
+            "-r",
+            "-v",
+            "-vv",
+            "-av",
+            "--all",
+            "--list",
+            "--show-current",
+            "--merged",
+            "--no-merged",
+        ]),
+        "tag" => {
+            texts.is_empty()
+                || matches!(texts.first(), Some(&"-l" | &"--list"))
+                    && !texts[1..].iter().any(is_option)
+        }
+        "stash" => matches!(texts.first(), Some(&"list" | &"show")),
+        "remote" => texts.is_empty() || matches!(texts.as_slice(), ["-v"] | ["get-url", _]),
+        "config" => {
+            matches!(texts.as_slice(), ["--get", _] | ["get", _] | ["--list" | "-l" | "list"])
+        }
+        "reflog" => texts.first().is_none_or(|text| *text == "show"),
+        "worktree" => texts == ["list"],
+        "submodule" => texts == ["status"],
+        _ => false,
+    }
+}
+
+/// Prints lines or replaces in what it prints, nothing else.
+fn reads_of_sed(words: &[Word]) -> bool {
+    let prints =
+        |script: &str| script.chars().all(|c| c.is_ascii_digit() || " ,$;pq!=".contains(c));
+    let replaces = |script: &str| {
+        let Some(mark) = script.strip_prefix('s').and_then(|rest| rest.chars().next()) else {
+            return false;
+        };
+        let parts: Vec<&str> = script.split(mark).collect();
+        let flags = |text: &str| text.chars().all(|c| c.is_ascii_digit() || "gIip".contains(c));
+        mark.is_ascii_punctuation() && mark != '\\' && parts.len() == 4 && flags(parts[3])
+    };
+    let known = |text: &str| matches!(text, "-n" | "-E" | "-r" | "-s" | "-u" | "-nE" | "-nr");
+    let after = words.iter().skip_while(|word| known(&word.text)).collect::<Vec<_>>();
+    let Some((script, files)) = after.split_first() else { return false };
+    (prints(&script.text) || replaces(&script.text))
+        && files.iter().all(|word| !word.text.starts_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governance::shell::parse;
+
+    fn reads(text: &str) -> bool {
+        reads_only(&parse(text), true)
+    }
+
+    #[test]
+    fn u13_what_only_reads_is_known() {
+        for text in [
+            "ls -la src",
+            "git status --short && git diff --stat",
+            "git -C sub log --oneline -5 | head -3",
+            "git --no-pager show HEAD:README.md",
+            "git branch -a",
+            "cat Cargo.toml 2>/dev/null | grep -n version",
+            "find . -name '*.rs' -newer x | wc -l",
+            "cd crates && ls *.toml",
+            "rg -n 'fn main' src | sort | uniq -c",
+            "sed -n 1,40p src/main.rs",
+            "sed 's/a/b/g' x.txt",
+            "echo \"$(git rev-parse HEAD) of $HOME\"",
+            "timeout 5 du -sh target",
+            "CI=1 env LANG=C ls",
+            "cargo --version; rustc -V",
+            "test -f x && echo yes || echo no",
+            "wc -l < README.md",
+            "diff a b; true",
+        ] {
+            assert!(reads(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn u13_what_could_write_or_run_is_none() {
+        for text in [
+            "ls > out",
+            "find . -delete",
+            "find . -exec rm {} +",
+            "find . $X",
+            "git -c core.pager=evil log",
+            "git --exec-path=x status",
+            "git log --output=x",
+            "git log --outp x",
+            "git diff --ext-diff",
+            "git grep -Oevil x",
+            "git branch new",
+            "git branch -D old",
+            "git config core.fsmonitor evil",
+            "git stash",
+            "git remote add x y",
+            "git tag v1",
+            "git reflog expire --all",
+            "sort -o x y",
+            "sort -uox y",
+            "sort --compress-program=evil x",
+            "uniq a b",
+            "rg --pre evil x",
+            "fd -x rm",
+            "sed -i s/a/b/ x",
+            "sed 's/a/b/w out' x",
+            "sed 's/a/b/e' x",
+            "sed '1e evil' x",
+            "tree -o x",
+            "PATH=. ls",
+            "LD_PRELOAD=x ls",
+            "BASH_ENV=x ls",
+            "env -i ls",
+            "env PATH=. ls",
+            "GIT_EXTERNAL_DIFF=evil git diff",
+            "./ls",
+            "/tmp/ls",
+            "ls() { evil; }; ls",
+            "ls & evil",
+            "printf -v PATH /x; ls",
+            "test -v 'a[$(evil)]'",
+            "echo $(evil)",
+            "cat <(evil)",
+            "ls | xargs evil",
+            "ls | tee x",
+            "timeout 5",
+            "timeout 5 evil",
+            "time -o x ls",
+            "awk '{system(\"evil\")}' x",
+            "X=1",
+            "",
+        ] {
+            assert!(!reads(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn u13_without_a_sandbox_only_what_works_on_its_input_counts() {
+        let reads = |text: &str| reads_only(&parse(text), false);
+        for text in ["tail -n 5", "grep -v x", "true", "echo $?", "head -20 | wc -l", "tr a b"] {
+            assert!(reads(text), "{text}");
+        }
+        for text in [
+            "cat /etc/passwd",
+            "ls",
+            "grep x ~/.ssh/id",
+            "grep -r x",
+            "git status",
+            "echo $KEY",
+            "cat < x",
+            "cd /",
+        ] {
+            assert!(!reads(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a command made that is told by its name (A1, A5, D1), and what becomes of it: it is set aside or
+//! named. Blocks. Not here: what else changed.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::baseline::{Base, Opening};
+use super::compare::{Delta, Window, compare};
+use super::listed;
+use crate::ports::{Content, SnapshotEntry};
+use crate::workspace::Workspace;
+
+/// Whose changes they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// A command that ended.
+    Command,
+    /// A background job: what a person does meanwhile looks the same.
+    Job,
+}
+
+/// What a comparison came to.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub(super) delta: Delta,
+    /// To be said of what is told by its name.
+    pub(super) said: Option<String>,
+    /// What later runs or instructs and was set aside, with all that lay in it.
+    pub(super) aside: Vec<String>,
+    /// What git ignores and was written under foreign words (A7): not kept, and marked as a whole.
+    pub(super) written: Vec<String>,
+    /// What there is now of what is told by its name.
+    pub(super) governed: Option<Vec<String>>,
+}
+
+/// What is different, and what is to be said of what is told by its name.
+pub(super) fn compared(
+    base: &mut Base,
+    workspace: &Workspace,
+    (opening, window): (&Opening, Window),
+    of: Of,
+) -> Result<Compared, String> {
+    let mut delta = compare(base, workspace, window)?;
+    let Some(before) = opening.governed.as_deref() else {
+        return Ok(Compared { delta, ..Compared::default() });
+    };
+    // What was there and only came into view, because git does not ignore it any more, is not new.
+    let known: HashSet<String> =
+        before.iter().map(|path| workspace.shown_at(Path::new(path))).collect();
+    let is_new = |entry: &SnapshotEntry| entry.before == Content::Absent;
+    delta.entries.retain(|entry| !(is_new(entry) && known.contains(&entry.path)));
+    let now = workspace.governed();
+    let (made, mut now) = (now.made_since(before), now.paths());
+    // What is taken back is new when it comes again. The rest was met now: a job may be at work.
+    let mut gone: HashSet<String> = HashSet::new();
+    let mut said = Vec::new();
+    let (lists, kept): (Vec<PathBuf>, Vec<PathBuf>) = made.lists.into_iter().partition(|path| {
+        // At the top a list only closes more.
+        of == Of::Command || !workspace.is_at_top(path)
+    });
+    let why = "only a person makes the lists of what is closed";
+    said.extend(set_aside(workspace, &lists, (&mut delta, why)));
+    gone.extend(lists.iter().map(|path| path.to_string_lossy().into_owned()));
+    said.extend(named(workspace, &kept, why));
+    let why =
+        "git would take it for a repository and run the programs that its configuration names";
+    if opening.foreign {
+        let why = format!("{why}, and foreign words stand in the context");
+        said.extend(set_aside(workspace, &made.repositories, (&mut delta, &why)));
+        gone.extend(made.repositories.iter().map(|path| path.to_string_lossy().into_owned()));
+    } else {
+        let why = "git takes it for a repository, and whoever uses git there runs the programs that \
+                   its configuration names";
+        said.extend(named(workspace, &made.repositories, why));
+    }
+    let mut aside = Vec::new();
+    if opening.foreign && of == Of::Command {
+        let all = made.instructs.iter().flatten();
+        gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
+        // What was kept before is taken back by the checkpoint.
+        let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
+        let is_kept = |path: &PathBuf| kept.contains(workspace.shown_at(path).as_str());
+        let others = made.instructs.into_iter().filter(|group| !group.iter().all(is_kept));
+        let others: Vec<PathBuf> = others.filter_map(|group| group.into_iter().next()).collect();
+        aside = shown(workspace, &others);
+        let why = "it would later run or instruct, and foreign words stand in the context";
+        said.extend(set_aside(workspace, &others, (&mut delta, why)));
+    }
+    now.retain(|path| !gone.contains(path));
+    let said = (!said.is_empty()).then(|| said.join("\n"));
+    let written = match opening.foreign {
+        true => written(workspace, &delta.ignored, window.from),
+        false => Vec::new(),
+    };
+    Ok(Compared { delta, said, aside, written, governed: Some(now) })
+}
+
+impl Compared {
+    /// Whether a path went with something that was set aside.
+    pub(super) fn is_aside(aside: &[String], path: &str) -> bool {
+        let below = |above: &String| {
+            path.strip_prefix(above.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        aside.iter().any(below)
+    }
+}
+
+/// What of this was written since, folders with a stroke at the end.
+fn written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String> {
+    let of = |path: &&PathBuf| workspace.is_written_since(path, from);
+    let named = |path: &PathBuf| {
+        let folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        format!("{}{}", workspace.shown_at(path), if folder { "/" } else { "" })
+    };
+    ignored.iter().filter(of).map(named).collect()
+}
+
+fn shown(workspace: &Workspace, paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| workspace.shown_at(path)).collect()
+}
+
+fn named(workspace: &Workspace, paths: &[PathBuf], why: &str) -> Option<String> {
+    let paths = shown(workspace, paths);
+    (!paths.is_empty()).then(|| format!("[New: {}: {why}.]", listed(&paths)))
+}
+
+fn set_aside(
+    workspace: &Workspace,
+    paths: &[PathBuf],
+    (delta, why): (&mut Delta, &str),
+) -> Option<String> {
+    if paths.is_empty() {
+        return None;
+    }
+    let shown = shown(workspace, paths);
+    let aside = |path: &PathBuf| workspace.set_aside(path).err();
+    let failed: Vec<String> = paths.iter().filter_map(aside).collect();
+    let named = listed(&shown);
+    Some(match failed.first() {
+        None => {
+            delta.unsaved.retain(|path, _| !shown.contains(path));
+            format!(
+                "[Taken back: {named}: {why}. It lies beside, its name ends in .taken-back. Show the \
+                 person what you propose.]"
+            )
+        }
+        Some(error) => format!("[{named} should not have been made: {why}. {error}]"),
+    })
+}

@@ -1,0 +1,249 @@
+//! What of a workspace is told by its name alone, whatever git ignores: repositories (A1), what later
+//! runs or instructs (A5), and Weir's own lists (D1). One walk over names, before a command and after.
+//! Not here: what becomes of what came to be.
+
+use std::collections::BTreeSet;
+use std::fs::FileType;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use weir_core::governance::flow;
+
+use super::Workspace;
+use super::lists::{IGNORE_LIST, PROTECT_LIST};
+use super::repositories::{Repositories, piece};
+
+/// Entries that are looked at; whoever makes more cannot be judged by what is in them.
+const ENTRIES_MAX: usize = 3_000_000;
+/// It runs by itself where its program is installed, and its content is never kept.
+const ENVIRONMENT: &str = ".envrc";
+/// What is added to a name that is set aside: it means nothing to anybody then.
+const ASIDE: &str = ".taken-back";
+/// Most of one name that are set aside.
+const SAME_NAME_MAX: u32 = 1_000;
+
+/// The last parts of the patterns of what later runs or instructs, in small letters, and the endings
+/// of those that begin with `*`: what has none of them need not be looked at closer.
+static NAMES: LazyLock<(BTreeSet<String>, Vec<String>)> = LazyLock::new(|| {
+    let patterns = flow::INSTRUCTS.iter().flat_map(|(_, patterns)| patterns.iter());
+    let last = |pattern: &str| {
+        pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_lowercase()
+    };
+    let (endings, names) =
+        patterns.map(|p| last(p)).partition(|name: &String| name.starts_with('*'));
+    let endings: BTreeSet<String> = endings;
+    (names, endings.iter().map(|name| name.trim_start_matches('*').to_owned()).collect())
+});
+
+/// What there is, by path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Governed {
+    pub(crate) repositories: Repositories,
+    lists: BTreeSet<PathBuf>,
+    instructs: BTreeSet<PathBuf>,
+}
+
+/// What came to be since it was looked at before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Made {
+    /// What makes a repository of something.
+    pub(crate) repositories: Vec<PathBuf>,
+    /// Lists of Weir's.
+    pub(crate) lists: Vec<PathBuf>,
+    /// What later runs or instructs: the topmost of each, and what is new below it.
+    pub(crate) instructs: Vec<Vec<PathBuf>>,
+}
+
+impl Governed {
+    /// The paths, as they are noted.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut paths = self.repositories.paths();
+        let others = self.lists.iter().chain(&self.instructs);
+        paths.extend(others.map(|path| path.to_string_lossy().into_owned()));
+        paths
+    }
+
+    /// What was not there `before`.
+    pub(crate) fn made_since(&self, before: &[String]) -> Made {
+        let known: BTreeSet<&str> = before.iter().map(String::as_str).collect();
+        let is_new = |path: &&PathBuf| !known.contains(path.to_string_lossy().as_ref());
+        let mut instructs: Vec<Vec<PathBuf>> = Vec::new();
+        for path in self.instructs.iter().filter(is_new) {
+            // Sorted: what lies in a new one comes right after it.
+            match instructs.last_mut() {
+                Some(last) if path.starts_with(&last[0]) => last.push(path.clone()),
+                Some(_) | None => instructs.push(vec![path.clone()]),
+            }
+        }
+        Made {
+            repositories: self.repositories.made_since(before),
+            lists: self.lists.iter().filter(is_new).cloned().collect(),
+            instructs,
+        }
+    }
+}
+
+/// Whether a name may be one of what later runs or instructs.
+fn may_instruct(name: &str) -> bool {
+    let (names, endings) = &*NAMES;
+    name == ENVIRONMENT
+        || names.contains(name)
+        || endings.iter().any(|end| name.ends_with(end.as_str()))
+}
+
+impl Workspace {
+    /// Looks at every name in it, also at what lists leave out.
+    pub(crate) fn governed(&self) -> Governed {
+        let mut found = Governed::default();
+        // With each folder: whether it lies in one that instructs.
+        let mut open: Vec<(PathBuf, bool)> =
+            self.guard.roots.iter().map(|root| (root.real.clone(), false)).collect();
+        let mut entries = 0;
+        while let Some((folder, instructs)) = open.pop() {
+            let in_git = folder.file_name().is_some_and(|name| name == ".git");
+            let Ok(listed) = std::fs::read_dir(&folder) else { continue };
+            let mut pieces = BTreeSet::new();
+            for entry in listed.flatten() {
+                entries += 1;
+                let name = entry.file_name();
+                let is_folder = entry.file_type().as_ref().is_ok_and(FileType::is_dir);
+                pieces.extend(name.to_str().and_then(piece));
+                let name = name.to_string_lossy().to_lowercase();
+                if name == ".git" && !is_folder {
+                    found.repositories.met_pointer(entry.path());
+                }
+                if name == IGNORE_LIST || name == PROTECT_LIST {
+                    found.lists.insert(entry.path());
+                }
+                let is_git = in_git || name == ".git";
+                let instructs = !is_git
+                    && (instructs || (may_instruct(&name) && self.instructs_at(&entry.path())));
+                if instructs {
+                    found.instructs.insert(entry.path());
+                }
+                if is_folder && !in_git && entries < ENTRIES_MAX {
+                    open.push((entry.path(), instructs));
+                }
+            }
+            found.repositories.met_folder(folder, pieces);
+        }
+        found
+    }
+
+    fn instructs_at(&self, path: &Path) -> bool {
+        let shown = self.shown_at(path);
+        flow::instructs(&shown).is_some()
+            || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(ENVIRONMENT))
+    }
+
+    /// Gives something another name, beside it: nothing is lost, and it means nothing to anybody.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub(crate) fn set_aside(&self, path: &Path) -> Result<(), String> {
+        let Some(name) = path.file_name() else { return Err("it has no name".into()) };
+        for number in 0..SAME_NAME_MAX {
+            let mut aside = name.to_os_string();
+            aside.push(ASIDE);
+            if number > 0 {
+                aside.push(format!("-{number}"));
+            }
+            let aside = path.with_file_name(aside);
+            if aside.symlink_metadata().is_err() {
+                return std::fs::rename(path, aside).map_err(|error| error.to_string());
+            }
+        }
+        Err("too much was set aside there".into())
+    }
+
+    /// A path on the disk, for people.
+    pub(crate) fn shown_at(&self, path: &Path) -> String {
+        self.guard.shown(&self.guard.spot(path.to_path_buf()))
+    }
+
+    /// Whether it lies directly in a root.
+    pub(crate) fn is_at_top(&self, path: &Path) -> bool {
+        self.guard.roots.iter().any(|root| path.parent() == Some(root.real.as_path()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::WorkspaceOptions;
+
+    /// An empty workspace and its root, as long as the folder is held.
+    fn workspace() -> (tempfile::TempDir, PathBuf, Workspace) {
+        let top = tempfile::tempdir().expect("a folder");
+        let root = top.path().canonicalize().expect("it is there");
+        let options = WorkspaceOptions {
+            root: root.clone(),
+            extra_roots: Vec::new(),
+            own_folders: Vec::new(),
+        };
+        let workspace = Workspace::open(options).expect("a workspace");
+        (top, root, workspace)
+    }
+
+    fn put(root: &Path, path: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, "x").expect("a file");
+    }
+
+    #[test]
+    fn a1_what_makes_a_repository_is_told_from_what_was_there() {
+        let (_top, root, workspace) = workspace();
+        let put = |path: &str| put(&root, path);
+        for path in [".git/HEAD", ".git/objects/x", ".git/refs/x", "src/objects/a", "src/refs/b"] {
+            put(path);
+        }
+        put("fixture/HEAD");
+        let before = workspace.governed().paths();
+        assert_eq!(workspace.governed().repositories.made_since(&before), Vec::<PathBuf>::new());
+        for path in ["src/HEAD", "v/.git/HEAD", "v/.git/objects/x", "v/.git/refs/x", "w/.git"] {
+            put(path);
+        }
+        for path in ["fixture/objects/x", "fixture/refs/x", ".git/commondir", "plain/HEAD"] {
+            put(path);
+        }
+        let made = workspace.governed().repositories.made_since(&before);
+        let expected = [
+            ".git/commondir",
+            "fixture/objects",
+            "fixture/refs",
+            "src/HEAD",
+            "v/.git/HEAD",
+            "w/.git",
+        ];
+        assert_eq!(made, expected.map(|path| root.join(path)));
+        for piece in &made {
+            workspace.set_aside(piece).expect("it is taken");
+        }
+        assert_eq!(workspace.governed().repositories.made_since(&before), Vec::<PathBuf>::new());
+        assert!(root.join("src/objects/a").exists(), "what was there stays");
+        assert!(root.join("v/.git/HEAD.taken-back").exists());
+    }
+
+    #[test]
+    fn a5_what_instructs_is_met_whatever_git_ignores() {
+        let (_top, root, workspace) = workspace();
+        let put = |path: &str| put(&root, path);
+        std::fs::write(root.join(".gitignore"), "*\n").expect("a file");
+        put(".claude/settings.json");
+        let before = workspace.governed().paths();
+        for path in ["AGENTS.md", "node_modules/x/Claude.md", ".envrc", "src/plain.md"] {
+            put(path);
+        }
+        for path in [".github/workflows/a.yml", ".github/other", ".claude/b/c", "d/.weirignore"] {
+            put(path);
+        }
+        let made = workspace.governed().made_since(&before);
+        let expected =
+            [".claude/b", ".envrc", ".github/workflows", "AGENTS.md", "node_modules/x/Claude.md"];
+        let topmost: Vec<_> = made.instructs.iter().map(|group| group[0].clone()).collect();
+        assert_eq!(topmost, expected.map(|path| root.join(path)));
+        assert_eq!(made.instructs[0], ["", "c"].map(|name| root.join(".claude/b").join(name)));
+        assert_eq!(made.lists, [root.join("d/.weirignore")]);
+    }
+}

@@ -1,0 +1,374 @@
+//! Repositories of git in the workspace, the way git finds them: by the names in a folder (A1).
+//!
+//! Whoever looks at one with git, or has a prompt that does, runs the programs that its
+//! configuration names. So what a command makes of them is compared, and only lines that do nothing
+//! else store history. Not here: the walk that finds them, and what becomes of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use weir_core::governance::shell::{self, Part};
+
+/// By these git knows a repository, and takes what it runs from them.
+const PIECES: [&str; 8] =
+    ["HEAD", "commondir", "objects", "refs", "config", "config.worktree", "hooks", "info"];
+
+/// What may stand beside git in a line that stores history, if its arguments only read.
+const READERS: [&str; 18] = [
+    "cat", "cd", "date", "echo", "egrep", "false", "fgrep", "grep", "head", "ls", "printf", "pwd",
+    "tail", "test", "true", "wc", "[", ":",
+];
+/// Commands of git that tell or change which commits and files there are, and show no content of a file
+/// unless an option asks for it.
+const NAMES_ONLY: [&str; 34] = [
+    "add",
+    "branch",
+    "cherry-pick",
+    "checkout",
+    "commit",
+    "count-objects",
+    "describe",
+    "fetch",
+    "for-each-ref",
+    "init",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge",
+    "merge-base",
+    "mv",
+    "name-rev",
+    "pull",
+    "push",
+    "reflog",
+    "remote",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show-ref",
+    "stash",
+    "status",
+    "switch",
+    "tag",
+    "version",
+];
+/// Options of `git log` and its like that show no content; what follows `=` is theirs.
+const LOG_OPTIONS: [&str; 32] = [
+    "--abbrev-commit",
+    "--all",
+    "--author",
+    "--before",
+    "--after",
+    "--branches",
+    "--date",
+    "--decorate",
+    "--first-parent",
+    "--follow",
+    "--format",
+    "--graph",
+    "--grep",
+    "--max-count",
+    "--merges",
+    "--name-only",
+    "--name-status",
+    "--no-color",
+    "--no-decorate",
+    "--no-merges",
+    "--no-patch",
+    "--numstat",
+    "--oneline",
+    "--pretty",
+    "--reverse",
+    "--shortstat",
+    "--since",
+    "--skip",
+    "--stat",
+    "--summary",
+    "--tags",
+    "--until",
+];
+/// What of a configuration makes git run programs in commands that look harmless.
+const RUNNING: [&str; 12] = [
+    "[filter",
+    "[merge ",
+    "[merge\"",
+    "[diff ",
+    "[gpg",
+    "[include",
+    "hookspath",
+    "fsmonitor",
+    "editor",
+    "pager",
+    "command",
+    "askpass",
+];
+/// Variables that say who commits when, and in which language.
+const VARIABLES: [&str; 5] = ["GIT_AUTHOR_", "GIT_COMMITTER_", "LC_", "LANG", "TZ"];
+
+/// What of repositories there is, by its path: each `.git` that is a file, and the pieces of each
+/// folder that has a `HEAD`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Repositories(BTreeMap<PathBuf, BTreeSet<&'static str>>);
+
+impl Repositories {
+    /// The paths, as they are noted.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let of = |(folder, pieces): (&PathBuf, &BTreeSet<&str>)| {
+            let folder = folder.clone();
+            let own = pieces.is_empty().then(|| folder.clone());
+            let below: Vec<PathBuf> = pieces.iter().map(|piece| folder.join(piece)).collect();
+            own.into_iter().chain(below)
+        };
+        self.0.iter().flat_map(of).map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// What makes a repository of something now and was not there `before`: of a new one the piece
+    /// without which it is none, of an old one all that was added.
+    pub(crate) fn made_since(&self, before: &[String]) -> Vec<PathBuf> {
+        let before: BTreeSet<&str> = before.iter().map(String::as_str).collect();
+        let is_new = |path: &PathBuf| !before.contains(path.to_string_lossy().as_ref());
+        let mut made = Vec::new();
+        for (folder, pieces) in &self.0 {
+            let head = folder.join("HEAD");
+            if pieces.is_empty() {
+                made.extend(Some(folder.clone()).filter(is_new));
+            } else if !is_repository(pieces) {
+            } else if is_new(&head) {
+                made.push(head);
+            } else {
+                made.extend(pieces.iter().map(|piece| folder.join(piece)).filter(is_new));
+            }
+        }
+        made
+    }
+}
+
+fn is_repository(pieces: &BTreeSet<&str>) -> bool {
+    let has = |name| pieces.contains(name);
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+impl Repositories {
+    /// Takes note of a `.git` that is no folder.
+    pub(super) fn met_pointer(&mut self, path: PathBuf) {
+        self.0.insert(path, BTreeSet::new());
+    }
+
+    /// Takes note of a folder and those names of it that are pieces.
+    pub(super) fn met_folder(&mut self, folder: PathBuf, pieces: BTreeSet<&'static str>) {
+        if pieces.contains("HEAD") {
+            self.0.insert(folder, pieces);
+        }
+    }
+}
+
+/// The piece that has this name.
+pub(super) fn piece(name: &str) -> Option<&'static str> {
+    PIECES.iter().find(|piece| **piece == name).copied()
+}
+
+/// Whether a command line stores history and does nothing else: each of its parts is git, or reads.
+/// What git itself starts (a hook, an alias) has the rights of git, and no more.
+pub(super) fn stores_history(command: &str) -> bool {
+    let line = shell::parse(command);
+    let is_git = |part: &Part| part.words.first().is_some_and(|word| word.text == "git");
+    line.unreadable.is_none()
+        && line.functions.is_empty()
+        && line.parts.iter().any(is_git)
+        && line.parts.iter().all(is_plain_part)
+}
+
+fn is_plain_part(part: &Part) -> bool {
+    let Some(program) = part.words.first() else { return false };
+    let reads = || READERS.contains(&program.text.as_str()) && shell::reads(&part.words);
+    let known = program.text == "git" || reads();
+    let harmless = |text: &str| VARIABLES.iter().any(|name| text.starts_with(name));
+    known
+        && !program.expands
+        && part.assignments.iter().all(|word| harmless(&word.text))
+        && part
+            .redirections
+            .iter()
+            .filter(|way| way.writes())
+            .all(|way| !way.target.expands && !way.target.text.to_lowercase().contains(".git"))
+}
+
+/// How a command line meets what git keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meets {
+    /// It does without git.
+    Nothing,
+    /// Git tells and changes which commits and files there are, and nothing else runs.
+    Names,
+    /// It may show any content.
+    Contents,
+}
+
+/// How a line meets the history of repositories, as far as its words tell. `programs`: git runs
+/// programs there that others named.
+pub(super) fn meets_history(command: &str, programs: bool) -> Meets {
+    let words = command.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if !words.into_iter().any(|word| word == "git") {
+        return Meets::Nothing;
+    }
+    let line = shell::parse(command);
+    let plain = stores_history(command) && line.parts.iter().all(shows_names_only);
+    if plain && !programs { Meets::Names } else { Meets::Contents }
+}
+
+fn shows_names_only(part: &Part) -> bool {
+    let [program, rest @ ..] = part.words.as_slice() else { return false };
+    if program.text != "git" {
+        return true;
+    }
+    let rest = match rest {
+        [quiet, rest @ ..] if quiet.text == "--no-pager" => rest,
+        [at, _, rest @ ..] if at.text == "-C" => rest,
+        rest => rest,
+    };
+    let Some((name, options)) = rest.split_first() else { return true };
+    if rest.iter().any(|word| word.expands && word.text.starts_with(['-', '$', '`'])) {
+        return false;
+    }
+    let texts = || options.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--");
+    let long = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
+    let counts = |text: &str| {
+        let digits = text.trim_start_matches("-n").trim_start_matches('-');
+        digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match name.text.as_str() {
+        "log" | "shortlog" | "reflog" | "rev-list" | "diff" => {
+            let fits = |text: &str| {
+                !text.starts_with('-') || LOG_OPTIONS.contains(&long(text).as_str()) || counts(text)
+            };
+            let bounded = name.text != "diff"
+                || texts().any(|text| {
+                    ["--stat", "--name-only", "--name-status", "--numstat", "--shortstat"]
+                        .contains(&text)
+                });
+            bounded && texts().all(fits)
+        }
+        name if NAMES_ONLY.contains(&name) => {
+            let shows = |text: &str| match text.strip_prefix("--") {
+                Some(word) => {
+                    ["pat", "verb", "int", "edit", "show-c"].iter().any(|o| word.starts_with(o))
+                }
+                // `-v` of those tells addresses and commits.
+                None => {
+                    text.starts_with('-')
+                        && (text.contains(['p', 'i', 'e'])
+                            || (text.contains('v') && !["remote", "branch"].contains(&name)))
+                }
+            };
+            let takes_words = |text: &&str| name != "stash" || *text != "show";
+            !texts().any(shows) && texts().all(|text| takes_words(&text))
+        }
+        _ => false,
+    }
+}
+
+/// Whether git runs programs in this repository that its configuration or its hooks name.
+pub(super) fn runs_programs(common: &Path) -> bool {
+    let hooks = common.join("hooks").read_dir().into_iter().flatten().flatten();
+    let is_hook = |name: &std::ffi::OsStr| !name.to_string_lossy().ends_with(".sample");
+    if hooks.into_iter().any(|entry| is_hook(&entry.file_name())) {
+        return true;
+    }
+    let text = std::fs::read_to_string(common.join("config")).unwrap_or_default().to_lowercase();
+    RUNNING.iter().any(|name| text.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a13_what_shows_content_is_told_from_what_shows_names() {
+        for line in [
+            "git status --short && git add -A && git commit -m 'words with -p'",
+            "git log --oneline -5 | head -3",
+            "git log -n 3 --stat",
+            "git diff --stat HEAD~1",
+            "git --no-pager log --since=yesterday",
+            "git checkout -b topic; git push -u origin topic",
+            "git remote -v",
+            "git stash && git stash pop",
+            "git rev-parse HEAD",
+        ] {
+            assert_eq!(meets_history(line, false), Meets::Names, "{line}");
+            assert_eq!(meets_history(line, true), Meets::Contents, "{line}");
+        }
+        for line in [
+            "git log -p",
+            "git log --patch",
+            "git log -Ssecret",
+            "git log -L1,2:.env",
+            "git show HEAD:.env",
+            "git diff",
+            "git diff HEAD~1 --stat -p",
+            "git cat-file -p HEAD:.env",
+            "git grep -h x HEAD",
+            "git stash show -p",
+            "git stash show",
+            "git commit -v",
+            "git commit -avm x",
+            "git add -p",
+            "git add --patch",
+            "git status -v",
+            "git archive HEAD",
+            "git worktree add x",
+            "git -c alias.x='!sh' x",
+            "git log $OPTIONS",
+            "git status && make",
+            "sh -c 'git show HEAD:.env'",
+            "/usr/bin/git show",
+            "git update-index --cacheinfo 100644,x,y",
+        ] {
+            assert_eq!(meets_history(line, false), Meets::Contents, "{line}");
+        }
+        for line in ["make test", "cat .gitignore", "python3 x.py", "$(echo gi)t show"] {
+            assert_eq!(meets_history(line, false), Meets::Nothing, "{line}");
+        }
+    }
+
+    #[test]
+    fn a1_only_lines_of_git_and_readers_store_history() {
+        for line in [
+            "git commit -m x",
+            "git add -A && git commit -m 'two words' | tail -3",
+            "cd sub && git status --short; git log -1 > out.txt",
+            "git commit -F - <<'END'\nwords\nEND",
+            "git commit -m \"$(cat message.txt)\"",
+            "GIT_AUTHOR_DATE=2001-01-01 git commit -m x 2>&1 | head",
+            "if git diff --quiet; then echo same; else git stash; fi",
+        ] {
+            assert!(stores_history(line), "{line}");
+        }
+        for line in [
+            "make",
+            "ls",
+            "git status --short && make test",
+            "./git commit",
+            "sh -c 'git commit'",
+            "$GIT commit",
+            "git status; python3 x.py",
+            "PATH=.:$PATH git commit",
+            "GIT_EXEC_PATH=x git commit",
+            "PATH=.; git commit",
+            "git status > .git/commondir",
+            "echo x > $D && git status",
+            "git() { sh x; }; git commit",
+            "git commit -m \"$(sh x)\"",
+            "env git commit",
+            "export PATH=. && git commit",
+            "printf -v PATH . && git commit",
+            "test -v 'a[$(sh x)]'; git commit",
+        ] {
+            assert!(!stores_history(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Hidden files that git keeps a copy of (A13): who can read the objects of a repository reads what
+//! the ignore list, the rules and the table of keys hide in its folder.
+//!
+//! Told from the index alone: what is in an old commit only is not known here. Not here: which
+//! command may read objects all the same.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::Workspace;
+use super::guard::{Seen, Spot, said_of};
+use super::lists::IGNORE_LIST;
+use super::repositories::{Meets, meets_history, runs_programs};
+use crate::git_index;
+
+/// Largest index that is read. A larger one counts as holding what is hidden.
+const INDEX_BYTES_MAX: u64 = 512 << 20;
+/// Largest `.git` that is a file, or `commondir`.
+const POINTER_BYTES_MAX: usize = 4096;
+/// Parts of an index that is split.
+const SHARED_INDEX: &str = "sharedindex.";
+
+/// A repository that keeps hidden files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keeping {
+    /// The folder of its objects.
+    pub(super) objects: PathBuf,
+    /// The hidden files, as models and people see them.
+    pub(super) hidden: Vec<String>,
+    /// The command runs git, as far as its words tell.
+    pub(super) git: bool,
+}
+
+/// Whether a folder is closed as a whole, and the lists that hold in it.
+struct Folder {
+    closed: bool,
+    hiding: Vec<(usize, std::sync::Arc<super::lists::List>)>,
+}
+
+/// What the repository whose `.git` lies in `folder` keeps of what is hidden, if anything and if
+/// the command could read more of it than names.
+pub(super) fn keeping(workspace: &Workspace, folder: &Path, command: &str) -> Option<Keeping> {
+    let git = internals(&folder.join(".git"))?;
+    let common = pointer(&git.join("commondir")).map_or_else(|| git.clone(), |to| git.join(to));
+    let meets = meets_history(command, runs_programs(&common));
+    if meets == Meets::Names {
+        return None;
+    }
+    let mut hidden = Vec::new();
+    for index in indexes(&git) {
+        if index.symlink_metadata().is_ok_and(|meta| meta.len() > INDEX_BYTES_MAX) {
+            hidden.push(format!("{} is too large to look", workspace.shown_at(&index)));
+            continue;
+        }
+        let Ok(bytes) = std::fs::read(&index) else { continue };
+        match git_index::entries(&bytes) {
+            Some(entries) => hidden.extend(among(workspace, folder, &entries)),
+            None => hidden.push(format!("{} is not understood", workspace.shown_at(&index))),
+        }
+    }
+    hidden.sort();
+    hidden.dedup();
+    let objects = common.join("objects");
+    (!hidden.is_empty()).then_some(Keeping { objects, hidden, git: meets == Meets::Contents })
+}
+
+/// Those of the tracked files that are hidden.
+fn among(workspace: &Workspace, top: &Path, entries: &[git_index::Tracked]) -> Vec<String> {
+    let mut folders: BTreeMap<PathBuf, Folder> = BTreeMap::new();
+    let mut hidden = Vec::new();
+    for entry in entries {
+        let text = entry.text();
+        let real = top.join(text.as_ref());
+        let Some(parent) = real.parent() else { continue };
+        let spot = workspace.guard.spot(real.clone());
+        let folder = enter(workspace, parent, &mut folders);
+        let closed = folder.closed
+            || is_closed(workspace, &spot, Seen::File)
+            || said_of(&folder.hiding, &spot.rel, false).is_some();
+        if closed {
+            hidden.push(workspace.guard.shown(&spot));
+        }
+    }
+    hidden
+}
+
+/// What holds in a folder, from what holds in those above it: each is looked at once.
+fn enter<'a>(
+    workspace: &Workspace,
+    at: &Path,
+    folders: &'a mut BTreeMap<PathBuf, Folder>,
+) -> &'a Folder {
+    if !folders.contains_key(at) {
+        let spot = workspace.guard.spot(at.to_path_buf());
+        let above = at.parent().filter(|_| spot.root.is_some() && !spot.rel.is_empty());
+        let (mut closed, mut hiding) = match above {
+            Some(above) => {
+                let above = enter(workspace, above, folders);
+                (above.closed, above.hiding.clone())
+            }
+            None => (workspace.guard.built_in(&spot, Seen::Folder).ignored.is_some(), Vec::new()),
+        };
+        closed |= !spot.rel.is_empty()
+            && (is_closed(workspace, &spot, Seen::Folder)
+                || said_of(&hiding, &spot.rel, true).is_some());
+        let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
+        hiding.extend(workspace.guard.lists.load(at, IGNORE_LIST).map(|list| (begin, list)));
+        folders.insert(at.to_path_buf(), Folder { closed, hiding });
+    }
+    &folders[at]
+}
+
+fn is_closed(workspace: &Workspace, spot: &Spot, seen: Seen) -> bool {
+    workspace.guard.hides_entry(spot, seen)
+        || workspace.guard.may_hold_secrets(spot, seen)
+        || workspace.closed_by_rule(&workspace.guard.shown(spot)).is_some()
+}
+
+/// The folder that `.git` is, or names.
+pub(super) fn internals(git: &Path) -> Option<PathBuf> {
+    let meta = git.symlink_metadata().ok()?;
+    if meta.is_dir() {
+        return Some(git.to_path_buf());
+    }
+    let to = pointer(git)?;
+    Some(git.parent()?.join(to.strip_prefix("gitdir:").unwrap_or(&to).trim()))
+}
+
+fn pointer(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= POINTER_BYTES_MAX)?;
+    Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+fn indexes(git: &Path) -> Vec<PathBuf> {
+    let shared = git.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_shared = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SHARED_INDEX))
+    };
+    std::iter::once(git.join("index")).chain(shared.filter(is_shared)).collect()
+}

@@ -230,8 +230,10 @@ pub enum Tier {
     None,
     /// Landlock and seccomp.
     Landlock,
-    /// Own namespaces, made by bubblewrap, and seccomp.
+    /// Namespaces, made by the program bubblewrap, and seccomp.
     Bubblewrap,
+    /// Namespaces that Weir makes itself, and seccomp.
+    Namespaces,
 }
 
 impl Tier {
@@ -241,6 +243,15 @@ impl Tier {
             Tier::None => "none",
             Tier::Landlock => "landlock",
             Tier::Bubblewrap => "bubblewrap",
+            Tier::Namespaces => "namespaces",
+        }
+    }
+
+    /// Whether a command sees files, processes and a network of its own.
+    pub fn has_own_view(self) -> bool {
+        match self {
+            Tier::Bubblewrap | Tier::Namespaces => true,
+            Tier::None | Tier::Landlock => false,
         }
     }
     fn is_none(&self) -> bool {

@@ -39,7 +39,8 @@ fn confine(tier: Tier, state: &std::path::Path) -> Confine {
 /// What the first command of a program waits for.
 #[divan::bench(sample_count = 1, sample_size = 1)]
 fn probe() -> weir_sandbox::TierReport {
-    weir_sandbox::probe(TierWish::Auto)
+    let program = std::env::current_exe().expect("this program has a path");
+    weir_sandbox::probe(TierWish::Auto, &program)
 }
 
 #[divan::bench]
@@ -49,9 +50,9 @@ fn bare(bencher: divan::Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench(args = ["none", "landlock", "bubblewrap"])]
+#[divan::bench(args = ["none", "landlock", "bubblewrap", "namespaces"])]
 fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
-    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
     let tier = tiers.into_iter().find(|of| of.as_str() == tier).expect("one of the names above");
     let state = tempfile::tempdir().expect("a temporary folder");
     let runtime = tokio::runtime::Builder::new_current_thread()

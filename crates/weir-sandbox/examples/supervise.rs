@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 }
 
 fn tier_named(name: &str) -> Tier {
-    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
     tiers.into_iter().find(|tier| tier.as_str() == name).unwrap_or_default()
 }
 

@@ -2,11 +2,12 @@
 //! comes from it, and carries connections to the proxy.
 //!
 //! Standard input is a socket from which it gets the command's own input, standard error a pipe to
-//! the supervisor for its few lines, standard output the command's. It confines nothing: that was
-//! done before it was started.
+//! the supervisor for its few lines, standard output the command's. Where no other program builds the
+//! sandbox, it is its own predecessor and does that first (`tier/namespaces`).
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,6 +21,9 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::CommandEnd;
+
+use crate::tier::NOT_BUILT;
+use crate::tier::namespaces::{self, Layout, Stage, WORKS};
 
 /// The hidden subcommand.
 pub const INSIDE: &str = "__inside";
@@ -36,6 +40,8 @@ pub(crate) struct Orders {
     pub(crate) processes: u64,
     /// Listen on this port of loopback, and carry what comes to this socket.
     pub(crate) forward: Option<(u16, PathBuf)>,
+    /// The sandbox is still to be built, from the layout that comes first with the input.
+    pub(crate) room: Option<Stage>,
 }
 
 /// A line to the supervisor.
@@ -59,7 +65,7 @@ pub(crate) enum Word {
 /// Call it before anything else in `main`, when the first argument is [`INSIDE`].
 pub fn inside_main() -> ExitCode {
     match inside() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(why) => {
             say(&Word::Failed { why });
             ExitCode::from(2)
@@ -67,19 +73,43 @@ pub fn inside_main() -> ExitCode {
     }
 }
 
-fn inside() -> Result<(), String> {
+fn inside() -> Result<ExitCode, String> {
     let mut arguments = std::env::args_os().skip(2);
     let orders = arguments.next().unwrap_or_default();
     let orders: Orders = serde_json::from_str(&orders.to_string_lossy()).map_err(|_| {
         "this subcommand is started by weir itself; it is not for people".to_string()
     })?;
+    let not_built = |why: String| format!("{NOT_BUILT}: {why}");
+    let mut handles = match orders.room {
+        Some(Stage::Outside) => {
+            return namespaces::enter(|stage| again(&orders, stage, arguments)).map_err(not_built);
+        }
+        Some(Stage::Within { .. }) | None => receive_handles().map_err(input_failed)?,
+    };
+    if let Some(Stage::Within { user, group }) = orders.room {
+        let layout = handles.pop_front().ok_or("there is no layout")?;
+        let layout = read_layout(layout).map_err(not_built)?;
+        namespaces::lay_out(&layout, user, group).map_err(not_built)?;
+        if layout.only_tried {
+            return Ok(ExitCode::from(WORKS));
+        }
+    }
+    let input = handles.pop_front().ok_or("the command's input: it did not come")?;
+    run(arguments, (input, handles.pop_front()), &orders)
+}
+
+/// The shell, until nobody is left.
+fn run(
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+    streams: (OwnedFd, Option<OwnedFd>),
+    orders: &Orders,
+) -> Result<ExitCode, String> {
     // The command is of the same user and must not look into this process.
     crate::protect_process().map_err(|error| error.to_string())?;
-    let streams = receive_streams().map_err(|error| format!("the command's input: {error}"))?;
     if let Some((port, socket)) = orders.forward.clone() {
         forward(port, socket).map_err(|error| format!("the way to the proxy: {error}"))?;
     }
-    let shell = spawn(arguments, streams, &orders)?;
+    let shell = spawn(arguments, streams, orders)?;
     say(&Word::Started);
     // Nothing of the command's is held open here.
     release_streams().map_err(|error| error.to_string())?;
@@ -90,9 +120,35 @@ fn inside() -> Result<(), String> {
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Nobody is left.
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(ExitCode::SUCCESS),
         }
     }
+}
+
+/// This program once more, at the next stage.
+fn again(
+    orders: &Orders,
+    stage: Stage,
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Command {
+    let orders = Orders { room: Some(stage), ..orders.clone() };
+    let mut command = Command::new("/proc/self/exe");
+    // What is plain data can always be written.
+    command.arg(INSIDE).arg(serde_json::to_string(&orders).unwrap_or_default()).args(arguments);
+    command
+}
+
+fn read_layout(handle: OwnedFd) -> Result<Layout, String> {
+    let mut file = File::from(handle);
+    let mut text = String::new();
+    file.rewind()
+        .and_then(|()| file.read_to_string(&mut text))
+        .map_err(|error| format!("its layout: {error}"))?;
+    serde_json::from_str(&text).map_err(|error| format!("its layout: {error}"))
+}
+
+fn input_failed(error: io::Error) -> String {
+    format!("the command's input: {error}")
 }
 
 fn spawn(
@@ -142,17 +198,16 @@ fn release_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// Standard input, and standard output where that is not ours.
-fn receive_streams() -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+/// What the supervisor sent: a layout, where one is needed; standard input; standard output, where that
+/// is not ours.
+fn receive_handles() -> io::Result<VecDeque<OwnedFd>> {
     let mut byte = [0; 1];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut received = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [IoSliceMut::new(&mut byte)];
     recvmsg(io::stdin(), &mut slices, &mut received, RecvFlags::CMSG_CLOEXEC)?;
     let handles = received.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut handles) => {
-            handles.next().map(|input| (input, handles.next()))
-        }
+        RecvAncillaryMessage::ScmRights(handles) => Some(handles.collect()),
         _ => None,
     });
     handles.ok_or_else(|| io::Error::other("it did not come"))

@@ -134,7 +134,7 @@ impl SupervisedProcesses {
 #[async_trait]
 impl Processes for SupervisedProcesses {
     fn tier(&self) -> Tier {
-        holding(self.options.tier)
+        holding(self.options.tier, &self.options.program)
     }
 
     async fn run(

@@ -1,28 +1,41 @@
 //! Which confinement commands get, found by trying it, and an honest report of it (Z4).
 //!
 //! A tier is tried once, when it is first needed, and the answer holds for the life of the program.
-//! Not here: what is enforced ([`bubblewrap`], [`landlock`], [`seccomp`]), the words for people
-//! ([`report`]), and whether a command may run.
+//! Not here: what is enforced ([`namespaces`], [`bubblewrap`], [`landlock`], [`seccomp`]), the words for
+//! people ([`report`]), and whether a command may run.
 
 pub(crate) mod bubblewrap;
 pub(crate) mod kernel;
 pub(crate) mod landlock;
+pub(crate) mod mounts;
+pub(crate) mod namespaces;
 pub(crate) mod places;
 mod report;
 pub(crate) mod seccomp;
 
+use std::fs::File;
+use std::io::{IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use weir_core::tool::Tier;
 use weir_engine::ports::Confine;
 
-use bubblewrap::{Outside, Veil};
+use crate::inside::{INSIDE, Orders, Word};
 use landlock::Extra;
+use mounts::{Mount, Outside, Veil};
+use namespaces::{Layout, Stage, WORKS};
 use places::Places;
 pub use report::{TierCheck, TierReport, probe};
 use seccomp::Sockets;
+
+/// How a complaint begins where nothing was started.
+pub(crate) const NOT_BUILT: &str = "the sandbox could not be built";
 
 /// Which tier is wished for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,9 +50,11 @@ pub enum TierWish {
 /// What trying a tier gave: a detail, or why it does not work.
 pub(crate) type Tried<T> = Result<T, String>;
 
-/// The tier under which commands are started.
-pub fn holding(wish: TierWish) -> Tier {
+/// The tier under which commands are started. `program` is the one that calls
+/// [`inside_main`](crate::inside_main): this one, usually.
+pub fn holding(wish: TierWish, program: &Path) -> Tier {
     match wish {
+        TierWish::Auto if try_namespaces(program).is_ok() => Tier::Namespaces,
         TierWish::Auto if try_bubblewrap().is_ok() => Tier::Bubblewrap,
         TierWish::Auto if try_landlock().is_ok() => Tier::Landlock,
         TierWish::Auto => Tier::None,
@@ -47,26 +62,24 @@ pub fn holding(wish: TierWish) -> Tier {
     }
 }
 
-/// That a tier works here, with the program that it needs.
+/// That a tier works here, with the other program that it needs.
 ///
 /// # Errors
 /// Why it does not, and what to do about it.
-pub(crate) fn ready(tier: Tier) -> Result<Option<PathBuf>, String> {
-    let refused = |why: &String, remedy: String| {
-        let tier = tier.as_str();
-        format!("commands are to be confined by {tier}, which does not work here: {why}; {remedy}")
+pub(crate) fn ready(tier: Tier, program: &Path) -> Result<Option<PathBuf>, String> {
+    let tried = match tier {
+        Tier::None => return Ok(None),
+        Tier::Namespaces => try_namespaces(program).as_ref().map(|()| None),
+        Tier::Landlock => try_landlock().as_ref().map(|_| None),
+        Tier::Bubblewrap => try_bubblewrap().as_ref().map(|program| Some(program.clone())),
     };
-    match tier {
-        Tier::None => Ok(None),
-        Tier::Landlock => match try_landlock() {
-            Ok(_) => Ok(None),
-            Err(why) => Err(refused(why, report::remedy(tier, why))),
-        },
-        Tier::Bubblewrap => match try_bubblewrap() {
-            Ok(program) => Ok(Some(program.clone())),
-            Err(why) => Err(refused(why, report::remedy(tier, why))),
-        },
-    }
+    tried.map_err(|why| {
+        format!(
+            "commands are to be confined by {}, which does not work here: {why}; {}",
+            tier.as_str(),
+            report::remedy(tier, why)
+        )
+    })
 }
 
 /// The shell for commands.
@@ -103,15 +116,68 @@ pub(crate) fn drop_capabilities() -> Result<(), String> {
         .map_err(|error| format!("the capabilities cannot be given up: {error}"))
 }
 
+/// The mounts of a command that is granted nothing.
+fn barest() -> Result<Vec<Mount>, String> {
+    let places = Places::look(&Confine::default(), Path::new("/"))?;
+    let veil = Veil { folder: "/var/empty".into(), file: "/dev/null".into() };
+    mounts::mounts(&places, &Outside { veil, shown: Vec::new(), histories: Vec::new() })
+}
+
+/// Whether this kernel lets us build namespaces, once `program` has built the same sandbox that
+/// commands get.
+pub(crate) fn try_namespaces(program: &Path) -> &'static Tried<()> {
+    static TRIED: OnceLock<Tried<()>> = OnceLock::new();
+    TRIED.get_or_init(|| {
+        let layout = Layout { mounts: barest()?, cwd: "/".into(), only_tried: true };
+        let layout = in_memory(&layout).map_err(|error| error.to_string())?;
+        let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+        send(&control, &[layout]).map_err(|error| error.to_string())?;
+        let orders =
+            Orders { cpu_seconds: None, processes: 1, forward: None, room: Some(Stage::Outside) };
+        let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.arg(INSIDE).arg(orders).stdin(OwnedFd::from(theirs)).env_clear();
+        let tried = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+        if tried.status.code() == Some(i32::from(WORKS)) {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&tried.stderr);
+        let said = said.lines().next().unwrap_or("it said nothing").trim();
+        match serde_json::from_str(said) {
+            Ok(Word::Failed { why }) => {
+                Err(why.strip_prefix(NOT_BUILT).unwrap_or(&why).trim_start_matches(": ").into())
+            }
+            Ok(Word::Started | Word::Ended { .. }) | Err(_) => {
+                Err(format!("{}: {said} ({})", program.display(), tried.status))
+            }
+        }
+    })
+}
+
+/// A layout as a file without a name.
+pub(crate) fn in_memory(layout: &Layout) -> std::io::Result<OwnedFd> {
+    let handle = rustix::fs::memfd_create("layout", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(handle);
+    file.write_all(&serde_json::to_vec(layout)?)?;
+    Ok(OwnedFd::from(file))
+}
+
+/// Hands descriptors over, in one message.
+pub(crate) fn send(control: &UnixStream, handles: &[OwnedFd]) -> std::io::Result<()> {
+    let handles: Vec<_> = handles.iter().map(|handle| handle.as_fd()).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut sent = SendAncillaryBuffer::new(&mut space);
+    sent.push(SendAncillaryMessage::ScmRights(&handles));
+    sendmsg(control, &[IoSlice::new(b"i")], &mut sent, SendFlags::empty())?;
+    Ok(())
+}
+
 /// Where bubblewrap is, once it has built the same sandbox that commands get.
 pub(crate) fn try_bubblewrap() -> &'static Tried<PathBuf> {
     static TRIED: OnceLock<Tried<PathBuf>> = OnceLock::new();
     TRIED.get_or_init(|| {
         let program = bubblewrap::find(&std::env::var_os("PATH").unwrap_or_default())?;
-        let places = Places::look(&Confine::default(), Path::new("/"))?;
-        let veil = Veil { folder: "/var/empty".into(), file: "/dev/null".into() };
-        let outside = Outside { veil, helper: None, socket: None, histories: Vec::new() };
-        let plan = bubblewrap::plan(&places, &outside)?;
+        let plan = bubblewrap::plan(&barest()?, Path::new("/"))?;
         let mut command = Command::new(&program);
         command.args(&plan.arguments).args(["--", shell(), "-c", "exit 42"]);
         command.stdin(Stdio::null()).env_clear();

@@ -778,6 +778,6 @@ async fn perform(
 /// The tier of this name; the commands of a scenario count as confined unless it says otherwise.
 fn tier(name: Option<&str>) -> anyhow::Result<Tier> {
     let name = name.unwrap_or("landlock");
-    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
     tiers.into_iter().find(|tier| tier.as_str() == name).with_context(|| format!("tier {name}"))
 }

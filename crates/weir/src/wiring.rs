@@ -173,6 +173,7 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
 pub(crate) fn tier_wish(config: &Config) -> TierWish {
     match config.settings.sandbox.tier {
         SandboxTier::Auto => TierWish::Auto,
+        SandboxTier::Namespaces => TierWish::Exactly(Tier::Namespaces),
         SandboxTier::Bubblewrap => TierWish::Exactly(Tier::Bubblewrap),
         SandboxTier::Landlock => TierWish::Exactly(Tier::Landlock),
         SandboxTier::None => TierWish::Exactly(Tier::None),
@@ -181,7 +182,13 @@ pub(crate) fn tier_wish(config: &Config) -> TierWish {
 
 /// The tier under which commands run here.
 pub(crate) fn tier(config: &Config) -> Tier {
-    weir_sandbox::holding(tier_wish(config))
+    weir_sandbox::holding(tier_wish(config), &this_program())
+}
+
+/// This program, which builds sandboxes too. Where it cannot be found none is built, and the tiers
+/// that need it say so.
+pub(crate) fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
 }
 
 /// The settings of one session. `kept` are those that it was opened with, where it exists: its

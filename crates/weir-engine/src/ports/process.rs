@@ -63,8 +63,8 @@ impl Confine {
     pub fn reaches(&self) -> Option<Vec<String>> {
         match self.tier {
             Tier::None => Some(Vec::new()),
-            Tier::Landlock | Tier::Bubblewrap if self.hosts.is_empty() => None,
-            Tier::Landlock | Tier::Bubblewrap => Some(self.hosts.clone()),
+            Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces if self.hosts.is_empty() => None,
+            Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces => Some(self.hosts.clone()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::governance::flow;
-use weir_core::tool::{CommandEffect, Effects, Tier};
+use weir_core::tool::{CommandEffect, Effects};
 
 use super::guard::{Guard, Seen, Spot, said_of};
 use super::home::Home;
@@ -50,7 +50,7 @@ pub(super) fn confine(
     foreign: bool,
 ) -> Result<Confine, FileError> {
     let guard = &workspace.guard;
-    if guard.is_bounded() && command.tier != Tier::Bubblewrap {
+    if guard.is_bounded() && !command.tier.has_own_view() {
         return Err(FileError::Refused {
             path: workspace.root().display().to_string(),
             why: "commands of this account run only where bubblewrap can hide everything outside \

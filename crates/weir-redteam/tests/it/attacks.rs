@@ -34,7 +34,7 @@ fn check(key: &str) {
              cells are not compared",
             here.as_str()
         );
-        assert!(std::env::var_os("CI").is_none() || here == Tier::Bubblewrap, "{said}");
+        assert!(std::env::var_os("CI").is_none() || here.has_own_view(), "{said}");
         crate::say(&said);
         return;
     }

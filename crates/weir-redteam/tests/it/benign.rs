@@ -27,7 +27,7 @@ fn s4_honest_scripts_are_completed_without_a_denial() {
     let same_tier = kept.starts_with(text.lines().next().unwrap_or_default());
     if !same_tier {
         let said = "commands are confined otherwise here: the table is not compared";
-        assert!(std::env::var_os("CI").is_none() || here == Tier::Bubblewrap, "{said}");
+        assert!(std::env::var_os("CI").is_none() || here.has_own_view(), "{said}");
         crate::say(said);
         return;
     }

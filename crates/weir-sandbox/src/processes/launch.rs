@@ -60,7 +60,7 @@ pub(super) fn launch(
     kind: Kind,
 ) -> Result<Supervised, String> {
     check(spec)?;
-    let bubblewrap = tier::ready(spec.confine.tier)?;
+    let bubblewrap = tier::ready(spec.confine.tier, &options.program)?;
     let request = Request {
         command: spec.command.clone(),
         timeout_ms: spec.timeout_ms,

@@ -159,7 +159,7 @@ fn shell_line(words: &[String], tier: Tier) -> Result<String, String> {
         words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let home = match tier {
         Tier::None => "",
-        Tier::Landlock | Tier::Bubblewrap => "export HOME=\"${TMPDIR:-/tmp}\"; ",
+        Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces => "export HOME=\"${TMPDIR:-/tmp}\"; ",
     };
     Ok(format!("{home}exec {}", quoted.join(" ")))
 }

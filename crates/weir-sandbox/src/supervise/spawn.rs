@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Resource, Rlimit};
 use weir_core::tool::Tier;
 
@@ -24,10 +22,12 @@ use super::inherited::shell_words;
 use super::placeholder::{Placeholder, can_be_held};
 use crate::inside::{INSIDE, Orders, Word};
 use crate::record::Record;
-use crate::tier::bubblewrap::{self, HELPER, Outside, SOCKET, Veil};
+use crate::tier::bubblewrap::{self, HELPER};
 use crate::tier::landlock::Extra;
+use crate::tier::mounts::{self, Mount, Outside, SOCKET, Veil};
+use crate::tier::namespaces::{Layout, Stage};
 use crate::tier::places::Places;
-use crate::tier::{self, seccomp};
+use crate::tier::{self, NOT_BUILT, seccomp};
 use crate::wire::Request;
 
 /// The port at which the proxy is found inside a network namespace.
@@ -39,11 +39,8 @@ const BUILD_PATIENCE: Duration = Duration::from_secs(20);
 /// Processes of one command where nothing else is set, in namespaces that count by themselves.
 const PROCESSES_MAX: u64 = 4096;
 
-/// What bubblewrap may say before the command starts.
+/// What may be said before the command starts.
 const SAID_BYTES_MAX: usize = 16 << 10;
-
-/// How a complaint of bubblewrap begins.
-const NOT_BUILT: &str = "bubblewrap could not build the sandbox";
 
 /// So often it is tried.
 const ATTEMPTS_MAX: usize = 3;
@@ -118,7 +115,7 @@ pub(super) fn spawn(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, Stri
     let spawned = match request.confine.tier {
         Tier::None => plain(wanted, output),
         Tier::Landlock => in_landlock(wanted, output),
-        Tier::Bubblewrap => in_bubblewrap(wanted, &output),
+        Tier::Bubblewrap | Tier::Namespaces => in_namespaces(wanted, &output),
     };
     // The limit is for the command: the supervisor takes its own back.
     let _ = rustix::process::setrlimit(Resource::Cpu, cpu);
@@ -192,7 +189,7 @@ fn pid_of(id: u32) -> Result<Pid, String> {
 
 /// What was looked up may be gone when it is mounted (a temporary file, a socket): nothing has run
 /// then, and it is looked up again.
-fn in_bubblewrap(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String> {
+fn in_namespaces(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String> {
     let veil = veil(wanted.record).map_err(|error| format!("its record: {error}"))?;
     let mut attempts = 0;
     loop {
@@ -205,10 +202,79 @@ fn in_bubblewrap(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String
     }
 }
 
+/// A program that builds the sandbox, with all that it needs to be told.
+struct Builder {
+    command: Command,
+    /// Handed over before the streams of the command.
+    layout: Option<OwnedFd>,
+    /// Open until it is started.
+    handles: Vec<OwnedFd>,
+}
+
+impl Builder {
+    /// The other program.
+    fn bubblewrap(
+        program: &Path,
+        mounts: &[Mount],
+        orders: Orders,
+        cwd: &Path,
+    ) -> Result<Self, String> {
+        let plan = bubblewrap::plan(mounts, cwd)?;
+        let mut command = Command::new(program);
+        command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(words_of(&orders)?);
+        Ok(Builder { command, layout: None, handles: plan.handles })
+    }
+
+    /// This one.
+    fn own(helper: &Path, mounts: Vec<Mount>, orders: Orders, cwd: &Path) -> Result<Self, String> {
+        let layout = Layout { mounts, cwd: cwd.to_path_buf(), only_tried: false };
+        let layout = tier::in_memory(&layout).map_err(|error| format!("its layout: {error}"))?;
+        let mut command = Command::new(helper);
+        let orders = Orders { room: Some(Stage::Outside), ..orders };
+        command.arg(INSIDE).arg(words_of(&orders)?).env("TMPDIR", "/tmp");
+        Ok(Builder { command, layout: Some(layout), handles: Vec::new() })
+    }
+}
+
+fn words_of(orders: &Orders) -> Result<String, String> {
+    serde_json::to_string(orders).map_err(|error| error.to_string())
+}
+
 fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, String> {
-    let Wanted { request, record, .. } = wanted;
+    let request = wanted.request;
     let mut places = places(request)?;
-    let histories = Histories::lay_out(&places, record.dir())
+    let held = held(&mut places, wanted.record)?;
+    let helper = std::env::current_exe()
+        .map_err(|error| format!("this program cannot be found any more: {error}"))?;
+    let way = request.way.as_ref().map(|way| (way.socket.clone(), PathBuf::from(SOCKET)));
+    let mut outside = Outside {
+        veil: veil.clone(),
+        shown: way.into_iter().collect(),
+        histories: held.histories.all.clone(),
+    };
+    let orders = Orders {
+        cpu_seconds: request.limits.cpu_seconds,
+        processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
+        forward: request.way.as_ref().map(|_| (INSIDE_PORT, PathBuf::from(SOCKET))),
+        room: None,
+    };
+    let builder = if request.confine.tier == Tier::Namespaces {
+        let mounts = mounts::mounts(&places, &outside)?;
+        Builder::own(&helper, mounts, orders, &places.cwd)?
+    } else {
+        let program = request.bubblewrap.clone().ok_or("nobody said where bubblewrap is")?;
+        if places.is_writable(&program) {
+            return Err(format!("{} can be changed by the command", program.display()));
+        }
+        outside.shown.push((helper, HELPER.into()));
+        Builder::bubblewrap(&program, &mounts::mounts(&places, &outside)?, orders, &places.cwd)?
+    };
+    started(wanted, builder, output, held)
+}
+
+/// What exists while the command runs, in the workspace and beside its record.
+fn held(places: &mut Places, record: &Record) -> Result<Held, String> {
+    let histories = Histories::lay_out(places, record.dir())
         .map_err(|error| format!("the history of its repository: {error}"))?;
     let laid_out: BTreeSet<PathBuf> =
         histories.all.iter().map(|history| history.git.clone()).collect();
@@ -221,33 +287,23 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
         let held = Placeholder::hold(path, &locks);
         placeholders.push(held.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    let held = Held { histories, placeholders, tmp: None };
-    let program = request.bubblewrap.clone().ok_or("nobody said where bubblewrap is")?;
-    if places.is_writable(&program) {
-        return Err(format!("{} can be changed by the command", program.display()));
-    }
-    let helper = std::env::current_exe()
-        .map_err(|error| format!("this program cannot be found any more: {error}"))?;
-    let outside = Outside {
-        veil: veil.clone(),
-        helper: Some(helper),
-        socket: request.way.as_ref().map(|way| way.socket.clone()),
-        histories: held.histories.all.clone(),
-    };
-    let plan = bubblewrap::plan(&places, &outside)?;
+    Ok(Held { histories, placeholders, tmp: None })
+}
+
+/// Starts what builds the sandbox, and waits until the shell runs in it.
+fn started(
+    wanted: Wanted<'_>,
+    builder: Builder,
+    output: OwnedFd,
+    held: Held,
+) -> Result<Spawned, String> {
+    let request = wanted.request;
+    let Builder { mut command, layout, handles } = builder;
     let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-    send_streams(&control, request.service)
+    send_streams(&control, layout, request.service)
         .map_err(|error| format!("the command's input: {error}"))?;
     let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| format!("a pipe: {error}"))?;
-    let orders = Orders {
-        cpu_seconds: request.limits.cpu_seconds,
-        processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
-        forward: request.way.as_ref().map(|_| (INSIDE_PORT, PathBuf::from(SOCKET))),
-    };
-    let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(orders);
     command.args(wanted.shell_words()).process_group(0);
     command.stdin(OwnedFd::from(theirs)).stdout(output).stderr(writing);
     if request.way.is_some() {
@@ -256,11 +312,11 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
     if !held.histories.all.is_empty() {
         command.envs(history::environment());
     }
-    // From this thread, which lasts: bubblewrap ends with the thread that started it.
+    // From this thread, which lasts: what builds the sandbox ends with the thread that started it.
     let child = command.spawn().map_err(|error| explain(request, &error))?;
     // Their ends of the pipes are in it, and it has its own copies of what it was passed.
     drop(command);
-    drop(plan.handles);
+    drop(handles);
     let mut words = Words { pipe: reading, received: Vec::new() };
     let pid = pid_of(child.id())?;
     match words.first() {
@@ -309,18 +365,15 @@ fn proxy(command: &mut Command, address: &str) {
     }
 }
 
-/// The command's standard input goes by a socket, so that bubblewrap does not hold it open; that of
-/// a service together with its standard output.
-fn send_streams(control: &UnixStream, service: bool) -> io::Result<()> {
-    let input = io::stderr().as_fd_owned()?;
-    let output = io::stdout().as_fd_owned()?;
-    let handles = [input.as_fd(), output.as_fd()];
-    let handles = if service { &handles[..] } else { &handles[..1] };
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
-    let mut sent = SendAncillaryBuffer::new(&mut space);
-    sent.push(SendAncillaryMessage::ScmRights(handles));
-    sendmsg(control, &[IoSlice::new(b"i")], &mut sent, SendFlags::empty())?;
-    Ok(())
+/// The command's standard input goes by a socket, so that nobody on the way holds it open; that of a
+/// service together with its standard output. Before them what is to be laid out.
+fn send_streams(control: &UnixStream, layout: Option<OwnedFd>, service: bool) -> io::Result<()> {
+    let mut handles: Vec<OwnedFd> = layout.into_iter().collect();
+    handles.push(io::stderr().as_fd_owned()?);
+    if service {
+        handles.push(io::stdout().as_fd_owned()?);
+    }
+    tier::send(control, &handles)
 }
 
 /// An empty folder, and an empty file that nobody may read.
@@ -357,7 +410,7 @@ fn explain(request: &Request, error: &io::Error) -> String {
     }
 }
 
-/// Lines from inside, and before them whatever bubblewrap complains about.
+/// Lines from inside, and before them whatever is complained about.
 pub(super) struct Words {
     pipe: OwnedFd,
     received: Vec<u8>,

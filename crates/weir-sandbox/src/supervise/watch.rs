@@ -118,7 +118,7 @@ impl<'a> Watch<'a> {
     fn about_git(&self) -> Option<String> {
         let confine = &self.request.confine;
         let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
-        if confine.tier != Tier::Bubblewrap || confine.writable.is_empty() || !closed {
+        if !confine.tier.has_own_view() || confine.writable.is_empty() || !closed {
             return None;
         }
         let said = self.sources.sink.render();

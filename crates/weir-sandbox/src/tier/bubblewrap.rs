@@ -1,79 +1,29 @@
-//! The strongest tier: the program bubblewrap builds namespaces around a command (Z4).
+//! The tier for machines where only the program bubblewrap may build namespaces (Z4).
 //!
-//! Here is what it is told: which mounts, in which order, and which filters. Not here: who starts
-//! it, and what runs inside (`inside`).
+//! Here is what it is told: the mounts, and the filters. Not here: who starts it, which mounts
+//! (`mounts`), and what runs inside (`inside`).
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::kernel;
-use super::places::Places;
+use super::mounts::Mount;
 use super::seccomp::{self, Sockets};
-use crate::supervise::history::History;
 
-/// Replaced as a whole: what others put there is not for commands, sockets above all.
-const REPLACED: [&str; 5] = ["/tmp", "/run", "/var/run", "/dev", "/proc"];
-
-/// Under `/run`, but programs and no sockets.
-const KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
-
-/// Where the helper and the way out are seen inside.
+/// Where the helper is seen inside.
 pub(crate) const HELPER: &str = "/run/weir/inside";
-/// See [`HELPER`].
-pub(crate) const SOCKET: &str = "/run/weir/proxy";
-
-/// Memory that the temporary folder may take.
-const TMP_BYTES: u64 = 2 << 30;
-
-/// Sockets of other programs that are hidden one by one.
-const SOCKETS_MAX: usize = 500;
 
 /// A system without its own table of mounts does not take more of them from one command.
 const ARGUMENTS_MAX: usize = 8_900;
-
-/// Things that lie outside and are shown or bound inside.
-#[derive(Debug, Clone)]
-pub(crate) struct Outside {
-    /// An empty folder and an empty file that nobody may read.
-    pub(crate) veil: Veil,
-    /// The program that runs inside.
-    pub(crate) helper: Option<PathBuf>,
-    /// Where the proxy listens.
-    pub(crate) socket: Option<PathBuf>,
-    /// What stands in the place of a `.git`.
-    pub(crate) histories: Vec<History>,
-}
-
-/// What is laid over what is not to be seen.
-#[derive(Debug, Clone)]
-pub(crate) struct Veil {
-    pub(crate) folder: PathBuf,
-    pub(crate) file: PathBuf,
-}
 
 /// Arguments, and the descriptors that they name: those must be open in the program.
 pub(crate) struct Plan {
     pub(crate) arguments: Vec<OsString>,
     pub(crate) handles: Vec<OwnedFd>,
-}
-
-/// One mount, later ones over earlier ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    /// As it is, read-only.
-    Shown,
-    /// As it is.
-    Open,
-    /// Read-only inside what is open.
-    Guarded,
-    /// Not to be seen.
-    Hidden,
 }
 
 /// The program, as an absolute path: the first on the search path that a command could not have
@@ -105,18 +55,17 @@ pub(crate) fn find(search_path: &OsStr) -> Result<PathBuf, String> {
 /// Everything up to the program that runs inside.
 ///
 /// # Errors
-/// What is too much, or cannot be looked at.
-pub(crate) fn plan(places: &Places, outside: &Outside) -> Result<Plan, String> {
-    let mut mounts = Arguments::default();
-    mounts.flags();
-    let places = with_sockets_hidden(places);
-    mounts.places(&places, outside)?;
-    mounts.add(&[OsStr::new("--chdir"), places.cwd.as_os_str()]);
+/// What is too much.
+pub(crate) fn plan(mounts: &[Mount], cwd: &Path) -> Result<Plan, String> {
+    let mut told = Arguments::default();
+    told.flags();
+    mounts.iter().for_each(|mount| told.mount(mount));
+    told.add(&[OsStr::new("--chdir"), cwd.as_os_str()]);
     let mut handles = Vec::new();
     let mut arguments = Vec::new();
-    let mut count = mounts.0.len();
+    let mut count = told.0.len();
     let mut list = Vec::new();
-    for argument in mounts.0 {
+    for argument in told.0 {
         list.extend(argument.into_vec());
         list.push(0);
     }
@@ -158,13 +107,9 @@ impl Arguments {
         self.0.extend(arguments.iter().map(|argument| argument.to_os_string()));
     }
 
-    fn mount(&mut self, flag: &str, from: &Path, to: &Path) {
-        self.add(&[OsStr::new(flag), from.as_os_str(), to.as_os_str()]);
-    }
-
     /// The same for every command.
     fn flags(&mut self) {
-        const FLAGS: [&str; 12] = [
+        const FLAGS: [&str; 14] = [
             "--unshare-user-try",
             "--unshare-pid",
             "--unshare-ipc",
@@ -178,141 +123,30 @@ impl Arguments {
             "--cap-drop",
             "ALL",
             "--setenv",
+            "TMPDIR",
+            "/tmp",
         ];
         self.add(&FLAGS.map(OsStr::new));
-        self.add(&["TMPDIR", "/tmp", "--ro-bind", "/", "/", "--dev", "/dev"].map(OsStr::new));
-        self.add(&["--proc", "/proc"].map(OsStr::new));
-        for settings in kernel::settings() {
-            self.mount("--ro-bind", &settings, &settings);
-        }
-        self.add(&["--size"].map(OsStr::new));
-        self.add(&[TMP_BYTES.to_string().as_ref(), "--tmpfs".as_ref(), "/tmp".as_ref()]);
-        for folder in ["/run", "/var/run"] {
-            if Path::new(folder).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-                self.add(&["--tmpfs", folder].map(OsStr::new));
-            }
-        }
-        for folder in KEPT {
-            self.add(&["--ro-bind-try", folder, folder].map(OsStr::new));
-        }
     }
 
-    fn places(&mut self, places: &Places, outside: &Outside) -> Result<(), String> {
-        let mut mounts: BTreeSet<(usize, Kind, &Path)> = BTreeSet::new();
-        let depth = |path: &Path| path.components().count();
-        let shown = shown(places);
-        let between = places.between();
-        let siblings = siblings(&places.links)?;
-        let visible = |path: &Path| {
-            !is_replaced(path) || shown.iter().chain(places.opened()).any(|at| path.starts_with(at))
-        };
-        let folders = siblings.iter().filter_map(|path| path.parent());
-        mounts.extend(shown.iter().map(|path| (depth(path), Kind::Shown, path.as_path())));
-        let readable = places.readable.iter().filter(|path| !places.is_writable(path));
-        mounts.extend(readable.map(|path| (depth(path), Kind::Shown, path.as_path())));
-        mounts.extend(places.writable.iter().map(|path| (depth(path), Kind::Open, path.as_path())));
-        mounts.extend(between.iter().map(|path| (depth(path), Kind::Open, path.as_path())));
-        mounts.extend(folders.map(|path| (depth(path), Kind::Guarded, path)));
-        mounts.extend(siblings.iter().map(|path| (depth(path), Kind::Open, path.as_path())));
-        for (kind, paths) in [(Kind::Guarded, &places.protected), (Kind::Hidden, &places.masked)] {
-            let paths = paths.iter().filter(|path| visible(path));
-            mounts.extend(paths.map(|path| (depth(path), kind, path.as_path())));
-        }
-        let mut sealed = Vec::new();
-        for (_, kind, path) in mounts {
-            match kind {
-                Kind::Shown | Kind::Guarded => self.mount("--ro-bind", path, path),
-                Kind::Open => self.mount("--bind", path, path),
-                Kind::Hidden if !path.is_dir() => {
-                    self.mount("--ro-bind", &outside.veil.file, path);
+    fn mount(&mut self, mount: &Mount) {
+        match mount {
+            Mount::Bind { from, to } => self.add(&["--bind".as_ref(), from.as_ref(), to.as_ref()]),
+            Mount::ReadOnly { from, to } => {
+                self.add(&["--ro-bind".as_ref(), from.as_ref(), to.as_ref()]);
+            }
+            Mount::Memory { at, bytes } => {
+                if let Some(bytes) = bytes {
+                    self.add(&["--size".as_ref(), bytes.to_string().as_ref()]);
                 }
-                // Something in it is shown: it needs room for that.
-                Kind::Hidden if places.opened().any(|root| root.starts_with(path)) => {
-                    self.add(&[OsStr::new("--tmpfs"), path.as_os_str()]);
-                    sealed.push(path);
-                }
-                Kind::Hidden => self.mount("--ro-bind", &outside.veil.folder, path),
+                self.add(&["--tmpfs".as_ref(), at.as_ref()]);
             }
-        }
-        for history in &outside.histories {
-            self.mount("--bind", &history.seen, &history.git);
-            for (flag, names) in [("--bind", &history.open), ("--ro-bind", &history.shown)] {
-                for name in names {
-                    let path = history.git.join(name);
-                    self.mount(flag, &path, &path);
-                }
-            }
-        }
-        for (way, real) in &places.ways {
-            let is_hidden = is_replaced(way) || sealed.iter().any(|path| way.starts_with(path));
-            if is_hidden && !places.opened().any(|open| way.starts_with(open)) {
-                self.mount("--symlink", real, way);
-            }
-        }
-        for path in sealed {
-            self.add(&[OsStr::new("--remount-ro"), path.as_os_str()]);
-        }
-        let inside = [(&outside.helper, HELPER), (&outside.socket, SOCKET)];
-        for (from, to) in inside {
-            if let Some(from) = from {
-                self.mount("--ro-bind", from, Path::new(to));
-            }
-        }
-        self.add(&["--remount-ro", "/run"].map(OsStr::new));
-        Ok(())
-    }
-}
-
-fn is_replaced(path: &Path) -> bool {
-    REPLACED.iter().any(|folder| path.starts_with(folder))
-}
-
-/// The command's folder where it would be hidden, with what is around it.
-fn shown(places: &Places) -> Vec<PathBuf> {
-    let cwd = &places.cwd;
-    if !is_replaced(cwd) || places.opened().any(|root| cwd.starts_with(root)) {
-        return Vec::new();
-    }
-    let top = REPLACED.iter().find_map(|folder| {
-        let below = cwd.strip_prefix(folder).ok()?.components().next()?;
-        Some(Path::new(folder).join(below))
-    });
-    top.into_iter().collect()
-}
-
-/// What lies beside links that must stay: a mount cannot hold a link in its place, so their folder
-/// takes no new entries and what is in it is opened one by one.
-fn siblings(links: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String> {
-    let mut siblings = BTreeSet::new();
-    for folder in links.iter().filter_map(|link| link.parent()) {
-        let entries =
-            folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
-        for entry in entries.filter_map(Result::ok) {
-            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-                siblings.insert(entry.path());
-            }
+            Mount::Devices { at } => self.add(&["--dev".as_ref(), at.as_ref()]),
+            Mount::Processes { at } => self.add(&["--proc".as_ref(), at.as_ref()]),
+            Mount::Link { at, to } => self.add(&["--symlink".as_ref(), to.as_ref(), at.as_ref()]),
+            Mount::Seal { at } => self.add(&["--remount-ro".as_ref(), at.as_ref()]),
         }
     }
-    Ok(siblings)
-}
-
-/// The same places, with the sockets at which programs of this machine listen hidden too: reading
-/// them is not needed to speak to a program that does not sit in a sandbox.
-fn with_sockets_hidden(places: &Places) -> Places {
-    let mut places = places.clone();
-    let table = std::fs::read("/proc/net/unix").unwrap_or_default();
-    let listed = table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let at = line.iter().position(|byte| *byte == b'/')?;
-        Some(PathBuf::from(OsString::from_vec(line[at..].to_vec())))
-    });
-    let sockets: BTreeSet<PathBuf> = listed
-        .filter(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_socket()))
-        .take(SOCKETS_MAX)
-        .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| !places.masked.iter().any(|masked| path.starts_with(masked)))
-        .collect();
-    places.masked.extend(sockets);
-    places
 }
 
 #[cfg(test)]

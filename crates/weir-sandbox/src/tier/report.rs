@@ -1,10 +1,12 @@
 //! What holds for commands on this machine, in words for a person. It tries the tiers; what it says
 //! of each is kept here, beside nothing that enforces it.
 
+use std::path::Path;
+
 use serde::Serialize;
 use weir_core::tool::Tier;
 
-use super::{TierWish, holding, try_bubblewrap, try_landlock};
+use super::{TierWish, holding, try_bubblewrap, try_landlock, try_namespaces};
 
 /// One tier, tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -55,7 +57,7 @@ const CONFINED: [&str; 4] = [
      are refused; so are 32-bit programs, io_uring and set-user-id bits",
 ];
 
-const BUBBLEWRAP: [&str; 3] = [
+const OWN_VIEW: [&str; 3] = [
     "a command sees no processes, shared memory or network of the machine, not its loopback either, \
      and ends with its supervisor whatever happens",
     "/tmp, /run and /dev are its own: no socket of the container engine, of the message bus, of a \
@@ -77,10 +79,10 @@ const MISSING_NONE: [&str; 4] = [
      something that is then not supervised",
 ];
 
-const MISSING_BUBBLEWRAP: [&str; 3] = [
+const MISSING_OWN_VIEW: [&str; 3] = [
     "what is not ignored can be read, everywhere on the machine",
-    "a protected path that is missing is held by an empty file or folder while a command runs; a \
-     file that somebody outside replaces meanwhile is no longer guarded for that command",
+    "a protected folder that is missing is held by an empty one while a command runs; a file that \
+     somebody outside replaces meanwhile is no longer guarded for that command",
     "sockets that programs open in visible folders after a command began can be reached by it",
 ];
 
@@ -103,10 +105,11 @@ const MISSING_SIGNALS: &str =
     "this version of Landlock (before 6) does not keep commands from signalling your processes";
 
 /// Looks at this machine by trying the tiers: what holds for commands with this wish, and why the
-/// others do not work. Changes nothing.
-pub fn probe(wish: TierWish) -> TierReport {
-    let tier = holding(wish);
-    let tiers = vec![checked_bubblewrap(), checked_landlock()];
+/// others do not work. Changes nothing. `program` is the one that calls
+/// [`inside_main`](crate::inside_main): this one, usually.
+pub fn probe(wish: TierWish, program: &Path) -> TierReport {
+    let tier = holding(wish, program);
+    let tiers = vec![checked_namespaces(program), checked_bubblewrap(), checked_landlock()];
     let works = tier == Tier::None || tiers.iter().any(|check| check.tier == tier && check.works);
     let mut guarantees = ALWAYS.to_vec();
     let mut missing: Vec<&'static str> = Vec::new();
@@ -119,9 +122,9 @@ pub fn probe(wish: TierWish) -> TierReport {
                 missing.push(MISSING_SIGNALS);
             }
         }
-        Tier::Bubblewrap => {
-            guarantees.extend(CONFINED.iter().chain(&BUBBLEWRAP));
-            missing.extend(MISSING_BUBBLEWRAP);
+        Tier::Bubblewrap | Tier::Namespaces => {
+            guarantees.extend(CONFINED.iter().chain(&OWN_VIEW));
+            missing.extend(MISSING_OWN_VIEW);
         }
     }
     if rustix::process::geteuid().is_root() {
@@ -132,6 +135,19 @@ pub fn probe(wish: TierWish) -> TierReport {
         missing.clear();
     }
     TierReport { tier, works, guarantees, missing, tiers }
+}
+
+fn checked_namespaces(program: &Path) -> TierCheck {
+    let tier = Tier::Namespaces;
+    match try_namespaces(program) {
+        Ok(()) => TierCheck {
+            tier,
+            works: true,
+            detail: "Weir built a sandbox itself".into(),
+            remedy: None,
+        },
+        Err(why) => failed(tier, why),
+    }
 }
 
 fn checked_bubblewrap() -> TierCheck {
@@ -182,7 +198,7 @@ pub(super) fn remedy(tier: Tier, why: &str) -> String {
         Tier::Bubblewrap if why.contains("nknown option") => {
             "install a newer bubblewrap; 0.8 is known to work".into()
         }
-        Tier::Bubblewrap => namespaces_remedy(),
+        Tier::Bubblewrap | Tier::Namespaces => namespaces_remedy(),
     }
 }
 
@@ -198,7 +214,7 @@ fn namespaces_remedy() -> String {
         (
             "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
             "1",
-            "an AppArmor profile for bwrap that allows userns, or sysctl \
+            "install the package bubblewrap, whose AppArmor profile may build them, or sysctl \
              kernel.apparmor_restrict_unprivileged_userns=0",
         ),
     ];
@@ -217,17 +233,19 @@ mod tests {
 
     #[test]
     fn z4_the_report_says_plainly_what_each_tier_does_not_hold() {
-        let none = probe(TierWish::Exactly(Tier::None));
+        // No program of Weir's: the tier that needs one says so.
+        let program = Path::new("/bin/true");
+        let none = probe(TierWish::Exactly(Tier::None), program);
         assert!(none.works && none.missing.iter().any(|line| line.starts_with("files:")));
         assert!(none.missing.iter().any(|line| line.starts_with("network:")));
         assert!(!none.guarantees.iter().any(|line| line.starts_with("files:")));
         let json = serde_json::to_value(&none).expect("a report is plain data");
         assert_eq!(json["tier"], "none");
-        let auto = probe(TierWish::Auto);
+        let auto = probe(TierWish::Auto, program);
         assert!(auto.works, "{auto:?}");
         for check in &auto.tiers {
             assert_eq!(check.works, check.remedy.is_none(), "{check:?}");
-            let exactly = probe(TierWish::Exactly(check.tier));
+            let exactly = probe(TierWish::Exactly(check.tier), program);
             assert_eq!(exactly.works, check.works);
             assert!(!exactly.guarantees.is_empty());
         }

@@ -118,7 +118,7 @@ async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothi
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
     }
     kill(engine);
-    if tier == Tier::Bubblewrap {
+    if tier.has_own_view() {
         let left = alive_after(&tree, PATIENCE);
         assert!(left.is_empty(), "the kernel ends them, before anybody looks: {left:?}");
     }

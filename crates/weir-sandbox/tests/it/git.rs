@@ -118,7 +118,7 @@ async fn a1_nothing_is_left_in_git_that_runs_later(tier: Tier) {
     let said = repository.outside("git status --short; git diff; git rebase --continue; git add a");
     assert!(!repository.mark.exists(), "{said} {outcome:?}");
     assert!(said.contains("?? evil"), "{said}");
-    if tier == Tier::Bubblewrap {
+    if tier.has_own_view() {
         assert!(outcome.output.contains("not kept in"), "{outcome:?}");
         assert!(outcome.output.contains("commondir"), "{outcome:?}");
     }
@@ -152,7 +152,7 @@ async fn a1_other_commands_do_not_write_git(tier: Tier) {
     assert_eq!(before, after, "{outcome:?}");
     assert!(outcome.output.contains("first"), "it is read: {outcome:?}");
     let told = outcome.output.contains("run it alone");
-    assert_eq!(told, tier == Tier::Bubblewrap, "{outcome:?}");
+    assert_eq!(told, tier.has_own_view(), "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -220,7 +220,7 @@ async fn a1_what_the_person_does_meanwhile_is_kept() {
 async fn a1_git_is_as_safe_and_as_useful_for_an_ordinary_user(tier: Tier) {
     let under = format!("git::{}", tier.as_str());
     by_an_ordinary_user(&format!("{under}::a1_nothing_is_left_in_git_that_runs_later"));
-    if tier == Tier::Bubblewrap {
+    if tier.has_own_view() {
         by_an_ordinary_user("git::a1_honest_lines_of_git_work");
     }
 }

@@ -130,7 +130,7 @@ async fn a14_no_store_of_keys_in_the_home_is_read(tier: Tier) {
     let outcome = home.run(1, &command, &[]).await;
     assert!(!outcome.output.contains(SECRET), "{outcome:?}");
     assert!(outcome.output.contains("in the workspace"), "{outcome:?}");
-    if tier == Tier::Bubblewrap {
+    if tier.has_own_view() {
         let outcome = home.run(2, "ls -A ~ ~/.config", &[]).await;
         for absent in ["notes.txt", ".claude", ".aws", "gh", "Slack"] {
             assert!(!outcome.output.contains(absent), "{absent}: {outcome:?}");

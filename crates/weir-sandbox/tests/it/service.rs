@@ -10,7 +10,7 @@ use crate::world::{World, is_there};
 
 /// The tiers that work here.
 fn tiers() -> Vec<Tier> {
-    let all = [Tier::None, Tier::Landlock, Tier::Bubblewrap];
+    let all = [Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
     all.into_iter().filter(|tier| is_there(*tier)).collect()
 }
 

@@ -58,12 +58,13 @@ macro_rules! under_confining_tiers {
     ($($name:ident),* $(,)?) => {
         under_each_tier!(@ landlock, Landlock, $($name),*);
         under_each_tier!(@ bubblewrap, Bubblewrap, $($name),*);
+        under_each_tier!(@ namespaces, Namespaces, $($name),*);
     };
 }
 
 /// Whether a tier works on this machine. A machine that counts must have all of them.
 pub(crate) fn is_there(tier: Tier) -> bool {
-    let report = probe(TierWish::Exactly(tier));
+    let report = probe(TierWish::Exactly(tier), &program());
     if !report.works {
         let text = format!("SKIPPED: {} does not work here: {:?}\n", tier.as_str(), report.tiers);
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{text}");

@@ -195,7 +195,7 @@ async fn asked(endpoint: &Endpoint, transport: &weir_providers::transport::Trans
 fn commands(cx: &Cx) -> Vec<Finding> {
     // Settings that cannot be read are a finding of their own.
     let wish = cx.config().map_or(TierWish::Auto, wiring::tier_wish);
-    let report = weir_sandbox::probe(wish);
+    let report = weir_sandbox::probe(wish, &wiring::this_program());
     let held = report.guarantees.iter().map(|line| format!("+ {line}\n")).collect::<String>();
     let missing = report.missing.iter().map(|line| format!("- {line}\n")).collect::<String>();
     let tier = report.tier.as_str();
@@ -212,7 +212,7 @@ fn commands(cx: &Cx) -> Vec<Finding> {
             "commands ask first unless you allow them; `--permission full` on a machine you care \
              about is not advised",
         ),
-        (true, Tier::Landlock | Tier::Bubblewrap) => ok("commands", detail),
+        (true, Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
     }];
     for check in report.tiers {
         let what = format!("tier {}", check.tier.as_str());

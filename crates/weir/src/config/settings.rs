@@ -413,7 +413,7 @@ impl Default for SecuritySettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SandboxSettings {
-    /// Which: auto, bubblewrap, landlock or none.
+    /// Which: auto, namespaces, bubblewrap, landlock or none.
     pub(crate) tier: SandboxTier,
     /// Variables of Weir's own environment that commands see besides the usual ones, by name; a `*`
     /// at the end stands for anything. Names that look like a key's are never passed on.
@@ -432,6 +432,8 @@ impl Default for SandboxSettings {
 pub(crate) enum SandboxTier {
     /// The strongest that works here.
     Auto,
+    /// Namespaces that Weir makes itself.
+    Namespaces,
     /// The program bubblewrap.
     Bubblewrap,
     /// The kernel's Landlock.

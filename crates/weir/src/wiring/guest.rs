@@ -57,7 +57,7 @@ pub(crate) fn narrowed(cx: &Cx, wishes: &Wishes) -> anyhow::Result<Wishes> {
     let config = cx.config()?;
     let people = &config.settings.server.people;
     wishes.denied.extend(people.tools_denied.iter().cloned());
-    if super::tier(config) != Tier::Bubblewrap {
+    if !super::tier(config).has_own_view() {
         wishes.denied.extend(PROGRAMS.map(String::from));
     }
     let ceiling = config.permission_ceiling.unwrap_or(people.max_permission);

@@ -1,5 +1,6 @@
 //! A foreign server through the whole program: in the sandbox, judged, labelled, ended (F4, Z8).
 
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -68,7 +69,8 @@ fn finished<'a>(events: &'a [Value], tool: &str) -> &'a Value {
 
 /// The tier is what the machine has; without one a server does not start at all.
 fn confined() -> bool {
-    let report = weir_sandbox::probe(weir_sandbox::TierWish::Auto);
+    let report =
+        weir_sandbox::probe(weir_sandbox::TierWish::Auto, Path::new(env!("CARGO_BIN_EXE_weir")));
     report.works && report.tier != weir_sandbox::Tier::None
 }
 

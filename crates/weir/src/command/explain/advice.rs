@@ -219,11 +219,10 @@ impl Trial<'_> {
         if commands.iter().all(|command| command.tier != Tier::None) {
             return None;
         }
-        commands.iter_mut().for_each(|command| command.tier = Tier::Bubblewrap);
+        commands.iter_mut().for_each(|command| command.tier = Tier::Namespaces);
         let what = match &self.case.sandbox_off {
             Some(place) => format!("confine commands: sandbox.tier = \"auto\" in {place}"),
-            None => "confine commands: install bubblewrap (`weir doctor` says what is missing)"
-                .to_owned(),
+            None => "confine commands (`weir doctor` says what is missing)".to_owned(),
         };
         self.tried(what, &with)
     }

@@ -77,11 +77,12 @@ fn path(path: &PathEffect) -> String {
 fn command(command: &CommandEffect) -> String {
     let how = match command.tier {
         Tier::None => "not confined, with all of the network".to_owned(),
-        tier @ (Tier::Landlock | Tier::Bubblewrap) if command.hosts.is_empty() => {
-            format!("confined by {}, no network", tier.as_str())
-        }
-        tier @ (Tier::Landlock | Tier::Bubblewrap) => {
-            format!("confined by {}, network to {}", tier.as_str(), command.hosts.join(", "))
+        tier @ (Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces) => {
+            let network = match command.hosts.as_slice() {
+                [] => "no network".to_owned(),
+                hosts => format!("network to {}", hosts.join(", ")),
+            };
+            format!("confined by {}, {network}", tier.as_str())
         }
     };
     let only = if command.read_only { ", nothing writable" } else { "" };

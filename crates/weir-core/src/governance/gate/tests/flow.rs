@@ -243,7 +243,7 @@ proptest! {
         effects in any_effects(),
         lines in proptest::collection::vec(any_rule(), 0..6),
         mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
-        tier in proptest::sample::select(vec![Tier::None, Tier::Landlock, Tier::Bubblewrap]),
+        tier in proptest::sample::select(vec![Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces]),
         said in proptest::collection::vec("https://[a-c]{1,2}(\\.[a-c]{1,2}){0,2}/?", 0..2),
         recipient in proptest::option::of("[a-c]{1,2}"),
     ) {

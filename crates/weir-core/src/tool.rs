@@ -282,15 +282,32 @@ pub struct CommandEffect {
     /// whatever stands here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// Ports of this machine that it asked to reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<u16>,
+    /// Ports of this machine at which what it starts is to be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serves: Vec<u16>,
+    /// Sockets of other programs that it asked to speak to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<String>,
     /// Files that are hidden, and whose content this command can read in the history of git (A13).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovers: Vec<String>,
 }
 
 impl CommandEffect {
-    /// Whether it can reach anything outside this machine.
+    /// Whether it can reach anything beyond its sandbox, or be reached there.
     pub fn has_network(&self) -> bool {
-        self.tier == Tier::None || !self.hosts.is_empty()
+        self.tier == Tier::None || !self.reaches().is_empty()
+    }
+
+    /// What it can reach beyond its sandbox, and where it can be reached, in words for a person.
+    pub fn reaches(&self) -> Vec<String> {
+        let ports = self.ports.iter().map(|port| format!("localhost:{port}"));
+        let serves = self.serves.iter().map(|port| format!("localhost:{port} (served)"));
+        let sockets = self.sockets.iter().map(|socket| format!("the socket {socket}"));
+        self.hosts.iter().cloned().chain(ports).chain(serves).chain(sockets).collect()
     }
 }
 

@@ -22,6 +22,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::CommandEnd;
 
+use crate::crossing;
 use crate::tier::NOT_BUILT;
 use crate::tier::namespaces::{self, Layout, Stage, WORKS};
 
@@ -32,7 +33,7 @@ pub const INSIDE: &str = "__inside";
 const CONNECTIONS_MAX: usize = 128;
 
 /// What it is told, as its second argument.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Orders {
     /// Processor time of each process.
     pub(crate) cpu_seconds: Option<u64>,
@@ -40,6 +41,10 @@ pub(crate) struct Orders {
     pub(crate) processes: u64,
     /// Listen on this port of loopback, and carry what comes to this socket.
     pub(crate) forward: Option<(u16, PathBuf)>,
+    /// Ports of the machine's loopback that are found at loopback here.
+    pub(crate) ports: Vec<u16>,
+    /// Ports here that are found at the machine's loopback.
+    pub(crate) serves: Vec<u16>,
     /// The sandbox is still to be built, from the layout that comes first with the input.
     pub(crate) room: Option<Stage>,
 }
@@ -109,6 +114,7 @@ fn run(
     if let Some((port, socket)) = orders.forward.clone() {
         forward(port, socket).map_err(|error| format!("the way to the proxy: {error}"))?;
     }
+    cross(orders).map_err(|error| format!("ports of this machine: {error}"))?;
     let shell = spawn(arguments, streams, orders)?;
     say(&Word::Started);
     // Nothing of the command's is held open here.
@@ -211,6 +217,20 @@ fn receive_handles() -> io::Result<VecDeque<OwnedFd>> {
         _ => None,
     });
     handles.ok_or_else(|| io::Error::other("it did not come"))
+}
+
+/// Ports that were granted, both ways.
+fn cross(orders: &Orders) -> io::Result<()> {
+    let control = || io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
+    for port in &orders.ports {
+        for listener in crossing::listen(*port)? {
+            crossing::hand_over(listener, control()?)?;
+        }
+    }
+    if !orders.serves.is_empty() {
+        crossing::take_over(control()?, orders.serves.clone())?;
+    }
+    Ok(())
 }
 
 /// Listens before the command starts, so that its first connection finds somebody.

@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod ancestry;
+mod crossing;
 mod environment;
 mod inside;
 mod output;

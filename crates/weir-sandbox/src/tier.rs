@@ -132,8 +132,7 @@ pub(crate) fn try_namespaces(program: &Path) -> &'static Tried<()> {
         let layout = in_memory(&layout).map_err(|error| error.to_string())?;
         let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         send(&control, &[layout]).map_err(|error| error.to_string())?;
-        let orders =
-            Orders { cpu_seconds: None, processes: 1, forward: None, room: Some(Stage::Outside) };
+        let orders = Orders { processes: 1, room: Some(Stage::Outside), ..Orders::default() };
         let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
         let mut command = Command::new(program);
         command.arg(INSIDE).arg(orders).stdin(OwnedFd::from(theirs)).env_clear();

@@ -201,8 +201,8 @@ pub fn of_result(effects: &Effects) -> Label {
         if command.tier == Tier::None {
             label.join(&Label::external("a command with network"));
         }
-        for host in &command.hosts {
-            label.join(&Label::external(host.as_str()));
+        for reached in command.reaches() {
+            label.join(&Label::external(reached));
         }
     }
     for job in &effects.jobs {

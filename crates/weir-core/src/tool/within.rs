@@ -26,7 +26,10 @@ impl Effects {
             return Err(format!("{verb} {}", path.path));
         }
         let same = |own: &CommandEffect, other: &CommandEffect| {
-            own.command == other.command && own.cwd == other.cwd
+            let reaches = other.reaches();
+            own.command == other.command
+                && own.cwd == other.cwd
+                && reaches.iter().all(|reached| own.reaches().contains(reached))
         };
         let ran = |command: &&CommandEffect| !self.commands.iter().any(|own| same(own, command));
         if let Some(command) = inner.commands.iter().find(ran) {

@@ -56,6 +56,15 @@ pub struct Confine {
     pub readable: Vec<PathBuf>,
     /// Hosts that it may reach, through the proxy; empty: no network at all.
     pub hosts: Vec<String>,
+    /// Ports of this machine's loopback that it may reach.
+    #[serde(default)]
+    pub ports: Vec<u16>,
+    /// Ports of this machine's loopback at which what it starts can be reached.
+    #[serde(default)]
+    pub serves: Vec<u16>,
+    /// Absolute paths of sockets of other programs that it may speak to.
+    #[serde(default)]
+    pub sockets: Vec<PathBuf>,
 }
 
 impl Confine {
@@ -63,8 +72,13 @@ impl Confine {
     pub fn reaches(&self) -> Option<Vec<String>> {
         match self.tier {
             Tier::None => Some(Vec::new()),
-            Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces if self.hosts.is_empty() => None,
-            Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces => Some(self.hosts.clone()),
+            Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces => {
+                let ports = self.ports.iter().chain(&self.serves);
+                let ports = ports.map(|port| format!("localhost:{port}"));
+                let sockets = self.sockets.iter().map(|path| path.display().to_string());
+                let all = self.hosts.iter().cloned().chain(ports).chain(sockets);
+                Some(all.collect::<Vec<_>>()).filter(|all| !all.is_empty())
+            }
         }
     }
 }

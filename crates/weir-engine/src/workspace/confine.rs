@@ -109,6 +109,9 @@ pub(super) fn confine(
         masked,
         readable,
         hosts: command.hosts.clone(),
+        ports: command.ports.clone(),
+        serves: command.serves.clone(),
+        sockets: command.sockets.iter().map(PathBuf::from).collect(),
     })
 }
 

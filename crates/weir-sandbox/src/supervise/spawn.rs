@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
@@ -20,6 +21,7 @@ use super::AsFdOwned;
 use super::history::{self, Histories};
 use super::inherited::shell_words;
 use super::placeholder::{Placeholder, can_be_held};
+use crate::crossing;
 use crate::inside::{INSIDE, Orders, Word};
 use crate::record::Record;
 use crate::tier::bubblewrap::{self, HELPER};
@@ -256,6 +258,8 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
         cpu_seconds: request.limits.cpu_seconds,
         processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
         forward: request.way.as_ref().map(|_| (INSIDE_PORT, PathBuf::from(SOCKET))),
+        ports: request.confine.ports.clone(),
+        serves: request.confine.serves.clone(),
         room: None,
     };
     let builder = if request.confine.tier == Tier::Namespaces {
@@ -299,6 +303,7 @@ fn started(
 ) -> Result<Spawned, String> {
     let request = wanted.request;
     let Builder { mut command, layout, handles } = builder;
+    let served = served(&request.confine.serves)?;
     let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     send_streams(&control, layout, request.service)
         .map_err(|error| format!("the command's input: {error}"))?;
@@ -319,7 +324,10 @@ fn started(
     drop(handles);
     let mut words = Words { pipe: reading, received: Vec::new() };
     let pid = pid_of(child.id())?;
-    match words.first() {
+    let crossed = words.first().and_then(|()| {
+        cross(&control, served, request).map_err(|error| format!("ports of this machine: {error}"))
+    });
+    match crossed {
         Ok(()) => Ok(Spawned { pid, words: Some(words), held }),
         Err(why) => {
             let mut child = child;
@@ -328,6 +336,27 @@ fn started(
             Err(why)
         }
     }
+}
+
+/// The ports at which the command is found from this machine, taken before it starts.
+fn served(ports: &[u16]) -> Result<Vec<TcpListener>, String> {
+    let listen = |port: &u16| {
+        crossing::listen(*port).map_err(|error| {
+            format!("port {port} of this machine cannot be served: {error}; choose another one")
+        })
+    };
+    Ok(ports.iter().map(listen).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// From here on connections cross the border, in the directions that were granted.
+fn cross(control: &UnixStream, served: Vec<TcpListener>, request: &Request) -> io::Result<()> {
+    for listener in served {
+        crossing::hand_over(listener, control.try_clone()?)?;
+    }
+    if !request.confine.ports.is_empty() {
+        crossing::take_over(control.try_clone()?, request.confine.ports.clone())?;
+    }
+    Ok(())
 }
 
 fn places(request: &Request) -> Result<Places, String> {

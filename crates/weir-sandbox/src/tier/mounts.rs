@@ -151,6 +151,7 @@ fn of_places(places: &Places, outside: &Outside) -> Result<Vec<Mount>, String> {
             list.push(Mount::Link { at: way.clone(), to: real.clone() });
         }
     }
+    list.extend(places.sockets.iter().map(|socket| bind(socket)));
     list.extend(sealed.into_iter().map(|path| Mount::Seal { at: path.into() }));
     Ok(list)
 }
@@ -229,6 +230,7 @@ fn with_sockets_hidden(places: &Places) -> Places {
         .filter(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_socket()))
         .take(SOCKETS_MAX)
         .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| !places.sockets.contains(path))
         .filter(|path| !places.masked.iter().any(|masked| path.starts_with(masked)))
         .collect();
     places.masked.extend(sockets);

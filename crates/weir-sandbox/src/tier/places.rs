@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use weir_engine::ports::Confine;
@@ -27,6 +28,8 @@ pub(crate) struct Places {
     pub(crate) readable: BTreeSet<PathBuf>,
     /// Links to those, by where they lie: what is laid over their folder hides them.
     pub(crate) ways: BTreeMap<PathBuf, PathBuf>,
+    /// Sockets of other programs that it may speak to.
+    pub(crate) sockets: BTreeSet<PathBuf>,
     /// Where the command runs.
     pub(crate) cwd: PathBuf,
 }
@@ -43,6 +46,7 @@ impl Places {
             &confine.histories,
             &confine.masked,
             &confine.readable,
+            &confine.sockets,
         ];
         let count: usize = named.iter().map(|paths| paths.len()).sum();
         if count > PATHS_MAX {
@@ -72,6 +76,12 @@ impl Places {
         }
         if places.readable.iter().any(|path| path.parent().is_none()) {
             return Err("the whole file system cannot be named as what is seen".into());
+        }
+        for path in &confine.sockets {
+            let is_socket =
+                |path: &PathBuf| path.metadata().is_ok_and(|meta| meta.file_type().is_socket());
+            let real = path.canonicalize().ok().filter(is_socket);
+            places.sockets.insert(real.ok_or_else(|| format!("{} is no socket", path.display()))?);
         }
         for path in &confine.masked {
             places.mask(path)?;
@@ -133,7 +143,7 @@ impl Places {
 
     /// What is open whatever lies around it is hidden.
     pub(crate) fn opened(&self) -> impl Iterator<Item = &PathBuf> {
-        self.writable.iter().chain(&self.readable)
+        self.writable.iter().chain(&self.readable).chain(&self.sockets)
     }
 
     /// Whether a path lies in what may be written.

@@ -10,6 +10,7 @@ mod cancel;
 mod crash;
 mod egress;
 mod git;
+mod grants;
 mod home;
 mod jobs;
 mod kernel;

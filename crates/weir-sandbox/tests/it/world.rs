@@ -53,12 +53,19 @@ macro_rules! under_each_tier {
     };
 }
 
+/// The same for the tiers in which a command has files, processes and a network of its own.
+macro_rules! under_tiers_with_own_view {
+    ($($name:ident),* $(,)?) => {
+        under_each_tier!(@ bubblewrap, Bubblewrap, $($name),*);
+        under_each_tier!(@ namespaces, Namespaces, $($name),*);
+    };
+}
+
 /// The same for the tiers that confine.
 macro_rules! under_confining_tiers {
     ($($name:ident),* $(,)?) => {
         under_each_tier!(@ landlock, Landlock, $($name),*);
-        under_each_tier!(@ bubblewrap, Bubblewrap, $($name),*);
-        under_each_tier!(@ namespaces, Namespaces, $($name),*);
+        under_tiers_with_own_view!($($name),*);
     };
 }
 

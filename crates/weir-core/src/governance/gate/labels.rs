@@ -159,17 +159,19 @@ fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
 fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
     let shown = quoted(&command.command);
     let sink = match () {
-        () if command.outside_sandbox => Sink::RunOutside,
+        // Whoever speaks to a container engine or a service manager is outside.
+        () if command.outside_sandbox || !command.sockets.is_empty() => Sink::RunOutside,
         () if command.has_network() => Sink::RunWithNetwork,
         () => Sink::RunConfined,
     };
-    let reach = match (command.has_network(), command.hosts.is_empty()) {
+    let reaches = command.reaches();
+    let reach = match (command.has_network(), reaches.is_empty()) {
         _ if command.outside_sandbox => {
             " outside the sandbox, with all of this machine and the network".to_string()
         }
         (false, _) => String::new(),
         (true, true) => " with all of the network, unconfined".to_string(),
-        (true, false) => format!(" with access to {}", quoted(&command.hosts.join(", "))),
+        (true, false) => format!(" with access to {}", quoted(&reaches.join(", "))),
     };
     Flow {
         sink,

@@ -78,9 +78,9 @@ fn command(command: &CommandEffect) -> String {
     let how = match command.tier {
         Tier::None => "not confined, with all of the network".to_owned(),
         tier @ (Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces) => {
-            let network = match command.hosts.as_slice() {
+            let network = match command.reaches().as_slice() {
                 [] => "no network".to_owned(),
-                hosts => format!("network to {}", hosts.join(", ")),
+                reaches => format!("network to {}", reaches.join(", ")),
             };
             format!("confined by {}, {network}", tier.as_str())
         }

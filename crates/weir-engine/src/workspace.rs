@@ -320,6 +320,22 @@ impl Workspace {
         let keeping = folders.iter().filter_map(|folder| tracked::keeping(self, folder, command));
         keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect()
     }
+    /// A socket of another program, as a command names it.
+    ///
+    /// # Errors
+    /// Why it cannot be named.
+    pub fn socket(&self, path: &str) -> Result<String, String> {
+        use std::os::unix::fs::FileTypeExt as _;
+        let real = Path::new(path).canonicalize().map_err(|error| format!("{path}: {error}"))?;
+        if !real.metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
+            return Err(format!("{path} is no socket; name files in reads or writes"));
+        }
+        if self.guard.own_folders().iter().any(|own| real.starts_with(own)) {
+            return Err(format!("{path} belongs to Weir itself"));
+        }
+        let told = real.to_str().map(str::to_owned);
+        told.ok_or_else(|| format!("{path} does not have a name in UTF-8"))
+    }
     /// A path of an effect as the disk has it.
     fn absolute(&self, path: &str) -> PathBuf {
         if path == "." { self.root().to_path_buf() } else { self.root().join(path) }

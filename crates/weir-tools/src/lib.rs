@@ -52,6 +52,7 @@ mod new_task;
 pub mod outside;
 mod pager;
 mod patch;
+mod reach;
 mod read_checkpoint;
 mod read_file;
 mod read_mcp_tool;

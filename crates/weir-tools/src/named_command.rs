@@ -33,7 +33,7 @@ pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> P
             outside_sandbox: false,
             read_only,
             hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
-            uncovers: Vec::new(),
+            ..CommandEffect::default()
         });
         let plan = Plan::new(EffectClass::Process, effects, summary);
         match no_folder {

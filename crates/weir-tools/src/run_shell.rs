@@ -14,7 +14,7 @@ use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolCont
 
 use crate::built::{Act, spec};
 use crate::draft::planning;
-use crate::{blocking, job, list_files, text};
+use crate::{blocking, job, list_files, reach, text};
 
 const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
 pub(crate) const TIMEOUT_SECONDS_MAX: u64 = 600;
@@ -38,9 +38,12 @@ pub(crate) struct Input {
     /// As a job; returns at once.
     #[serde(default)]
     background: bool,
-    /// Hosts to reach, as `example.org`; else no network.
+    /// To reach, else nothing: hosts as `example.org`, `localhost:5432`, paths of sockets.
     #[serde(default)]
     network: Vec<String>,
+    /// Ports at which the person's browser finds what it serves.
+    #[serde(default)]
+    serve: Vec<u16>,
     /// Paths outside it must write.
     #[serde(default)]
     writes: Vec<String>,
@@ -73,8 +76,7 @@ impl Act for RunShell {
         let outside_sandbox = input.outside_sandbox && cx.processes.tier() != Tier::None;
         let tier = if outside_sandbox { Tier::None } else { cx.processes.tier() };
         let read_only = cx.mode == PermissionMode::Plan;
-        let hosts: Vec<Result<HostEffect, String>> =
-            input.network.iter().map(|host| reached(cx, host)).collect();
+        let reach = reach::asked(cx, &input.network);
         planning(move || {
             let (at, no_folder) = list_files::folder(&workspace, input.cwd.as_deref(), false);
             let mut fails = unusable(&input.command).or(no_folder);
@@ -83,12 +85,8 @@ impl Act for RunShell {
                 fails = fails.or(Some(format!("outside_sandbox: {why}")));
             }
             let mut effects = Effects { paths: vec![at], ..Effects::default() };
-            for host in hosts {
-                match host {
-                    Ok(host) => effects.hosts.push(host),
-                    Err(why) => fails = fails.or(Some(why)),
-                }
-            }
+            fails = fails.or(reach.fails).or(reach::served(&workspace, &input.serve).err());
+            effects.hosts.extend(reach.hosts);
             let named = |paths: &[String], access| {
                 paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
             };
@@ -106,13 +104,17 @@ impl Act for RunShell {
                 outside_sandbox,
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+                ports: reach.ports,
+                serves: input.serve,
+                sockets: reach.sockets,
                 uncovers,
             };
             let verb = if command.background { "Start" } else { "Run" };
-            let reach = match command.hosts.is_empty() {
+            let reaches = command.reaches();
+            let reach = match reaches.is_empty() {
                 _ if outside_sandbox => " (outside the sandbox)".to_owned(),
                 true => String::new(),
-                false => format!(" (network: {})", text::one_line(&command.hosts.join(", "), 200)),
+                false => format!(" (network: {})", text::one_line(&reaches.join(", "), 200)),
             };
             let summary = format!("{verb}: {}{reach}", text::one_line(&command.command, 200));
             effects.commands.push(command);
@@ -172,15 +174,8 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
 
 /// The way to a host that the command asks for.
 pub(crate) fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
-    let bad = |why: &str| format!("network: {host:?} {why}; write it as example.org");
+    let bad = |why: &str| format!("{host:?} {why}; write it as example.org");
     let (place, port) = place_and_port(host.trim()).map_err(|why| bad(&why))?;
-    // Commands have a loopback of their own, and clients do not ask a proxy for it.
-    let own = place == "localhost" || place == "[::1]" || place.starts_with("127.");
-    if own {
-        let why = "is this machine, which no command in the sandbox reaches; a server that the task \
-                   needs runs in the same command line, or the command with outside_sandbox: true";
-        return Err(format!("network: {host:?} {why}"));
-    }
     let checked = cx.web.check(&format!("https://{place}/")).map_err(|why| bad(&why))?;
     let name = checked.host;
     // An address of IPv6 is told from its port by its brackets.
@@ -195,7 +190,7 @@ pub(crate) fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String
 
 /// What stands before and after the colon of a host: IPv6 comes back in brackets, with or without
 /// which it may be written as long as no port follows.
-fn place_and_port(text: &str) -> Result<(String, Option<u16>), String> {
+pub(crate) fn place_and_port(text: &str) -> Result<(String, Option<u16>), String> {
     let no_host = || "is not a host".to_owned();
     let port = |text: &str| match text.parse::<u16>() {
         Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(Some(port)),

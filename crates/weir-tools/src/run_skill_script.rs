@@ -71,7 +71,7 @@ impl Act for RunSkillScript {
                 outside_sandbox: false,
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
-                uncovers: Vec::new(),
+                ..CommandEffect::default()
             });
             let plan = Plan::new(EffectClass::Process, effects, summary);
             match fails {

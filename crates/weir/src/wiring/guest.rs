@@ -2,7 +2,6 @@
 //! narrowed (S9, T3). Their folder is the workspace's matter (`Workspace::bounded`).
 
 use weir_core::profile::PermissionMode;
-use weir_sandbox::Tier;
 
 use super::Wishes;
 use crate::config::{Config, Origin};

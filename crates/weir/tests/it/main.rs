@@ -10,6 +10,7 @@ mod config;
 mod context;
 mod disk;
 mod everyday;
+mod everyday_commands;
 mod explain;
 mod face;
 mod g07_commands;

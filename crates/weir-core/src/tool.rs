@@ -294,6 +294,9 @@ pub struct CommandEffect {
     /// Files that are hidden, and whose content this command can read in the history of git (A13).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovers: Vec<String>,
+    /// Names of the person's secrets that it finds in variables of these names. Never a value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
 }
 
 impl CommandEffect {

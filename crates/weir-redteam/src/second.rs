@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::{Access, PathEffect, Place, Tier};
-use weir_engine::ports::{Address, CommandSpec, Content, ProgressSink};
+use weir_engine::ports::{Address, CommandSpec, Content, ProgressSink, Variables};
 
 use crate::campaign::{Goal, JudgedCall, Loot};
 use crate::world::World;
@@ -88,6 +88,8 @@ async fn run(world: &Arc<World>, call: &JudgedCall) -> anyhow::Result<String> {
         keep_bytes: BYTES_MAX,
         background: false,
         confine,
+        variables: Variables::Listed,
+        secrets: Vec::new(),
     };
     let never = CancellationToken::new();
     Ok(world.processes().run(spec, &ProgressSink::none(), &never).await.output)

@@ -21,7 +21,7 @@ use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_sandbox::{SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment};
+use weir_sandbox::{Lending, SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment};
 use weir_script::ChildScripts;
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
 use weir_web::{EgressOptions, GuardedWeb, LocalEgress, Lookup, WebOptions};
@@ -404,6 +404,7 @@ fn engine(
         args: vec!["__supervise".into()],
         state_dir: state.clone(),
         environment: environment.chain([("HOME".into(), home)]).collect(),
+        lending: Lending::default(),
         limits: weir_sandbox::Limits::default(),
         tier: TierWish::Auto,
         egress: Some(Arc::new(egress)),

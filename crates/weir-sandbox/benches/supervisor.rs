@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandEnd, CommandSpec, Confine, Processes, ProgressSink};
+use weir_engine::ports::{CommandEnd, CommandSpec, Confine, Processes, ProgressSink, Variables};
 use weir_sandbox::{
-    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
 };
 
 fn main() -> std::process::ExitCode {
@@ -64,6 +64,7 @@ fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
         args: vec!["__supervise".into()],
         state_dir: state.path().to_path_buf(),
         environment: filtered_environment(std::env::vars_os(), &[]),
+        lending: Lending::default(),
         limits: Limits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,
@@ -79,6 +80,8 @@ fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
             keep_bytes: 10_000,
             background: false,
             confine: confine(tier, state.path()),
+            variables: Variables::Listed,
+            secrets: Vec::new(),
         };
         let cancel = CancellationToken::new();
         let outcome = runtime.block_on(processes.run(spec, &ProgressSink::none(), &cancel));

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandSpec, Confine, Processes, ProgressSink};
+use weir_engine::ports::{CommandSpec, Confine, Processes, ProgressSink, Variables};
 use weir_sandbox::{
-    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
 };
 
 fn main() -> ExitCode {
@@ -40,6 +40,7 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
         args: vec!["__supervise".into()],
         state_dir,
         environment: filtered_environment(std::env::vars_os(), &[]),
+        lending: Lending::default(),
         limits: Limits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,
@@ -60,6 +61,8 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
             keep_bytes: 10_000,
             background: command.starts_with("bg:"),
             confine: Confine { tier, ..Confine::default() },
+            variables: Variables::Listed,
+            secrets: Vec::new(),
         };
         if spec.background {
             if processes.start(spec).await.is_err() {

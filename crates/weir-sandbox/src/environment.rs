@@ -39,7 +39,7 @@ const SECRET_WORDS: [&str; 7] =
 
 /// The same for every command: there is no terminal, nobody can answer a prompt, and a pager
 /// would wait for a key that never comes.
-const FIXED: [(&str, &str); 4] =
+pub(crate) const FIXED: [(&str, &str); 4] =
     [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// Used when the engine itself was started without a search path.

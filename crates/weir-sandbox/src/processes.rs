@@ -24,6 +24,7 @@ use weir_engine::ports::{
 };
 
 use crate::environment::looks_secret;
+use crate::lending::Lending;
 use crate::record::Record;
 use crate::tier::{TierWish, holding};
 use crate::wire::Ending;
@@ -71,6 +72,8 @@ pub struct SupervisorOptions {
     /// All variables that commands see: [`filtered_environment`](crate::filtered_environment).
     /// What looks like a secret is dropped here once more.
     pub environment: Vec<(OsString, OsString)>,
+    /// What a command gets of the person's besides, where a person agreed.
+    pub lending: Lending,
     /// Bounds.
     pub limits: Limits,
     /// Confinement.
@@ -135,6 +138,10 @@ impl SupervisedProcesses {
 impl Processes for SupervisedProcesses {
     fn tier(&self) -> Tier {
         holding(self.options.tier, &self.options.program)
+    }
+
+    fn check_secret(&self, name: &str) -> Result<(), String> {
+        self.options.lending.check(name)
     }
 
     async fn run(

@@ -10,7 +10,7 @@ use weir_core::profile::PermissionMode;
 use weir_core::tool::{
     Access, CommandEffect, EffectClass, Effects, Group, HostEffect, Raw, Tier, ToolSpec,
 };
-use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolContext};
+use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolContext, Variables};
 
 use crate::built::{Act, spec};
 use crate::draft::planning;
@@ -50,6 +50,9 @@ pub(crate) struct Input {
     /// Closed paths to read: `.env`.
     #[serde(default)]
     reads: Vec<String>,
+    /// Secrets of the person to set as variables, by name.
+    #[serde(default)]
+    secrets: Vec<String>,
     /// Last resort; a person is asked.
     #[serde(default)]
     outside_sandbox: bool,
@@ -77,9 +80,13 @@ impl Act for RunShell {
         let tier = if outside_sandbox { Tier::None } else { cx.processes.tier() };
         let read_only = cx.mode == PermissionMode::Plan;
         let reach = reach::asked(cx, &input.network);
+        let no_secret = input.secrets.iter().find_map(|name| {
+            let problem = cx.processes.check_secret(name).err()?;
+            Some(format!("secrets: {problem}"))
+        });
         planning(move || {
             let (at, no_folder) = list_files::folder(&workspace, input.cwd.as_deref(), false);
-            let mut fails = unusable(&input.command).or(no_folder);
+            let mut fails = unusable(&input.command).or(no_folder).or(no_secret);
             if outside_sandbox && workspace.keeps_commands_inside() {
                 let why = "commands of this account run in the sandbox only; do without it";
                 fails = fails.or(Some(format!("outside_sandbox: {why}")));
@@ -108,6 +115,7 @@ impl Act for RunShell {
                 serves: input.serve,
                 sockets: reach.sockets,
                 uncovers,
+                secrets: input.secrets,
             };
             let verb = if command.background { "Start" } else { "Run" };
             let reaches = command.reaches();
@@ -116,7 +124,12 @@ impl Act for RunShell {
                 true => String::new(),
                 false => format!(" (network: {})", text::one_line(&reaches.join(", "), 200)),
             };
-            let summary = format!("{verb}: {}{reach}", text::one_line(&command.command, 200));
+            let lent = match command.secrets.is_empty() {
+                true => String::new(),
+                false => format!(" (secret: {})", text::one_line(&command.secrets.join(", "), 200)),
+            };
+            let summary =
+                format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200));
             effects.commands.push(command);
             let plan = Plan::new(EffectClass::Process, effects, summary);
             match fails {
@@ -147,6 +160,10 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         Err(why) => return Raw::error(format!("The command cannot be confined: {why}")),
     };
     let seconds = seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT);
+    let variables = match command.outside_sandbox {
+        true => Variables::Persons,
+        false => Variables::Listed,
+    };
     let command = CommandSpec {
         session: cx.session.clone(),
         call: cx.call,
@@ -156,6 +173,8 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         keep_bytes: OUTPUT_BYTES_MAX,
         background: command.background,
         confine,
+        variables,
+        secrets: command.secrets,
     };
     if command.background {
         return match cx.processes.start(command).await {

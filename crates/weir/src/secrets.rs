@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use weir_core::secret::Secret;
+use weir_sandbox::LentSecret;
 use weir_web::{WebSecret, check_value};
 
 use crate::config::{SecretSettings, key_text};
@@ -118,6 +119,52 @@ fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<Declared>> {
     let SecretSettings { header, format, .. } = SecretSettings::default();
     let web = WebSecret { name: OBSIDIAN.into(), hosts: vec![host], header, format, value };
     Ok(Some(Declared { source, web }))
+}
+
+/// Shortest secret that a command is given: a shorter one could not be told from other words, and
+/// would stand in what the agent reads.
+const LENT_CHARS_MIN: usize = 8;
+
+/// Secrets that commands may be given, in the order of the settings: the value of `[secrets.NAME]`, of
+/// the person's variable, or the kept one.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
+    let names = &cx.config()?.settings.commands.secrets;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (declared, keys) = (load(cx)?, cx.keys()?);
+    let value = |name: &String| {
+        if let Some(one) = declared.iter().find(|one| one.web.name == *name) {
+            return one.web.value.clone();
+        }
+        let own = cx.environment.text(name).map(Secret::new);
+        own.or_else(|| keys.kept(name).cloned()).ok_or_else(|| {
+            format!("it has no value; a person sets the variable {name} or runs weir auth set {name}")
+        })
+    };
+    let checked = |value: Secret| {
+        let is_long = value.reveal().chars().count() >= LENT_CHARS_MIN;
+        let why = format!("its value has fewer than {LENT_CHARS_MIN} characters");
+        let plain = !value.reveal().contains('\0');
+        if is_long && plain { Ok(value) } else { Err(why) }
+    };
+    let lent = names.iter().map(|name| LentSecret {
+        name: name.clone(),
+        value: value(name).and_then(checked),
+    });
+    Ok(lent.collect())
+}
+
+/// The values of those, for the filter that keeps them out of results.
+///
+/// # Errors
+/// As [`lent`].
+pub(crate) fn lent_values(cx: &Cx) -> anyhow::Result<Vec<String>> {
+    let lent = lent(cx)?;
+    Ok(lent.iter().filter_map(|one| Some(one.value.as_ref().ok()?.reveal().to_owned())).collect())
 }
 
 /// The values, for the filter that keeps them out of results.

@@ -22,7 +22,7 @@ use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
-use weir_sandbox::{SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
+use weir_sandbox::{Lending, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
 use weir_store::{GitCheckpoints, GitWorktrees, this_process};
 
 use crate::config::{Config, SandboxTier};
@@ -127,6 +127,7 @@ pub(crate) fn secret_texts(cx: &Cx) -> anyhow::Result<Vec<String>> {
 fn secrets_with(cx: &Cx, declared: &[secrets::Declared]) -> anyhow::Result<Vec<String>> {
     let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
     secrets.extend(secrets::values(declared));
+    secrets.extend(secrets::lent_values(cx)?);
     secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
     Ok(secrets)
 }
@@ -162,11 +163,22 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
         program: std::env::current_exe()?,
         args: vec![SUPERVISE.into()],
         state_dir: cx.dirs.state.clone(),
-        environment: filtered_environment(cx.environment.all(), &cx.config()?.settings.sandbox.env),
+        environment: filtered_environment(cx.environment.all(), &cx.config()?.settings.commands.env),
+        lending: lending(cx)?,
         limits: weir_sandbox::Limits::default(),
         tier: tier_wish(cx.config()?),
         egress: Some(Arc::new(network::egress(cx)?)),
     }))
+}
+
+/// What commands get of the person's variables where a person agreed. An account of a server gets
+/// nothing of the installation's but what it is offered.
+fn lending(cx: &Cx) -> anyhow::Result<Lending> {
+    let variables = match cx.is_guest() {
+        true => Vec::new(),
+        false => weir_sandbox::persons_environment(cx.environment.all(), &secret_texts(cx)?),
+    };
+    Ok(Lending { secrets: secrets::lent(cx)?, variables })
 }
 
 /// How commands are to be confined.

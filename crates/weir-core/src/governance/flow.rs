@@ -25,6 +25,8 @@ pub enum Sink {
     RunWithNetwork,
     /// A command that leaves the sandbox, once.
     RunOutside,
+    /// A command that is given a secret of the person's in a variable (Z7).
+    LendSecret,
     /// Fetching from a host that a person listed, at an address that carries nothing of its own.
     FetchListed,
     /// The same at an address that stands literally in what came from outside: which link is
@@ -126,6 +128,11 @@ pub const FLOW: &[Row] = &[
         cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
     Row {
+        sink: Sink::LendSecret,
+        text: "give a command a secret",
+        cells: [AskExactly, AskExactly, AskExactly, AskWarned],
+    },
+    Row {
         sink: Sink::FetchListed,
         text: "fetch from a listed host",
         cells: [Mode, Mode, Mode, Mode],
@@ -219,6 +226,7 @@ mod tests {
             RunConfined,
             RunWithNetwork,
             RunOutside,
+            LendSecret,
             FetchListed,
             FetchListedLink,
             FetchListedBuilt,
@@ -250,6 +258,7 @@ mod tests {
         for sink in [
             RunWithNetwork,
             RunOutside,
+            LendSecret,
             FetchListedLink,
             FetchListedBuilt,
             FetchAsked,

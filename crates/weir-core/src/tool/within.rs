@@ -30,6 +30,8 @@ impl Effects {
             own.command == other.command
                 && own.cwd == other.cwd
                 && reaches.iter().all(|reached| own.reaches().contains(reached))
+                && (own.outside_sandbox || !other.outside_sandbox)
+                && other.secrets.iter().all(|name| own.secrets.contains(name))
         };
         let ran = |command: &&CommandEffect| !self.commands.iter().any(|own| same(own, command));
         if let Some(command) = inner.commands.iter().find(ran) {

@@ -31,6 +31,21 @@ pub struct CommandSpec {
     pub background: bool,
     /// What it may touch.
     pub confine: Confine,
+    /// Which variables of the person's it sees.
+    pub variables: Variables,
+    /// Secrets that it finds in variables of these names (Z7). Names alone: the values are put in
+    /// where the process starts.
+    pub secrets: Vec<String>,
+}
+
+/// Which variables of the person's a command sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variables {
+    /// The usual ones, and those that the settings list.
+    #[default]
+    Listed,
+    /// All but what looks like a key: the command runs as if the person had typed it.
+    Persons,
 }
 
 /// What a command may touch (Z4). A tier that is not there when the command starts is an error,
@@ -163,6 +178,13 @@ pub enum CommandTrace {
 pub trait Processes: Send + Sync {
     /// How strongly commands are confined here. The same for the life of the program.
     fn tier(&self) -> Tier;
+    /// Whether a command may be given this secret.
+    ///
+    /// # Errors
+    /// Why not, and the way out.
+    fn check_secret(&self, name: &str) -> Result<(), String> {
+        Err(format!("there is no secret {name:?} for commands"))
+    }
     /// Runs a foreground command to its end. `progress` gets output as it comes. On cancel the
     /// whole process tree ends within a second.
     async fn run(

@@ -1,5 +1,6 @@
 //! Starts a supervisor with its streams. Blocking; not here: what it reports.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use rustix::pipe::PipeFlags;
 use tokio::net::unix::pipe;
 use tokio::process::Child;
+use weir_core::tool::Tier;
 use weir_engine::ports::{CommandSpec, EgressLine};
 
 use super::SupervisorOptions;
@@ -83,8 +85,9 @@ pub(super) fn launch(
         .create(spec.call)
         .map_err(|error| format!("its record in {dir} cannot be made: {error}"))?;
     let program = options.program.display();
+    let environment = environment(options, spec, kind)?;
     let mut streams = Streams::new(kind).map_err(|error| format!("its pipes: {error}"))?;
-    let child = spawn(options, spec, &record, &mut streams).map_err(|error| {
+    let child = spawn(options, spec, (&record, environment), &mut streams).map_err(|error| {
         format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
     })?;
     let Streams { mut control, progress, input, .. } = streams;
@@ -96,6 +99,30 @@ pub(super) fn launch(
     let control =
         told.map_err(|error| format!("the supervisor does not take its request: {error}"))?;
     Ok(Supervised { child, control, received: Vec::new(), progress, input, record, request, line })
+}
+
+/// What asks a network again and again that is not there: the command would wait for minutes.
+const GIVES_UP: [(&str, &str); 4] = [
+    ("npm_config_fetch_retries", "0"),
+    ("PIP_RETRIES", "0"),
+    ("CARGO_NET_RETRY", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+];
+
+fn environment(
+    options: &SupervisorOptions,
+    spec: &CommandSpec,
+    kind: Kind,
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let given =
+        options.lending.environment(&options.environment, spec.variables, &spec.secrets)?;
+    let has_network = spec.confine.tier == Tier::None || !spec.confine.hosts.is_empty();
+    if has_network || kind == Kind::Service {
+        return Ok(given);
+    }
+    // What the person set stays.
+    let quick = GIVES_UP.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    Ok(quick.into_iter().chain(given).collect())
 }
 
 fn way(line: &dyn EgressLine) -> Way {
@@ -168,7 +195,7 @@ impl Streams {
 fn spawn(
     options: &SupervisorOptions,
     spec: &CommandSpec,
-    record: &Record,
+    (record, environment): (&Record, Vec<(OsString, OsString)>),
     streams: &mut Streams,
 ) -> io::Result<Child> {
     let mut command = Command::new(&options.program);
@@ -177,7 +204,7 @@ fn spawn(
         .arg(record.dir())
         .current_dir(&spec.cwd)
         .env_clear()
-        .envs(options.environment.iter().map(|(name, value)| (name, value)))
+        .envs(environment)
         .env(MARKER, record.dir());
     if let Some([control, progress, input]) = streams.theirs.take() {
         command.stdin(control).stdout(progress).stderr(input);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandSpec, Confine, ProgressSink};
+use weir_engine::ports::{CommandSpec, Confine, ProgressSink, Variables};
 
 use super::launch::{self, Kind};
 use super::{END_WAIT, SupervisedProcesses, SupervisorOptions, drive};
@@ -81,6 +81,8 @@ impl SupervisedProcesses {
             keep_bytes: ERRORS_BYTES,
             background: false,
             confine: spec.confine,
+            variables: Variables::Listed,
+            secrets: Vec::new(),
         };
         let line = self.line(&command.confine).await?;
         let state_dir = options.state_dir.clone();

@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandOutcome, CommandSpec, Confine, Processes, ProgressSink};
+use weir_engine::ports::{CommandOutcome, CommandSpec, Confine, Processes, ProgressSink, Variables};
 use weir_sandbox::{
-    Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment, probe,
+    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment, probe,
 };
 
 /// The example that is the supervisor, and the engine that is killed.
@@ -106,6 +106,7 @@ impl World {
             args: vec!["__supervise".into()],
             state_dir: state.path().to_path_buf(),
             environment: filtered_environment(std::env::vars_os(), &[]),
+            lending: Lending::default(),
             limits: Limits::default(),
             tier: TierWish::Exactly(tier),
             egress: None,
@@ -129,6 +130,8 @@ impl World {
                 writable: vec![self.state.path().to_path_buf()],
                 ..Confine::default()
             },
+            variables: Variables::Listed,
+            secrets: Vec::new(),
         }
     }
 

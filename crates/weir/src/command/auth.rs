@@ -41,6 +41,13 @@ fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         let file = keys.path().display().to_string();
         return out(&format!("The token for {place} is kept in {file}, readable by you alone."));
     }
+    if cx.config()?.settings.commands.secrets.iter().any(|name| name == provider) {
+        let value = Secret::new(read_hidden(&format!("Value of {provider}"))?);
+        let mut keys = cx.keys()?.clone();
+        keys.set(provider, value)?;
+        let place = keys.path().display().to_string();
+        return out(&format!("{provider} is kept in {place}, readable by you alone."));
+    }
     let Some(vendor) = catalogue.vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");

@@ -104,14 +104,21 @@ pub(crate) fn entries(config: &Config) -> Vec<Entry> {
 
 /// Values that a person set in a table whose names are theirs to choose.
 fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<Entry>) {
+    let has_members = described.schema.get("additionalProperties").is_some_and(Value::is_object);
     let is_open = described.default.as_object().is_some_and(serde_json::Map::is_empty);
-    if !is_open {
+    if !is_open && !has_members {
         return;
     }
     let values = serde_json::to_value(&config.settings).unwrap_or_default();
     for (key, origin) in config.set_keys() {
         let below = key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
-        if below {
+        let is_described = entries.iter().any(|entry| entry.key == *key)
+            || described
+                .schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|own| own.keys().any(|name| *key == format!("{table}.{name}")));
+        if below && !is_described {
             let parts = toml_edit::Key::parse(key).unwrap_or_default();
             let value = parts.iter().try_fold(&values, |value, part| value.get(part.get()));
             entries.push(Entry {
@@ -127,7 +134,7 @@ fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<
 
 /// The value without what may be a secret: headers and variables of others, passwords in addresses.
 fn shown(key: &str, value: Value) -> Value {
-    let is_private = key.split('.').any(|part| part == "headers" || part == "env");
+    let is_private = key != "commands.env" && key.split('.').any(|part| part == "headers" || part == "env");
     match value {
         Value::Null => Value::Null,
         _ if is_private => Value::from("***"),

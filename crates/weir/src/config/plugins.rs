@@ -10,6 +10,22 @@ use weir_core::plugin::{NamedCommand, Param, Scripts, check_command};
 use super::Settings;
 use super::file::key_text;
 
+/// What commands see, and commands that have a name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct CommandsSettings {
+    /// Variables of your environment that commands see besides the usual ones, by name; a `*` at the
+    /// end stands for anything. Names that look like a key's are never passed on.
+    pub(crate) env: Vec<String>,
+    /// Variables with a secret that a command may be given, by name: it asks for one, and you are asked
+    /// about each such command. The value is your variable's, or that of `weir auth set NAME`, or that
+    /// of [secrets.NAME]. The agent never sees it.
+    pub(crate) secrets: Vec<String>,
+    /// Commands that have a name.
+    #[serde(flatten)]
+    pub(crate) named: BTreeMap<String, CommandSettings>,
+}
+
 /// A command that has a name: the agent runs it by that name alone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -49,7 +65,33 @@ impl CommandSettings {
 
 /// The first thing that is wrong: its key and what.
 pub(super) fn complaint(settings: &Settings) -> Option<(String, String)> {
-    of_commands(&settings.commands).or_else(|| of_plugins(&settings.plugins))
+    of_variables(&settings.commands)
+        .or_else(|| of_commands(&settings.commands.named))
+        .or_else(|| of_plugins(&settings.plugins))
+}
+
+/// Most names of either list.
+const VARIABLES_MAX: usize = 100;
+
+fn of_variables(commands: &CommandsSettings) -> Option<(String, String)> {
+    let is_name = |name: &str| {
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+    };
+    let is_pattern = |name: &str| is_name(name.strip_suffix('*').unwrap_or(name)) || name == "*";
+    let lists = [
+        ("env", &commands.env, commands.env.iter().find(|name| !is_pattern(name))),
+        ("secrets", &commands.secrets, commands.secrets.iter().find(|name| !is_name(name))),
+    ];
+    lists.into_iter().find_map(|(key, list, wrong)| {
+        let key = key_text(&["commands", key]);
+        if list.len() > VARIABLES_MAX {
+            return Some((key, format!("has more than {VARIABLES_MAX} names")));
+        }
+        // It may be the secret itself, written at the wrong place: it is not repeated.
+        let why = "has an entry that is no name of a variable: use letters, digits and _";
+        wrong.map(|_| (key, why.to_owned()))
+    })
 }
 
 fn of_commands(commands: &BTreeMap<String, CommandSettings>) -> Option<(String, String)> {

@@ -104,6 +104,11 @@ pub(crate) fn reference_toml() -> String {
                 for line in example.lines() {
                     text.push_str(&format!("# {line}\n"));
                 }
+                // Below it stand values of its own too.
+                let has_values = described.default.as_object().is_some_and(|own| !own.is_empty());
+                if described.is_table && has_values {
+                    text.push_str(&format!("[{key}]\n"));
+                }
             }
             (true, None) => text.push_str(&format!("[{key}]\n")),
             (false, None) => {

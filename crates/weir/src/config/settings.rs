@@ -10,7 +10,7 @@ use weir_core::model::{Price, Thinking};
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::MissedTicks;
 
-use super::plugins::{CommandSettings, PluginSettings};
+use super::plugins::{CommandsSettings, PluginSettings};
 use super::servers::McpServerSettings;
 use crate::options::Span;
 
@@ -60,8 +60,9 @@ pub(crate) struct Settings {
     pub(crate) hooks: BTreeMap<String, Vec<HookSettings>>,
     /// Servers whose tools the agent may use: one table each.
     pub(crate) mcp_servers: BTreeMap<String, McpServerSettings>,
-    /// Commands that have a name, for the agent: one table each.
-    pub(crate) commands: BTreeMap<String, CommandSettings>,
+    /// What commands see of your variables, and commands that have a name, for the agent: one table
+    /// each.
+    pub(crate) commands: CommandsSettings,
     /// What is set for plugins (`weir plugins list`): one table each.
     pub(crate) plugins: BTreeMap<String, PluginSettings>,
     /// The server (`weir serve`).
@@ -93,7 +94,7 @@ impl Default for Settings {
             sandbox: SandboxSettings::default(),
             hooks: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
-            commands: BTreeMap::new(),
+            commands: CommandsSettings::default(),
             plugins: BTreeMap::new(),
             server: ServerSettings::default(),
             telemetry: TelemetrySettings::default(),
@@ -415,14 +416,11 @@ impl Default for SecuritySettings {
 pub(crate) struct SandboxSettings {
     /// Which: auto, namespaces, bubblewrap, landlock or none.
     pub(crate) tier: SandboxTier,
-    /// Variables of Weir's own environment that commands see besides the usual ones, by name; a `*`
-    /// at the end stands for anything. Names that look like a key's are never passed on.
-    pub(crate) env: Vec<String>,
 }
 
 impl Default for SandboxSettings {
     fn default() -> SandboxSettings {
-        SandboxSettings { tier: SandboxTier::Auto, env: Vec::new() }
+        SandboxSettings { tier: SandboxTier::Auto }
     }
 }
 

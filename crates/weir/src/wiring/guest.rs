@@ -31,7 +31,10 @@ pub(crate) fn bound(config: &mut Config) {
     let settings = &mut config.settings;
     settings.mcp_servers.retain(|name, _| offered.mcp_servers.contains(name));
     settings.secrets.retain(|name, _| offered.secrets.contains(name));
-    settings.commands.retain(|name, _| offered.commands.contains(name));
+    settings.commands.named.retain(|name, _| offered.commands.contains(name));
+    // The variables are those of the installation.
+    settings.commands.secrets.retain(|name| offered.secrets.contains(name));
+    settings.commands.env.clear();
     // Addresses and certificates of the installation's own plugins.
     settings.plugins.clear();
     if !offered.hooks {

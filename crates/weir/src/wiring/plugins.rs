@@ -24,7 +24,7 @@ pub(crate) fn plugins(
         url: set(&plugin.url),
         certificate: set(&plugin.certificate).map(|path| home_path(cx, &path)),
     };
-    let commands = settings.commands.iter();
+    let commands = settings.commands.named.iter();
     Ok(Arc::new(InstalledPlugins::new(PluginOptions {
         workspace: workspace.clone(),
         trusted: cx.is_trusted(),

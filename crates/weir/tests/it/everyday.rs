@@ -53,7 +53,7 @@ fn t8_a_variable_that_the_settings_name_is_seen_by_commands() {
     let variables = [("APP_MODE", "staging-4711"), ("DB_PASSWORD", "hunter-2")];
     let before = run(&house, "full", &variables);
     assert!(!String::from_utf8_lossy(&before.stdout).contains("staging-4711"));
-    house.ok(&["config", "set", "sandbox.env", "[\"APP_MODE\", \"DB_PASSWORD\"]"]);
+    house.ok(&["config", "set", "commands.env", "[\"APP_MODE\", \"DB_PASSWORD\"]"]);
     let after = run(&house, "full", &variables);
     let said = String::from_utf8_lossy(&after.stdout);
     assert!(said.contains("staging-4711"), "{said}");

@@ -90,6 +90,7 @@ fn warning(flow: &Flow, label: &Label, because: &str) -> String {
             "nothing confines it: it can read, change and send whatever you can, and no undo reaches \
              that"
         }
+        Sink::LendSecret => "the command can send the secret wherever it reaches",
         Sink::Unknown => "nobody knows what it does, and it could carry away what was read",
         _ => "it could carry away what was read, so look at every word of it",
     };
@@ -159,6 +160,7 @@ fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
 fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
     let shown = quoted(&command.command);
     let sink = match () {
+        () if !command.secrets.is_empty() => Sink::LendSecret,
         // Whoever speaks to a container engine or a service manager is outside.
         () if command.outside_sandbox || !command.sockets.is_empty() => Sink::RunOutside,
         () if command.has_network() => Sink::RunWithNetwork,
@@ -167,15 +169,22 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
     let reaches = command.reaches();
     let reach = match (command.has_network(), reaches.is_empty()) {
         _ if command.outside_sandbox => {
-            " outside the sandbox, with all of this machine and the network".to_string()
+            " outside the sandbox, with all of this machine, the network and your variables (but for \
+             those that look like keys)"
+                .to_string()
         }
         (false, _) => String::new(),
         (true, true) => " with all of the network, unconfined".to_string(),
         (true, false) => format!(" with access to {}", quoted(&reaches.join(", "))),
     };
+    let lent = match command.secrets.is_empty() {
+        true => String::new(),
+        false => format!(" with your secret {}", quoted(&command.secrets.join(", "))),
+    };
+    let no_network = if lent.is_empty() || !reach.is_empty() { "" } else { " and no network" };
     Flow {
         sink,
-        what: format!("running `{shown}`{reach}"),
+        what: format!("running `{shown}`{lent}{reach}{no_network}"),
         covered: matches!(rules.rule_command(command), Ruling::Allow(_)),
     }
 }

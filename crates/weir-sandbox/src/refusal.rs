@@ -33,6 +33,42 @@ pub(crate) fn path_hints(output: &str, cwd: &Path) -> Vec<String> {
     hints
 }
 
+/// What git says when it could not write its settings or hooks, and what it says around it.
+const REFUSALS: [&str; 5] = [
+    "Device or resource busy",
+    "Read-only file system",
+    "Permission denied",
+    "Operation not permitted",
+    "could not be written",
+];
+
+/// A wall of the sandbox that `output` ran into and that no path or host would open, with the way out.
+/// `closed`: the history of a repository is read-only for this command.
+pub(crate) fn wall(output: &str, closed: bool) -> Option<&'static str> {
+    const SETTINGS: &str = "the sandbox keeps the settings, hooks and making of a repository closed; run \
+                            the same line again with outside_sandbox: true, and a person is asked";
+    const HISTORY: &str =
+        "git stores history only in a command that consists of git and plain readers: run it alone";
+    const PROCESSES: &str = "a command in the sandbox sees no process from outside it; to end one, run \
+                             the same line with outside_sandbox: true, and a person is asked";
+    let refused = |line: &&str| REFUSALS.iter().any(|word| line.contains(word));
+    let lines = || output.lines().filter(|line| line.len() <= 4 * PATH_BYTES_MAX);
+    let of_settings = |line: &str| {
+        [".git/config", ".git/hooks", "config file", "/hooks/", ".git/modules", ".git/info"]
+            .iter()
+            .any(|word| line.contains(word))
+            || (line.contains("mkdir") || line.contains("copy")) && line.contains(".git")
+    };
+    if lines().filter(refused).any(of_settings) {
+        return Some(SETTINGS);
+    }
+    if closed && lines().filter(refused).any(|line| line.contains(".git/")) {
+        return Some(HISTORY);
+    }
+    let is_gone = |line: &str| line.contains("kill: (") && line.contains("No such process");
+    lines().any(is_gone).then_some(PROCESSES)
+}
+
 /// What stands before the name of a host that a program without network could not find.
 const UNFOUND: [&str; 9] = [
     "Could not resolve host: ",
@@ -83,7 +119,15 @@ fn before(text: &str) -> Option<&str> {
         let width = inner[start..].chars().next()?.len_utf8();
         return Some(&inner[start + width..]);
     }
-    text.rsplit(": ").next()
+    let last = text.rsplit(": ").next()?;
+    if last.starts_with(['/', '.', '~']) || !last.contains(char::is_whitespace) {
+        return Some(last);
+    }
+    // `can't read /etc/x`, `unable to create file a/b`: the words before it are no part of it.
+    match last.find(" /") {
+        Some(at) => Some(&last[at + 1..]),
+        None => last.rsplit(char::is_whitespace).next(),
+    }
 }
 
 fn absolute(named: &str, cwd: &Path) -> Option<PathBuf> {
@@ -93,6 +137,10 @@ fn absolute(named: &str, cwd: &Path) -> Option<PathBuf> {
         && !named.contains(char::is_control)
         && (named.contains('/') || !named.contains(char::is_whitespace));
     if !plain {
+        return None;
+    }
+    // One bare word is a path if there is such a file; it may be anything else.
+    if !named.contains(['/', '.']) && !cwd.join(named).exists() {
         return None;
     }
     let mut path = PathBuf::new();
@@ -118,6 +166,14 @@ mod tests {
             ("mkdir: cannot create directory \u{2018}a/../b\u{2019}: Permission denied", "/ws/b"),
             ("OSError: [Errno 30] Read-only file system: '/etc/x'", "/etc/x"),
             ("cat: .env: Permission denied", "/ws/.env"),
+            ("sed: can't read /home/me/x: Permission denied", "/home/me/x"),
+            ("/bin/sh: 1: cannot create /etc/x: Read-only file system", "/etc/x"),
+            (
+                "error: unable to create file .github/workflows/new.yaml: Read-only file system",
+                "/ws/.github/workflows/new.yaml",
+            ),
+            ("error: unable to unlink old 'a/b.txt': Read-only file system", "/ws/a/b.txt"),
+            ("fatal: could not create work tree dir 'x y/z': Permission denied", "/ws/x y/z"),
         ];
         for (line, path) in cases {
             assert_eq!(path_hints(line, Path::new("/ws")), [format!("path {path}")], "{line}");
@@ -159,7 +215,38 @@ mod tests {
     }
 
     #[test]
+    fn u1_a_wall_that_no_name_opens_says_the_way_out() {
+        for line in [
+            "error: could not write config file .git/config: Device or resource busy",
+            "error: could not lock config file .git/config: Read-only file system",
+            "error: could not lock config file /ws/.git/config: Permission denied",
+            "fatal: cannot mkdir .git: Read-only file system",
+            "/ws/.git: Read-only file system while trying to mkdir",
+            "PermissionError: [Errno 13] Permission denied: '.git/hooks/pre-commit'",
+            "fatal: could not create leading directories of '/ws/.git/modules/x': Read-only file system",
+            "bash: line 1: kill: (1234) - No such process",
+        ] {
+            let said = wall(line, false).expect(line);
+            assert!(said.contains("outside_sandbox: true"), "{line}: {said}");
+        }
+        let history = "fatal: Unable to create '/ws/.git/index.lock': Read-only file system";
+        assert!(wall(history, true).is_some_and(|said| said.contains("run it alone")));
+        assert_eq!(wall(history, false), None);
+        for line in ["all is well", "cat: /etc/x: Permission denied", "kill: usage"] {
+            assert_eq!(wall(line, true), None, "{line}");
+        }
+    }
+
+    #[test]
     fn z4_what_is_no_path_is_no_hint_and_many_are_few() {
+        for line in [
+            "ERROR: Could not install: [Errno 30] Read-only file system: 'RECORD'",
+            "error: RECORD: Permission denied",
+            "fatal: could not lock the thing: Permission denied",
+        ] {
+            let hints = path_hints(line, Path::new("/ws"));
+            assert!(hints.is_empty(), "{line}: {hints:?}");
+        }
         for line in ["Permission denied", "sorry, you: Permission denied \u{1b}[1m", "all is well"]
         {
             let hints = path_hints(line, Path::new("/ws"));

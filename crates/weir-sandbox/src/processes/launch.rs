@@ -114,8 +114,7 @@ fn environment(
     spec: &CommandSpec,
     kind: Kind,
 ) -> Result<Vec<(OsString, OsString)>, String> {
-    let given =
-        options.lending.environment(&options.environment, spec.variables, &spec.secrets)?;
+    let given = options.lending.environment(&options.environment, spec.variables, &spec.secrets)?;
     let has_network = spec.confine.tier == Tier::None || !spec.confine.hosts.is_empty();
     if has_network || kind == Kind::Service {
         return Ok(given);

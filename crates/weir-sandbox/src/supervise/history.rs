@@ -60,6 +60,13 @@ const LOCK: &str = ".lock";
 /// What git leaves behind for itself, without meaning for anybody later.
 const PASSING: [&str; 3] = ["gc.pid", "gc.log", "fsmonitor--daemon.ipc"];
 
+/// Where a rebase keeps what it goes on with, and the name in it of what it put aside.
+const REBASES: [&str; 2] = ["rebase-merge", "rebase-apply"];
+const PUT_ASIDE: &str = "autostash";
+
+/// What still is carried over when a rebase stopped half-way: what names commits, and where nobody is.
+const BESIDE_A_REBASE: [&str; 3] = [PACKED_REFS, "shallow", "FETCH_HEAD"];
+
 /// Largest file that is copied.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Entries of `.git` itself: with more it stays as it is.
@@ -319,6 +326,13 @@ impl History {
             // Nothing was laid out, or all was carried over.
             Err(_) => return Vec::new(),
         };
+        if let Some(rebase) = self.half_a_rebase(&names) {
+            // Without what it goes on with, its HEAD and index would leave a broken repository.
+            for name in names.iter().filter(|name| BESIDE_A_REBASE.contains(&name.as_str())) {
+                let _ = self.put(name);
+            }
+            return vec![self.told_of_rebase(rebase)];
+        }
         let order = |name: &String| FILES.iter().position(|known| known == name);
         names.sort_by_key(|name| (order(name), name.clone()));
         for name in &names {
@@ -340,6 +354,31 @@ impl History {
             }
         }
         self.told(&left_out)
+    }
+
+    /// A rebase that the command began and did not end: git has left the branch.
+    fn half_a_rebase(&self, names: &[String]) -> Option<&'static str> {
+        let is_new =
+            |name: &&str| names.iter().any(|seen| seen == name) && !self.names.contains(*name);
+        let head = |folder: &Path| fs::read(folder.join("HEAD")).ok();
+        let begun = REBASES.iter().copied().find(is_new)?;
+        (head(&self.seen) != head(&self.git)).then_some(begun)
+    }
+
+    fn told_of_rebase(&self, rebase: &str) -> String {
+        let put_aside = self.seen.join(rebase).join(PUT_ASIDE);
+        let id = fs::read_to_string(put_aside).unwrap_or_default();
+        let id = id.trim();
+        let is_id = id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let aside = match is_id {
+            true => format!("; what it had put aside comes back with `git stash apply {id}`"),
+            false => String::new(),
+        };
+        format!(
+            "the rebase stopped half-way, and the sandbox keeps nothing that a later command could go \
+             on with: branch and index are as they were before it, and `git restore .` brings the \
+             files back{aside}. A rebase that may stop runs as a command with outside_sandbox: true"
+        )
     }
 
     fn told(&self, left_out: &[String]) -> Vec<String> {

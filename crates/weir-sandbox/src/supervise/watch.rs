@@ -11,7 +11,7 @@ use weir_engine::ports::CommandEnd;
 
 use super::{Sources, Watched};
 use crate::process_tree::{Process, descendants, freeze_and_kill};
-use crate::refusal::{host_hints, path_hints};
+use crate::refusal::{host_hints, path_hints, wall};
 use crate::wire::{CANCEL, Ending, Request};
 
 /// After the shell of a foreground command ended, how long its other processes may still write:
@@ -114,19 +114,15 @@ impl<'a> Watch<'a> {
         Watched { ending, engine_gone, held: self.sources.held }
     }
 
-    /// Git failed because its folder is read-only, and alone it would not have been.
+    /// What nothing that a call may name would give, with the way out that there is.
     fn about_git(&self) -> Option<String> {
         let confine = &self.request.confine;
-        let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
-        if !confine.tier.has_own_view() || confine.writable.is_empty() || !closed {
+        if confine.tier == Tier::None || confine.writable.is_empty() {
             return None;
         }
         let said = self.sources.sink.render();
-        let refused = said.contains(".git/") && said.contains("Read-only file system");
-        refused.then(|| {
-            "git stores history only in a command that consists of git and plain readers: run it alone"
-                .into()
-        })
+        let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
+        wall(&said, closed && confine.tier == Tier::Bubblewrap).map(str::to_owned)
     }
 
     /// Only a confined command is refused anything by us.
@@ -137,6 +133,8 @@ impl<'a> Watch<'a> {
         let cwd = std::env::current_dir().unwrap_or_default();
         let output = self.sources.sink.render();
         let mut refused = path_hints(&output, &cwd);
+        // No name opens them.
+        refused.retain(|hint| !hint.contains("/.git/") && !hint.ends_with("/.git"));
         if self.request.confine.hosts.is_empty() {
             refused.extend(host_hints(&output));
         }

@@ -12,6 +12,7 @@ use crate::kernel::by_an_ordinary_user;
 use crate::world::World;
 
 under_confining_tiers!(
+    a1_half_a_rebase_leaves_the_repository_as_it_was,
     a1_nothing_is_left_in_git_that_runs_later,
     a1_links_in_git_do_not_stay,
     a1_other_commands_do_not_write_git,
@@ -122,6 +123,30 @@ async fn a1_nothing_is_left_in_git_that_runs_later(tier: Tier) {
         assert!(outcome.output.contains("not kept in"), "{outcome:?}");
         assert!(outcome.output.contains("commondir"), "{outcome:?}");
     }
+}
+
+async fn a1_half_a_rebase_leaves_the_repository_as_it_was(tier: Tier) {
+    let repository = Repository::new(tier);
+    repository.outside(
+        "git checkout -qb topic; echo topic > a; git commit -qam topic; git checkout -q main; \
+         echo main > a; git commit -qam main; git checkout -q topic; echo mine > c; git add c; \
+         git commit -qm more",
+    );
+    let state = "git symbolic-ref HEAD; git rev-parse HEAD topic main; git diff --cached --stat";
+    let before = repository.outside(state);
+    let outcome = repository.inside(1, "git rebase main", true).await;
+    assert_eq!(repository.outside(state), before, "{outcome:?}");
+    let status = repository.outside("git status");
+    assert!(!status.contains("rebas") && !status.contains("detached"), "{status}");
+    if tier == Tier::Bubblewrap {
+        assert!(outcome.output.contains("the rebase stopped half-way"), "{outcome:?}");
+        assert!(outcome.output.contains("outside_sandbox: true"), "{outcome:?}");
+        repository.outside("git restore .");
+        let outcome = repository.inside(2, "git rebase HEAD~1 --no-ff", true).await;
+        assert_eq!(outcome.end, CommandEnd::Exited { code: 0 }, "{outcome:?}");
+        assert_ne!(repository.outside(state), before, "one that ends is kept");
+    }
+    assert!(repository.outside("git status").contains("On branch topic"));
 }
 
 async fn a1_links_in_git_do_not_stay(tier: Tier) {

@@ -11,9 +11,12 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandOutcome, CommandSpec, Confine, Processes, ProgressSink, Variables};
+use weir_engine::ports::{
+    CommandOutcome, CommandSpec, Confine, Processes, ProgressSink, Variables,
+};
 use weir_sandbox::{
-    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment, probe,
+    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    probe,
 };
 
 /// The example that is the supervisor, and the engine that is killed.

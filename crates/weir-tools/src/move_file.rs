@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, Image, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Access, Effects, Group, Image, PathEffect, ToolSpec};
+use weir_engine::ports::{Content, Plan, ToolContext};
 use weir_engine::workspace::Workspace;
 
 use crate::built::{Contents, Edit, spec};
@@ -75,14 +75,16 @@ fn plan(input: &Input, workspace: &Workspace) -> Plan {
     if let Some(why) = refused((&from.path, &source), (&to.path, &target), input.overwrite) {
         return draft.fail(summary, why);
     }
+    // What crosses the edge of the workspace is written anew, so its content must be known.
+    let crosses = from.place != to.place || is_absolute(&from) != is_absolute(&to);
     if source == Image::Folder {
-        return move_folder((input, workspace), (&from.path, &to.path), draft, summary);
+        return move_folder((input, workspace), (&from.path, &to.path, crosses), draft, summary);
     }
     draft.note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
-    if target == Image::Absent {
+    if target == Image::Absent && !crosses {
         draft.change_image(to, target, source.clone());
     } else {
-        // What is replaced is written over, so the new content must be known.
+        // So it is with what is replaced.
         let contents = workspace.read(&from, EDIT_BYTES_MAX);
         match contents.and_then(|new| Ok((new, workspace.read(&to, EDIT_BYTES_MAX)?))) {
             Ok((new, old)) => draft.change(to, &old, &new),
@@ -91,6 +93,11 @@ fn plan(input: &Input, workspace: &Workspace) -> Plan {
     }
     draft.change_image(from, source, Image::Absent);
     draft.plan(summary)
+}
+
+/// Whether it lies outside the first root.
+fn is_absolute(at: &PathEffect) -> bool {
+    at.path.starts_with('/')
 }
 
 /// Why `from` cannot be moved to `to`.
@@ -120,7 +127,7 @@ fn refused(
 
 fn move_folder(
     (input, workspace): (&Input, &Workspace),
-    (from, to): (&str, &str),
+    (from, to, crosses): (&str, &str, bool),
     mut draft: Draft,
     summary: String,
 ) -> Plan {
@@ -130,8 +137,15 @@ fn move_folder(
     };
     for (at, image) in &tree {
         let path = format!("{to}{}", at.path.strip_prefix(from).unwrap_or_default());
-        let at = workspace.resolve(&path, Access::MoveTo);
-        draft.change_image(at, Image::Absent, image.clone());
+        let to = workspace.resolve(&path, Access::MoveTo);
+        if crosses && matches!(image, Image::File { .. }) {
+            match workspace.read(at, EDIT_BYTES_MAX) {
+                Ok(content) => draft.change_unshown(to, &Content::Absent, &content),
+                Err(why) => return draft.fail(summary, why.to_string()),
+            }
+        } else {
+            draft.change_image(to, Image::Absent, image.clone());
+        }
     }
     let count = text::count(tree.len() - 1, "path");
     for (at, image) in tree.into_iter().rev() {

@@ -156,6 +156,14 @@ pub(super) fn names(table: &Gitignore, path: &str, is_folder: bool) -> bool {
     table.matched(path.to_lowercase(), is_folder).is_ignore()
 }
 
+/// The line of `table` that names `path` itself, without regard to case.
+pub(super) fn line_of<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
+    match table.matched(path.to_lowercase(), is_folder) {
+        ignore::Match::Ignore(glob) => Some(glob.original()),
+        ignore::Match::None | ignore::Match::Whitelist(_) => None,
+    }
+}
+
 /// The line of `table` that names `path` (relative, `/` between parts) or a folder above it.
 pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
     let path = path.to_lowercase();
@@ -170,6 +178,33 @@ pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) ->
         }
     }
     None
+}
+
+/// Whether a path of the workspace lies where tests and examples keep what they need.
+pub(super) fn is_fixture(path: &str) -> bool {
+    const FOLDERS: [&str; 13] = [
+        "test",
+        "tests",
+        "__tests__",
+        "testdata",
+        "test-data",
+        "test_data",
+        "fixture",
+        "fixtures",
+        "__fixtures__",
+        "spec",
+        "specs",
+        "example",
+        "examples",
+    ];
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_lowercase();
+    folder.split('/').any(|part| FOLDERS.contains(&part))
+}
+
+/// Whether a line of the tables names files by what they are called, and no store of keys: such a file
+/// among fixtures is one to try programs with.
+pub(super) fn names_a_key_file(line: &str) -> bool {
+    !line.ends_with('/') && !line.contains('/') && !line.starts_with(['.', '_'])
 }
 
 #[cfg(test)]
@@ -227,5 +262,21 @@ mod tests {
             assert!(line_for(&TABLES.sensitive, path, false).is_some(), "{path}");
         }
         assert_eq!(line_for(&TABLES.sensitive, "environment.rs", false), None);
+    }
+
+    #[test]
+    fn u1_fixtures_are_told_by_their_folders() {
+        for path in ["tests/cert.pem", "a/Fixtures/b/c.key", "spec/x.p12", "examples/id_rsa"] {
+            assert!(is_fixture(path), "{path}");
+        }
+        for path in ["cert.pem", "deploy/server.key", "tests.pem", "contests/a.pem", "tests"] {
+            assert!(!is_fixture(path), "{path}");
+        }
+        for line in ["*.pem", "id_rsa", "secring.gpg"] {
+            assert!(names_a_key_file(line), "{line}");
+        }
+        for line in [".ssh/", "**/.aws/credentials", ".netrc", "/etc/shadow", "_netrc"] {
+            assert!(!names_a_key_file(line), "{line}");
+        }
     }
 }

@@ -171,12 +171,18 @@ impl Guard {
         });
         // Inside a root the tables see the path below it; what is anchored at home or at the
         // machine sees all of it, so that a root chosen inside a key folder opens nothing.
+        let is_fixture = seen != Seen::Folder && is_fixture(spot);
+        let closes = |line: &&str| !(is_fixture && credentials::names_a_key_file(line));
         let key = line_for(&tables.hidden, &spot.rel, is_folder)
+            .filter(closes)
             .or_else(|| line_for(&tables.hidden_on_machine, from_top, is_folder))
             .or_else(|| line_for(&tables.hidden_at_home, from_home.as_deref()?, is_folder))
-            .or_else(|| line_for(&tables.hidden, from_home.as_deref()?, is_folder));
+            .or_else(|| line_for(&tables.hidden, from_home.as_deref()?, is_folder).filter(closes));
         if let Some(line) = key {
             verdict.join(Verdict::closed(&format!("key or credential file ({line})")));
+        } else if is_fixture && line_for(&tables.hidden, &spot.rel, is_folder).is_some() {
+            verdict.sensitive =
+                Some("it looks like a key, although it lies among tests".to_owned());
         }
         if let Some(line) = line_for(&tables.sensitive, &spot.rel, is_folder) {
             verdict.sensitive = Some(format!("it may hold secrets ({line})"));
@@ -199,11 +205,16 @@ impl Guard {
         let is_folder = seen != Seen::File;
         let names = |table: &Gitignore, path: &str| credentials::names(table, path, is_folder);
         let from_home = self.home.as_deref().and_then(|home| spot.real.strip_prefix(home).ok());
-        names(&tables.hidden, &spot.rel)
+        let is_fixture = seen != Seen::Folder && is_fixture(spot);
+        let is_key = |path: &str| {
+            credentials::line_of(&tables.hidden, path, is_folder)
+                .is_some_and(|line| !(is_fixture && credentials::names_a_key_file(line)))
+        };
+        is_key(&spot.rel)
             || names(&tables.hidden_on_machine, text.trim_start_matches('/'))
-            || from_home.map(nfc).is_some_and(|below| {
-                names(&tables.hidden_at_home, &below) || names(&tables.hidden, &below)
-            })
+            || from_home
+                .map(nfc)
+                .is_some_and(|below| names(&tables.hidden_at_home, &below) || is_key(&below))
     }
 
     /// An entry of a folder.
@@ -215,7 +226,11 @@ impl Guard {
 
     /// The same as `built_in(..).sensitive.is_some()` for an entry of a folder that is not.
     pub(super) fn may_hold_secrets(&self, spot: &Spot, seen: Seen) -> bool {
-        credentials::names(&TABLES.sensitive, &spot.rel, seen != Seen::File)
+        let is_folder = seen != Seen::File;
+        credentials::names(&TABLES.sensitive, &spot.rel, is_folder)
+            || (is_fixture(spot)
+                && !is_folder
+                && credentials::names(&TABLES.hidden, &spot.rel, is_folder))
     }
 
     /// The same as `built_in(..).protected.is_some()` for an entry of a folder that is not, and that
@@ -299,6 +314,11 @@ fn absolute(guard: &Guard, spot: &Spot) -> String {
         return base.to_owned();
     }
     format!("{base}/{}", spot.rel)
+}
+
+/// Whether it lies among the tests of a workspace.
+fn is_fixture(spot: &Spot) -> bool {
+    spot.root.is_some() && credentials::is_fixture(&spot.rel)
 }
 
 fn is_below(text: &str, folder: &str) -> bool {

@@ -45,6 +45,7 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
     let spot = workspace.guard.spot(real);
     let place = match (spot.root, written.inside) {
         (Some(_), _) => Place::Inside,
+        // What the path says lies inside, and a link leads out.
         (None, true) => Place::Escapes,
         (None, false) => Place::Outside,
     };
@@ -78,7 +79,7 @@ fn keeps_link(access: Access) -> bool {
 struct Written {
     /// Absolute, links and `..` still in it.
     path: PathBuf,
-    /// Relative, or absolute below a root.
+    /// Below a root, as far as its words say: `..` is followed, links are not.
     inside: bool,
 }
 
@@ -101,9 +102,10 @@ fn parse(workspace: &Workspace, text: &str) -> Result<Written, String> {
     let path = Path::new(text);
     if path.is_absolute() {
         let path = path.to_path_buf();
-        return Ok(Written { inside: workspace.is_under_root(&path), path });
+        return Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path });
     }
-    Ok(Written { path: workspace.root().join(path), inside: true })
+    let path = workspace.root().join(path);
+    Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path })
 }
 
 /// Follows links and `..`. The end may be missing. Also whether a link was followed.

@@ -294,6 +294,9 @@ pub struct CommandEffect {
     /// Files that are hidden, and whose content this command can read in the history of git (A13).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovers: Vec<String>,
+    /// Remote-tracking branches that already have the commit which it makes anew or leaves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<String>,
     /// Names of the person's secrets that it finds in variables of these names. Never a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

@@ -25,6 +25,7 @@ mod beneath;
 mod changes;
 mod confine;
 mod credentials;
+mod git_words;
 pub(crate) mod governed;
 mod guard;
 mod hint;
@@ -336,6 +337,16 @@ impl Workspace {
         let told = real.to_str().map(str::to_owned);
         told.ok_or_else(|| format!("{path} does not have a name in UTF-8"))
     }
+    /// Remote-tracking branches that already have the commit which a line of git that runs in `cwd`
+    /// makes anew or leaves, as far as its words and the refs tell.
+    pub fn published(&self, command: &str, cwd: &str) -> Vec<String> {
+        git_words::published(&self.absolute(cwd), command)
+    }
+    /// What the lines of git in a command that runs in `cwd` change in the settings of the repository,
+    /// as a difference for a person.
+    pub fn git_settings_change(&self, command: &str, cwd: &str) -> Option<String> {
+        git_words::settings_change(&self.absolute(cwd), command)
+    }
     /// A path of an effect as the disk has it.
     fn absolute(&self, path: &str) -> PathBuf {
         if path == "." { self.root().to_path_buf() } else { self.root().join(path) }
@@ -596,7 +607,7 @@ fn explain(effect: &PathEffect, access: Access) -> String {
     let place = match effect.place {
         Place::Inside => "in the workspace",
         Place::Outside => "outside the workspace",
-        Place::Escapes => "outside the workspace, reached through a link or `..`",
+        Place::Escapes => "outside the workspace, reached through a link",
     };
     let mut text = format!("{} ({place}): ", effect.path);
     match (&effect.ignored, &effect.protected, &effect.sensitive) {

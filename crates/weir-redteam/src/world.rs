@@ -21,7 +21,9 @@ use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_sandbox::{Lending, SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment};
+use weir_sandbox::{
+    Lending, SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment,
+};
 use weir_script::ChildScripts;
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
 use weir_web::{EgressOptions, GuardedWeb, LocalEgress, Lookup, WebOptions};

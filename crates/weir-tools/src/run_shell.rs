@@ -103,8 +103,14 @@ impl Act for RunShell {
                 Tier::None => Vec::new(),
                 _ => workspace.uncovers(&input.command, &effects.paths[0].path),
             };
+            let folder = &effects.paths[0].path;
+            let published = workspace.published(&input.command, folder);
+            let settings = outside_sandbox
+                .then(|| workspace.git_settings_change(&input.command, folder))
+                .flatten();
             let command = CommandEffect {
                 command: input.command,
+                published,
                 cwd: effects.paths[0].path.clone(),
                 background: input.background,
                 tier,
@@ -128,10 +134,10 @@ impl Act for RunShell {
                 true => String::new(),
                 false => format!(" (secret: {})", text::one_line(&command.secrets.join(", "), 200)),
             };
-            let summary =
-                format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200));
+            let summary = format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200));
             effects.commands.push(command);
             let plan = Plan::new(EffectClass::Process, effects, summary);
+            let plan = Plan { diff: settings, ..plan };
             match fails {
                 Some(message) => plan.failing(message),
                 None => plan,

@@ -142,7 +142,9 @@ pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
         }
         let own = cx.environment.text(name).map(Secret::new);
         own.or_else(|| keys.kept(name).cloned()).ok_or_else(|| {
-            format!("it has no value; a person sets the variable {name} or runs weir auth set {name}")
+            format!(
+                "it has no value; a person sets the variable {name} or runs weir auth set {name}"
+            )
         })
     };
     let checked = |value: Secret| {
@@ -151,10 +153,9 @@ pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
         let plain = !value.reveal().contains('\0');
         if is_long && plain { Ok(value) } else { Err(why) }
     };
-    let lent = names.iter().map(|name| LentSecret {
-        name: name.clone(),
-        value: value(name).and_then(checked),
-    });
+    let lent = names
+        .iter()
+        .map(|name| LentSecret { name: name.clone(), value: value(name).and_then(checked) });
     Ok(lent.collect())
 }
 

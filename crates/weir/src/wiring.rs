@@ -22,7 +22,9 @@ use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
-use weir_sandbox::{Lending, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment};
+use weir_sandbox::{
+    Lending, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+};
 use weir_store::{GitCheckpoints, GitWorktrees, this_process};
 
 use crate::config::{Config, SandboxTier};
@@ -163,7 +165,10 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
         program: std::env::current_exe()?,
         args: vec![SUPERVISE.into()],
         state_dir: cx.dirs.state.clone(),
-        environment: filtered_environment(cx.environment.all(), &cx.config()?.settings.commands.env),
+        environment: filtered_environment(
+            cx.environment.all(),
+            &cx.config()?.settings.commands.env,
+        ),
         lending: lending(cx)?,
         limits: weir_sandbox::Limits::default(),
         tier: tier_wish(cx.config()?),

@@ -11,6 +11,7 @@ use super::{CallFacts, GateContext, Opinion, Verdict};
 mod arguments;
 mod canary;
 mod confirm;
+mod deletions;
 mod enable;
 mod floor;
 mod floor_table;

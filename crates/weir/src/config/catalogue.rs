@@ -134,7 +134,8 @@ fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<
 
 /// The value without what may be a secret: headers and variables of others, passwords in addresses.
 fn shown(key: &str, value: Value) -> Value {
-    let is_private = key != "commands.env" && key.split('.').any(|part| part == "headers" || part == "env");
+    let is_private =
+        key != "commands.env" && key.split('.').any(|part| part == "headers" || part == "env");
     match value {
         Value::Null => Value::Null,
         _ if is_private => Value::from("***"),

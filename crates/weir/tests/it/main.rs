@@ -34,3 +34,4 @@ mod terminal;
 mod tools;
 mod trust;
 mod two_faces;
+mod walls;

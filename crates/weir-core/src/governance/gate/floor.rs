@@ -57,11 +57,20 @@ impl Floor {
                 row.why
             ),
             Verdict::Ask | Verdict::Allow => {
-                format!("`{what}` needs a person's agreement in every mode: {}.", row.why)
+                let warning = match (row.of_commits, command.published.is_empty()) {
+                    (true, false) => format!(
+                        "Careful: {} already has the commit that this makes anew or leaves, and whoever \
+                         works with it would have to follow. ",
+                        quoted(&command.published.join(", "))
+                    ),
+                    (true, true) | (false, _) => String::new(),
+                };
+                format!("{warning}`{what}` needs a person's agreement in every mode: {}.", row.why)
             }
         };
         let rule = Some(format!("hard floor: {}", row.name));
-        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason, exact: false }
+        let exact = row.exact;
+        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason, exact }
     }
 
     /// Files outside the workspace that no tool opens.

@@ -3,6 +3,7 @@
 //!
 //! It recognises what is written down; a program that hides what it does is the sandbox's concern.
 
+use super::deletions::{Deletion, deletions};
 use super::floor::{Scene, is_own};
 use crate::governance::Verdict;
 use crate::governance::rules::{WRITERS, resolve};
@@ -23,6 +24,10 @@ pub(super) struct FloorRule {
     pub(super) harmless: &'static [&'static str],
     /// Why, as the end of a sentence.
     pub(super) why: &'static str,
+    /// A question about this very call, which no lease covers.
+    pub(super) exact: bool,
+    /// It is about commits, which others may have.
+    pub(super) of_commits: bool,
 }
 
 /// What a row matches.
@@ -64,7 +69,9 @@ const fn refuse(
     why: &'static str,
 ) -> FloorRule {
     let [examples, harmless] = texts;
-    FloorRule { name, verdict: Verdict::Deny, pattern, examples, harmless, why }
+    let verdict = Verdict::Deny;
+    let (exact, of_commits) = (false, false);
+    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits }
 }
 
 /// A row that asks.
@@ -75,7 +82,29 @@ const fn question(
     why: &'static str,
 ) -> FloorRule {
     let [examples, harmless] = texts;
-    FloorRule { name, verdict: Verdict::Ask, pattern, examples, harmless, why }
+    let verdict = Verdict::Ask;
+    let (exact, of_commits) = (false, false);
+    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits }
+}
+
+/// A row that asks about commits.
+const fn question_of_commits(
+    name: &'static str,
+    pattern: Pattern,
+    texts: [&'static [&'static str]; 2],
+    why: &'static str,
+) -> FloorRule {
+    FloorRule { of_commits: true, ..question(name, pattern, texts, why) }
+}
+
+/// A row that asks about this very call.
+const fn exact_question(
+    name: &'static str,
+    pattern: Pattern,
+    texts: [&'static [&'static str]; 2],
+    why: &'static str,
+) -> FloorRule {
+    FloorRule { exact: true, ..question(name, pattern, texts, why) }
 }
 
 /// The table.
@@ -118,7 +147,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "it rewrites the history of a repository",
     ),
-    question(
+    question_of_commits(
         "rewritten commits",
         Pattern::Check(rewrites_commits),
         [
@@ -128,7 +157,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "it makes commits anew, which others may have if they were pushed; the old ones stay in the \
          reflog",
     ),
-    question(
+    question_of_commits(
         "discarded history",
         Pattern::Check(discards_history),
         [
@@ -200,18 +229,16 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "rm -rf /*",
                 "rm -rf ~",
                 "rm -rf $HOME",
-                "rm -rf \"${HOME}/x\"",
                 "rm -rf ..",
-                "rm -rf ../other",
+                "rm -rf /work",
                 "rm /etc/hosts",
                 "sudo rm -r -f /var",
                 "rm -fr --no-preserve-root /",
-                "cd .. && rm -rf x",
-                "cd /tmp; rm -r x",
+                "rm -rf /tmp/*",
+                "rm -rf /srv",
                 "find / -name x -delete",
                 "find .. -exec rm {} +",
                 "find /tmp | xargs rm",
-                "rmdir ../x",
                 "mv /etc/hosts .",
                 "bash -c 'rm -rf /'",
                 "\\rm -rf /home",
@@ -228,7 +255,29 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "ls /",
             ],
         ],
-        "nothing outside the workspace may be deleted or moved away",
+        "of what lies outside the workspace only single paths can be deleted or moved away, and \
+         nothing of the system, the home itself or what is above the workspace",
+    ),
+    exact_question(
+        "deleting outside the workspace, by name",
+        Pattern::Check(|scene| deletions(scene).contains(&Deletion::Named)),
+        [
+            &[
+                "rm /tmp/x",
+                "rm -rf /tmp/x /srv/old/build",
+                "rm -rf ../other",
+                "rm -rf \"${HOME}/x\"",
+                "cd /tmp; rm -r x",
+                "cd .. && rm -rf x",
+                "rmdir ../x",
+                "rm /tmp/x/*",
+                "mv /srv/a/b.txt .",
+            ],
+            &["rm -rf target", "ls /tmp/x", "cp /srv/a/b.txt ."],
+        ],
+        "it deletes or moves what lies outside the workspace, and no undo brings that back; the tools \
+         delete_file and move_file keep a copy. In the sandbox it takes `writes` with the folder it \
+         lies in, or outside_sandbox: true",
     ),
     refuse(
         "deleting the workspace",
@@ -274,7 +323,8 @@ pub(super) static FLOOR: &[FloorRule] = &[
             &["kill 1234", "kill -9 $PID", "kill $(pgrep node)", "pgrep x | xargs kill"],
             &["kill %1", "server & P=$!; kill $P", "sleep 5 & kill $!", "kill -0 12", "kill -l"],
         ],
-        "nobody can tell whether this session started that process",
+        "nobody can tell whether this session started that process. In the sandbox a command sees none \
+         of yours: that takes outside_sandbox: true",
     ),
     refuse(
         "keys",
@@ -369,97 +419,17 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "the inside of .git changes only through git",
     ),
+    exact_question(
+        "a lock of git",
+        Pattern::Check(removes_git_lock),
+        [
+            &["rm .git/index.lock", "rm -f sub/.git/refs/heads/main.lock", "unlink .git/HEAD.lock"],
+            &["rm Cargo.lock", "ls .git/index.lock"],
+        ],
+        "it takes away a lock that a running git may hold: agree if none runs. It works with \
+         outside_sandbox: true alone",
+    ),
 ];
-
-/// What a command deletes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deletion {
-    Outside,
-    Root,
-    Unknown,
-}
-
-/// What `scene` deletes that it should not.
-fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
-    let mut found = Vec::new();
-    for (folder, words) in scene.commands() {
-        let name = shell::head_name(&words[0]);
-        let arguments = &words[1..];
-        let operands: Vec<&shell::Word> = match name {
-            "rm" | "rmdir" | "unlink" | "shred" | "trash" | "trash-put" => arguments
-                .iter()
-                .take_while(|w| !matches!(w.text.as_str(), ";" | "+"))
-                .filter(|w| !w.text.starts_with('-') && w.text != "{}")
-                .collect(),
-            "mv" => {
-                let operands: Vec<_> =
-                    arguments.iter().filter(|w| !w.text.starts_with('-')).collect();
-                operands[..operands.len().saturating_sub(1)].to_vec()
-            }
-            "find" if finds_to_delete(arguments) => {
-                arguments.iter().take_while(|w| !w.text.starts_with(['-', '(', '!'])).collect()
-            }
-            _ => continue,
-        };
-        let recursive = name == "find"
-            || name == "mv"
-            || arguments.iter().any(|w| {
-                w.text == "--recursive"
-                    || (w.text.starts_with('-')
-                        && !w.text.starts_with("--")
-                        && w.text.contains(['r', 'R']))
-            });
-        for operand in operands {
-            let computed = operand.expands && operand.text.contains(['$', '`']);
-            let at = folder.and_then(|folder| resolve(scene.rules, folder, &operand.text));
-            match at {
-                Some(at) if !at.inside => found.push(Deletion::Outside),
-                Some(at) if at.path == "." && recursive && name != "find" => {
-                    found.push(Deletion::Root);
-                }
-                Some(_) if computed && recursive && !begins_at_known_place(&operand.text) => {
-                    found.push(Deletion::Unknown);
-                }
-                None if recursive => found.push(Deletion::Unknown),
-                Some(_) | None => {}
-            }
-        }
-    }
-    if feeds_deletion_from_outside(scene) {
-        found.push(Deletion::Outside);
-    }
-    found
-}
-
-/// `$HOME/x`, `$PWD/x`: computed, yet known.
-fn begins_at_known_place(text: &str) -> bool {
-    let known = ["$HOME", "${HOME}", "$PWD", "${PWD}", "$(pwd)", "`pwd`"];
-    known.iter().any(|k| text.strip_prefix(k).is_some_and(|rest| !rest.contains(['$', '`'])))
-}
-
-fn finds_to_delete(arguments: &[shell::Word]) -> bool {
-    arguments.iter().any(|w| {
-        w.text == "-delete" || matches!(shell::head_name(w), "rm" | "unlink" | "shred" | "rmdir")
-    })
-}
-
-/// `find / | xargs rm`: the names come from a part that looks outside.
-fn feeds_deletion_from_outside(scene: &Scene<'_>) -> bool {
-    let is_xargs = |part: &shell::Part| {
-        part.words.first().is_some_and(|w| matches!(shell::head_name(w), "xargs" | "parallel"))
-    };
-    let deletes = scene.reach.parts.iter().filter(|p| is_xargs(p)).any(|part| {
-        shell::commands_of(part)
-            .any(|words| matches!(shell::head_name(&words[0]), "rm" | "unlink" | "shred" | "rmdir"))
-    });
-    deletes
-        && scene.parts().filter(|(_, part)| !is_xargs(part)).any(|(folder, part)| {
-            part.words.iter().skip(1).any(|word| {
-                let at = folder.and_then(|folder| resolve(scene.rules, folder, &word.text));
-                at.is_some_and(|at| !at.inside)
-            })
-        })
-}
 
 /// The arguments after a program and its subcommand, options before the subcommand passed over.
 fn subcommand<'w>(words: &'w [shell::Word], program: &str) -> Option<(&'w str, &'w [shell::Word])> {
@@ -759,7 +729,36 @@ fn touches_own_state(scene: &Scene<'_>) -> bool {
 }
 
 fn writes_git_internals(scene: &Scene<'_>) -> bool {
-    writes_inside(scene, ".git/", |path| path.split('/').any(|part| part == ".git"))
+    let is_internal = |path: &str| path.split('/').any(|part| part == ".git");
+    // A lock may be taken away, and nothing else be done to it.
+    let is_removal = scene.parts().all(|(_, part)| part.redirections.iter().all(|r| !r.writes()))
+        && scene
+            .commands()
+            .all(|(_, words)| !WRITERS.contains(&shell::head_name(&words[0])) || removes(words));
+    if is_removal && removes_git_lock(scene) {
+        return writes_inside(scene, ".git/", |path| {
+            path.split('/').any(|part| part == ".git") && !is_git_lock(path)
+        });
+    }
+    writes_inside(scene, ".git/", is_internal)
+}
+
+fn removes(words: &[shell::Word]) -> bool {
+    matches!(shell::head_name(&words[0]), "rm" | "unlink")
+}
+
+/// Whether a path of the workspace is the lock of a file of git's.
+fn is_git_lock(path: &str) -> bool {
+    path.split('/').any(|part| part == ".git") && path.ends_with(".lock")
+}
+
+fn removes_git_lock(scene: &Scene<'_>) -> bool {
+    scene.commands().filter(|(_, words)| removes(words)).any(|(folder, words)| {
+        words[1..].iter().any(|word| {
+            let at = resolve(scene.rules, folder.unwrap_or("."), &word.text);
+            at.is_some_and(|at| at.inside && is_git_lock(&at.path))
+        })
+    })
 }
 
 fn changes_own_policy(scene: &Scene<'_>) -> bool {

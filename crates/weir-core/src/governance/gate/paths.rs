@@ -1,6 +1,7 @@
 //! Refuses what no mode may touch: ignored and protected paths, what leads out of the workspace by
 //! a link, deletions outside it or of its root; asks for sensitive files (G6, Z3, Z6).
 
+use super::deletions::is_vital;
 use super::{CallFacts, Gate, GateContext, Opinion, Verdict, ask, deny, quoted};
 use crate::governance::rules::{RuleSet, Ruling, resolve_word};
 use crate::governance::shell;
@@ -34,7 +35,10 @@ impl Paths {
             return Some(deny(
                 self,
                 Some(why.clone()),
-                format!("{path} is invisible to this agent ({why}). Work without it."),
+                format!(
+                    "{path} is invisible to this agent ({why}). Work without it{}.",
+                    way_out(why)
+                ),
             ));
         }
         let writes = at.access.is_write();
@@ -50,20 +54,19 @@ impl Paths {
                 self,
                 Some("workspace roots".into()),
                 format!(
-                    "{path} leads out of the workspace by a link or by `..`. Use a path inside it; \
-                     what lies outside is named by its absolute path, which a person may be asked \
-                     about."
+                    "{path} leads out of the workspace by a link. Use a path inside it; what lies \
+                     outside is named by its own path, which a person may be asked about."
                 ),
             ));
         }
         let takes_away = matches!(at.access, Access::Delete | Access::MoveFrom);
-        if takes_away && at.place == Place::Outside {
+        if takes_away && at.place == Place::Outside && is_vital(rules, &at.path) {
             return Some(deny(
                 self,
                 Some("hard floor: deleting outside the workspace".into()),
                 format!(
-                    "{path} lies outside the workspace, where nothing may be deleted or moved \
-                         away in any mode."
+                    "{path} belongs to the system, is a home or lies above the workspace: it is not \
+                     deleted or moved away in any mode."
                 ),
             ));
         }
@@ -74,6 +77,15 @@ impl Paths {
                 "The root of the workspace itself may not be deleted or moved in any mode. Name \
                  what should go.",
             ));
+        }
+        if takes_away && at.place == Place::Outside {
+            let what = if at.recursive { " with all in it" } else { "" };
+            let rule = Some("deleting outside the workspace".into());
+            let reason = format!(
+                "{path}{what} lies outside the workspace and is to be deleted or moved away, so a \
+                 person must agree to exactly this. A copy is kept: undo brings it back."
+            );
+            return Some(Opinion { exact: true, ..ask(self, rule, reason) });
         }
         let why = at.sensitive.as_ref()?;
         // Only a rule that names paths is explicit; `*` and a tool's name are not.
@@ -141,6 +153,22 @@ impl Paths {
             }
         }
         None
+    }
+}
+
+/// What else a person can allow for what is hidden.
+fn way_out(why: &str) -> &'static str {
+    const KEY: &str = "key or credential file";
+    const GIT: &str = "the internals of .git";
+    match () {
+        () if why.starts_with(KEY) => {
+            "; a command that cannot do without it runs with outside_sandbox: true, if a person agrees"
+        }
+        () if why.starts_with(GIT) => {
+            "; git changes them, and what a command must change there (a stale lock, settings, hooks) \
+             runs with outside_sandbox: true, if a person agrees"
+        }
+        () => "",
     }
 }
 

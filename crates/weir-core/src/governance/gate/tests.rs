@@ -259,6 +259,8 @@ fn g3_paths_that_no_mode_touches() {
         (root, Verdict::Deny, "paths"),
         (path(Access::Delete, "/etc/x"), Verdict::Deny, "paths"),
         (path(Access::MoveFrom, "/etc/x"), Verdict::Deny, "paths"),
+        (path(Access::Delete, "/srv/a/x"), Verdict::Ask, "paths"),
+        (path(Access::MoveFrom, "/tmp/x"), Verdict::Ask, "paths"),
         (path(Access::Write, "/etc/x"), Verdict::Allow, ""),
         (path(Access::Read, "/home/me/.ssh/id_rsa"), Verdict::Deny, "floor"),
         (path(Access::Read, "/home/me/.ssh/id_rsa.pub"), Verdict::Allow, ""),

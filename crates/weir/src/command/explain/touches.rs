@@ -58,7 +58,7 @@ fn path(path: &PathEffect) -> String {
     line.push_str(match path.place {
         Place::Inside => " (in the workspace",
         Place::Outside => " (outside the workspace",
-        Place::Escapes => " (led out of the workspace by a link or `..`",
+        Place::Escapes => " (led out of the workspace by a link",
     });
     let marks = [
         ("invisible", &path.ignored),

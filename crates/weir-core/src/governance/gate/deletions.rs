@@ -1,0 +1,175 @@
+//! What a command deletes that it should not, and which places outside the workspace nobody deletes
+//! from. Not here: what is said about it (`floor_table`, `paths`).
+
+use super::floor::Scene;
+use crate::governance::rules::{RuleSet, resolve};
+use crate::governance::shell;
+
+/// What a command deletes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deletion {
+    Outside,
+    /// Outside, one path that is written out and that nobody lives on.
+    Named,
+    Root,
+    Unknown,
+}
+
+/// What `scene` deletes that it should not.
+pub(super) fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
+    let mut found = Vec::new();
+    for (folder, words) in scene.commands() {
+        let name = shell::head_name(&words[0]);
+        let arguments = &words[1..];
+        let operands: Vec<&shell::Word> = match name {
+            "rm" | "rmdir" | "unlink" | "shred" | "trash" | "trash-put" => arguments
+                .iter()
+                .take_while(|w| !matches!(w.text.as_str(), ";" | "+"))
+                .filter(|w| !w.text.starts_with('-') && w.text != "{}")
+                .collect(),
+            "mv" => {
+                let operands: Vec<_> =
+                    arguments.iter().filter(|w| !w.text.starts_with('-')).collect();
+                operands[..operands.len().saturating_sub(1)].to_vec()
+            }
+            "find" if finds_to_delete(arguments) => {
+                arguments.iter().take_while(|w| !w.text.starts_with(['-', '(', '!'])).collect()
+            }
+            _ => continue,
+        };
+        let recursive = name == "find"
+            || name == "mv"
+            || arguments.iter().any(|w| {
+                w.text == "--recursive"
+                    || (w.text.starts_with('-')
+                        && !w.text.starts_with("--")
+                        && w.text.contains(['r', 'R']))
+            });
+        for operand in operands {
+            let computed = operand.expands && operand.text.contains(['$', '`']);
+            let at = folder.and_then(|folder| resolve(scene.rules, folder, &operand.text));
+            match at {
+                Some(at) if !at.inside => {
+                    let is_named =
+                        name != "find" && !(computed && !begins_at_known_place(&operand.text));
+                    found.push(match is_named && !is_vital(scene.rules, &at.path) {
+                        true => Deletion::Named,
+                        false => Deletion::Outside,
+                    });
+                }
+                Some(at) if at.path == "." && recursive && name != "find" => {
+                    found.push(Deletion::Root);
+                }
+                Some(_) if computed && recursive && !begins_at_known_place(&operand.text) => {
+                    found.push(Deletion::Unknown);
+                }
+                None if recursive => found.push(Deletion::Unknown),
+                Some(_) | None => {}
+            }
+        }
+    }
+    if feeds_deletion_from_outside(scene) {
+        found.push(Deletion::Outside);
+    }
+    found
+}
+
+/// `$HOME/x`, `$PWD/x`: computed, yet known.
+fn begins_at_known_place(text: &str) -> bool {
+    let known = ["$HOME", "${HOME}", "$PWD", "${PWD}", "$(pwd)", "`pwd`"];
+    known.iter().any(|k| text.strip_prefix(k).is_some_and(|rest| !rest.contains(['$', '`'])))
+}
+
+fn finds_to_delete(arguments: &[shell::Word]) -> bool {
+    arguments.iter().any(|w| {
+        w.text == "-delete" || matches!(shell::head_name(w), "rm" | "unlink" | "shred" | "rmdir")
+    })
+}
+
+/// `find / | xargs rm`: the names come from a part that looks outside.
+fn feeds_deletion_from_outside(scene: &Scene<'_>) -> bool {
+    let is_xargs = |part: &shell::Part| {
+        part.words.first().is_some_and(|w| matches!(shell::head_name(w), "xargs" | "parallel"))
+    };
+    let deletes = scene.reach.parts.iter().filter(|p| is_xargs(p)).any(|part| {
+        shell::commands_of(part)
+            .any(|words| matches!(shell::head_name(&words[0]), "rm" | "unlink" | "shred" | "rmdir"))
+    });
+    deletes
+        && scene.parts().filter(|(_, part)| !is_xargs(part)).any(|(folder, part)| {
+            part.words.iter().skip(1).any(|word| {
+                let at = folder.and_then(|folder| resolve(scene.rules, folder, &word.text));
+                at.is_some_and(|at| !at.inside)
+            })
+        })
+}
+
+/// Whether the system, the person's home or the workspace stands on an absolute path, so that it is
+/// not deleted in any mode: what is at the top, what belongs to the system, homes, and all above the
+/// workspace. Several entries at once (`*`) count as their folder.
+pub(super) fn is_vital(rules: &RuleSet, path: &str) -> bool {
+    const SYSTEM: [&str; 15] = [
+        "bin", "boot", "dev", "efi", "etc", "lib", "lib32", "lib64", "nix", "proc", "run", "sbin",
+        "sys", "usr", "System",
+    ];
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let is_pattern = |part: &&str| part.contains(['*', '?', '[', '{']);
+    let parts = match parts.iter().position(is_pattern) {
+        None => parts,
+        // The folder whose entries are meant.
+        Some(at) => parts[..at].to_vec(),
+    };
+    let [top, rest @ ..] = parts.as_slice() else { return true };
+    let context = rules.context();
+    let is_above = |place: &str| {
+        let mut above = place.split('/').filter(|part| !part.is_empty());
+        parts.iter().all(|part| above.next() == Some(*part))
+    };
+    let in_system = SYSTEM.contains(top)
+        || (*top == "var" && rest.first() != Some(&"tmp"))
+        || (*top == "root" && context.home.as_deref() != Some("/root"));
+    let is_home = matches!(*top, "home" | "Users") && rest.len() == 1;
+    rest.is_empty()
+        || in_system
+        || is_home
+        || is_above(&context.workspace)
+        || context.home.as_deref().is_some_and(is_above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governance::rules::RuleContext;
+
+    #[test]
+    fn z3_what_the_system_and_the_person_stand_on_is_never_deleted() {
+        let context = RuleContext {
+            workspace: "/work/own/ws".into(),
+            home: Some("/home/me".into()),
+            own_folders: Vec::new(),
+        };
+        let rules = RuleSet::new(context);
+        for path in [
+            "/",
+            "/tmp",
+            "/tmp/*",
+            "/etc/hosts",
+            "/usr/local/x",
+            "/var/lib/x",
+            "/home",
+            "/home/you",
+            "/home/me",
+            "/home/me/*",
+            "/work",
+            "/work/own",
+            "/work/own/ws",
+            "/root/x",
+            "/*/x",
+        ] {
+            assert!(is_vital(&rules, path), "{path}");
+        }
+        for path in ["/tmp/x", "/tmp/x/*", "/var/tmp/x", "/home/me/x", "/work/other", "/srv/a/b"] {
+            assert!(!is_vital(&rules, path), "{path}");
+        }
+    }
+}

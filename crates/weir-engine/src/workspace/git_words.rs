@@ -1,0 +1,433 @@
+//! What a plain line of git means for a repository before it runs: which settings it changes, and
+//! whether others may already have the commit that it makes anew (U1). For the question to a person;
+//! nothing is run, and what cannot be told from words and files is not said.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use weir_core::governance::shell;
+
+use super::tracked::internals;
+
+/// Largest file of git's that is read here.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+/// Remote-tracking branches that are looked at.
+const REFS_MAX: usize = 5_000;
+/// Settings by which git runs a program or goes to another place than it says.
+const RUNS: [&str; 22] = [
+    "alias.",
+    "askpass",
+    "cmd",
+    "command",
+    "core.attributesfile",
+    "core.gitproxy",
+    "core.worktree",
+    "driver",
+    "editor",
+    "filter.",
+    "fsmonitor",
+    "gpg.",
+    "helper",
+    "hookspath",
+    "include",
+    "insteadof",
+    "pager",
+    "program",
+    "templatedir",
+    "textconv",
+    "uploadpack",
+    "vcs",
+];
+
+/// Options of git that stand before its subcommand and take a word.
+const WITH_VALUE: [&str; 6] =
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"];
+
+/// The folder of the repository around `at`, and the one that its working trees share.
+struct Repository {
+    git: PathBuf,
+    common: PathBuf,
+}
+
+impl Repository {
+    fn around(at: &Path) -> Option<Repository> {
+        let git = at.ancestors().find_map(|folder| internals(&folder.join(".git")))?;
+        let common = match read(&git.join("commondir")) {
+            Some(to) => git.join(to.trim()),
+            None => git.clone(),
+        };
+        Some(Repository { git, common })
+    }
+
+    /// The branch that is checked out.
+    fn branch(&self) -> Option<String> {
+        let head = read(&self.git.join("HEAD"))?;
+        Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
+    }
+
+    fn head(&self) -> Option<String> {
+        let head = read(&self.git.join("HEAD"))?;
+        let Some(name) = head.trim().strip_prefix("ref: ") else { return Some(head.trim().into()) };
+        let loose = [&self.git, &self.common].into_iter().find_map(|at| read(&at.join(name)));
+        let packed = || self.packed().find(|(_, known)| known == name).map(|(id, _)| id);
+        loose.map(|id| id.trim().to_owned()).or_else(packed)
+    }
+
+    fn packed(&self) -> impl Iterator<Item = (String, String)> {
+        let text = read(&self.common.join("packed-refs")).unwrap_or_default();
+        let refs = text.lines().filter_map(|line| {
+            let (id, name) = line.split_once(' ')?;
+            (!line.starts_with(['#', '^'])).then(|| (id.to_owned(), name.trim().to_owned()))
+        });
+        refs.collect::<Vec<_>>().into_iter()
+    }
+
+    /// Remote-tracking branches that are, or once were, at `id`.
+    fn remotes_at(&self, id: &str) -> Vec<String> {
+        const REMOTES: &str = "refs/remotes/";
+        let at = |(known, name): (String, String)| {
+            (known == id).then(|| name.strip_prefix(REMOTES).map(str::to_owned)).flatten()
+        };
+        let mut found: BTreeSet<String> = self.packed().filter_map(at).collect();
+        for (folder, is_log) in [("refs/remotes", false), ("logs/refs/remotes", true)] {
+            let top = self.common.join(folder);
+            for file in files_below(&top) {
+                let Some(text) = read(&file) else { continue };
+                let mut ids = text
+                    .lines()
+                    .filter_map(|line| line.split(' ').nth(usize::from(is_log)).map(str::trim));
+                let name = file.strip_prefix(&top).ok().map(|name| name.display().to_string());
+                if let Some(name) = name.filter(|_| ids.any(|known| known == id)) {
+                    found.insert(name);
+                }
+            }
+        }
+        found.retain(|name| !name.ends_with("/HEAD"));
+        found.into_iter().collect()
+    }
+
+    /// Values of a setting, by its whole name.
+    fn values(&self, name: &str) -> Vec<(String, String)> {
+        let text = read(&self.common.join("config")).unwrap_or_default();
+        settings(&text).into_iter().filter(|(known, _)| same(known, name)).collect()
+    }
+
+    /// Settings of a section, by how their names begin.
+    fn below(&self, start: &str) -> Vec<(String, String)> {
+        let text = read(&self.common.join("config")).unwrap_or_default();
+        settings(&text).into_iter().filter(|(known, _)| known.starts_with(start)).collect()
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let bytes = (meta.len() <= FILE_BYTES_MAX).then(|| std::fs::read(path).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn files_below(top: &Path) -> Vec<PathBuf> {
+    let (mut files, mut open) = (Vec::new(), vec![top.to_path_buf()]);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                Ok(_) if files.len() < REFS_MAX => files.push(entry.path()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    files
+}
+
+/// `remote.origin.url` and its value for each line of a configuration that is plainly written.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let (mut section, mut found) = (String::new(), Vec::new());
+    for line in text.lines().map(str::trim) {
+        if let Some(head) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
+            section = match head.split_once(' ') {
+                Some((name, sub)) => {
+                    format!("{}.{}", name.to_lowercase(), sub.trim().trim_matches('"'))
+                }
+                None => head.to_lowercase(),
+            };
+        } else if let Some((name, value)) =
+            line.split_once('=').filter(|_| !line.starts_with(['#', ';']))
+        {
+            found.push((
+                format!("{section}.{}", name.trim().to_lowercase()),
+                value.trim().to_owned(),
+            ));
+        }
+    }
+    found
+}
+
+/// Names of settings are the same without regard to case, but for what stands in the middle.
+fn same(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+}
+
+/// The words after `git` and its own options, for each command of a line that is git.
+fn lines_of_git(command: &str) -> Vec<Vec<String>> {
+    let reach = shell::reach(&shell::parse(command));
+    let commands = reach.commands().filter(|words| shell::head_name(&words[0]) == "git");
+    let of = |words: &[shell::Word]| {
+        let mut texts = words[1..].iter().map(|word| word.text.clone());
+        let mut rest = Vec::new();
+        while let Some(text) = texts.next() {
+            if WITH_VALUE.contains(&text.as_str()) {
+                texts.next();
+            } else if !text.starts_with('-') {
+                rest.push(text);
+                rest.extend(texts);
+                break;
+            }
+        }
+        rest
+    };
+    commands.map(of).filter(|words| !words.is_empty()).collect()
+}
+
+/// Remote-tracking branches that have, or had, the commit which a line of git makes anew or leaves.
+pub(super) fn published(at: &Path, command: &str) -> Vec<String> {
+    let rewrites = |words: &Vec<String>| {
+        let has = |option: &str| words[1..].iter().any(|word| word == option);
+        match words[0].as_str() {
+            "commit" => has("--amend"),
+            "rebase" => !["--abort", "--quit", "--continue"].into_iter().any(has),
+            "reset" => has("--hard"),
+            _ => false,
+        }
+    };
+    if !command.contains("git") || !lines_of_git(command).iter().any(rewrites) {
+        return Vec::new();
+    }
+    let repository = Repository::around(at);
+    let found = repository.and_then(|repository| Some(repository.remotes_at(&repository.head()?)));
+    found.unwrap_or_default()
+}
+
+/// The difference that the lines of git in a command make to the settings of the repository around
+/// `at`, as far as they are plain.
+pub(super) fn settings_change(at: &Path, command: &str) -> Option<String> {
+    let lines = lines_of_git(command);
+    let repository = Repository::around(at);
+    let changes: Vec<String> =
+        lines.iter().filter_map(|words| change(words, repository.as_ref())).flatten().collect();
+    (!changes.is_empty()).then(|| changes.join("\n") + "\n")
+}
+
+fn change(words: &[String], repository: Option<&Repository>) -> Option<Vec<String>> {
+    let plain: Vec<&str> =
+        words[1..].iter().filter(|word| !word.starts_with('-')).map(String::as_str).collect();
+    let has = |options: &[&str]| words[1..].iter().any(|word| options.contains(&word.as_str()));
+    let old = |name: &str| repository.map(|of| of.values(name)).unwrap_or_default();
+    let below = |start: &str| repository.map(|of| of.below(start)).unwrap_or_default();
+    let mut diff = Diff::default();
+    match (words[0].as_str(), plain.as_slice()) {
+        ("config", rest) => {
+            let whose =
+                [("--global", "~/.gitconfig"), ("--system", "the settings of this machine")];
+            let whose = whose.into_iter().find(|(option, _)| has(&[option]));
+            let rest = match rest {
+                ["set" | "unset" | "get" | "list", rest @ ..] => rest,
+                rest => rest,
+            };
+            let unsets = has(&["--unset", "--unset-all"]) || plain.first() == Some(&"unset");
+            let [name, value @ ..] = rest else { return None };
+            if whose.is_none() && !has(&["--add"]) && (unsets || !value.is_empty()) {
+                diff.minus(&old(name));
+            }
+            if let (Some(value), false) = (value.first(), unsets) {
+                diff.plus(name, value);
+            }
+            diff.file = whose.map(|(_, file)| file);
+        }
+        ("remote", ["add", name, url]) => {
+            diff.plus(&format!("remote.{name}.url"), url);
+            diff.plus(
+                &format!("remote.{name}.fetch"),
+                &format!("+refs/heads/*:refs/remotes/{name}/*"),
+            );
+        }
+        ("remote", ["set-url", name, url, ..]) => {
+            let key = if has(&["--push"]) { "pushurl" } else { "url" };
+            let key = format!("remote.{name}.{key}");
+            diff.minus(&old(&key));
+            diff.plus(&key, url);
+        }
+        ("remote", ["remove" | "rm", name]) => diff.minus(&below(&format!("remote.{name}."))),
+        ("remote", ["rename", from, to]) => {
+            let before = below(&format!("remote.{from}."));
+            diff.minus(&before);
+            for (name, value) in before {
+                diff.plus(
+                    &name.replacen(from, to, 1),
+                    &value.replace(&format!("/{from}/"), &format!("/{to}/")),
+                );
+            }
+        }
+        ("branch", rest) => {
+            let upstream = words.iter().find_map(|word| {
+                word.strip_prefix("--set-upstream-to=").or_else(|| word.strip_prefix("-u"))
+            });
+            let (upstream, named) = match (upstream.filter(|text| !text.is_empty()), rest) {
+                (Some(upstream), rest) => (upstream, rest.first()),
+                (None, [upstream, rest @ ..]) if has(&["--set-upstream-to", "-u"]) => {
+                    (*upstream, rest.first())
+                }
+                (None, _) => return None,
+            };
+            let current = repository.and_then(Repository::branch);
+            let branch = named.map(|name| (*name).to_owned()).or(current)?;
+            let (remote, merge) = upstream.split_once('/')?;
+            diff.tracks(&branch, remote, merge);
+        }
+        ("push", [remote, rest @ ..]) if has(&["-u", "--set-upstream"]) => {
+            let current = repository.and_then(Repository::branch);
+            let branch = rest.first().map(|name| (*name).to_owned()).or(current)?;
+            let (from, to) = branch.split_once(':').unwrap_or((&branch, &branch));
+            diff.tracks(from, remote, to);
+        }
+        ("submodule", ["add", url, rest @ ..]) => {
+            let name = rest.first().copied().unwrap_or(url).trim_end_matches('/');
+            let name = if rest.is_empty() { name.rsplit('/').next().unwrap_or(name) } else { name };
+            diff.plus(&format!("submodule.{}.url", name.trim_end_matches(".git")), url);
+        }
+        ("init", _) => {
+            diff.lines.push("+ a repository with the hooks and settings of your template".into())
+        }
+        _ => return None,
+    }
+    (!diff.lines.is_empty()).then(|| diff.text())
+}
+
+#[derive(Default)]
+struct Diff {
+    file: Option<&'static str>,
+    lines: Vec<String>,
+}
+
+impl Diff {
+    fn minus(&mut self, settings: &[(String, String)]) {
+        self.lines.extend(settings.iter().map(|(name, value)| format!("- {name} = {value}")));
+    }
+
+    fn plus(&mut self, name: &str, value: &str) {
+        let low = name.to_lowercase();
+        let runs = RUNS.iter().any(|part| low.contains(part)) || value.starts_with("ext::");
+        let mark = if runs { "    (git runs this, or goes where it says)" } else { "" };
+        self.lines.push(format!("+ {name} = {value}{mark}"));
+    }
+
+    fn tracks(&mut self, branch: &str, remote: &str, merge: &str) {
+        self.plus(&format!("branch.{branch}.remote"), remote);
+        self.plus(&format!("branch.{branch}.merge"), &format!("refs/heads/{merge}"));
+    }
+
+    fn text(self) -> Vec<String> {
+        let file = self.file.unwrap_or(".git/config");
+        [format!("--- {file}"), format!("+++ {file}")].into_iter().chain(self.lines).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789012345678901234567890123456789";
+
+    fn repository() -> tempfile::TempDir {
+        let at = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let path = at.path().join(".git").join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("HEAD", "ref: refs/heads/main\n");
+        write("refs/heads/main", &format!("{ID}\n"));
+        write(
+            "config",
+            "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://a.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
+        );
+        at
+    }
+
+    #[test]
+    fn u1_the_question_shows_what_changes_in_the_settings_of_a_repository() {
+        let at = repository();
+        let shown = |command: &str| settings_change(at.path(), command).unwrap_or_default();
+        for (command, lines) in [
+            ("git config user.name Ada", "+ user.name = Ada"),
+            ("git config core.bare true", "- core.bare = false\n+ core.bare = true"),
+            ("git config --unset core.bare", "- core.bare = false"),
+            (
+                "cd . && git config core.fsmonitor ./evil",
+                "+ core.fsmonitor = ./evil    (git runs this, or goes where it says)",
+            ),
+            (
+                "git -C sub remote set-url origin https://b.example/x",
+                "- remote.origin.url = https://a.example/x\n+ remote.origin.url = https://b.example/x",
+            ),
+            (
+                "git remote add far ../far",
+                "+ remote.far.url = ../far\n+ remote.far.fetch = +refs/heads/*:refs/remotes/far/*",
+            ),
+            (
+                "git push -u origin main",
+                "+ branch.main.remote = origin\n+ branch.main.merge = refs/heads/main",
+            ),
+            (
+                "git branch --set-upstream-to=origin/x",
+                "+ branch.main.remote = origin\n+ branch.main.merge = refs/heads/x",
+            ),
+            (
+                "git submodule add https://a.example/lib.git",
+                "+ submodule.lib.url = https://a.example/lib.git",
+            ),
+        ] {
+            assert_eq!(
+                shown(command),
+                format!("--- .git/config\n+++ .git/config\n{lines}\n"),
+                "{command}"
+            );
+        }
+        assert!(shown("git remote remove origin").contains("- remote.origin.fetch"));
+        assert!(shown("git config --global alias.x '!sh'").starts_with("--- ~/.gitconfig"));
+        for command in
+            ["git status", "git config user.name", "git branch x", "git push origin main", "ls"]
+        {
+            assert_eq!(settings_change(at.path(), command), None, "{command}");
+        }
+    }
+
+    #[test]
+    fn u1_a_commit_that_a_remote_has_is_told_from_one_that_none_has() {
+        let at = repository();
+        let git = at.path().join(".git");
+        for command in
+            ["git commit --amend --no-edit", "git rebase -i HEAD~2", "git reset --hard HEAD~1"]
+        {
+            assert!(published(at.path(), command).is_empty(), "{command}");
+        }
+        std::fs::create_dir_all(git.join("refs/remotes/origin")).expect("a folder");
+        std::fs::write(git.join("refs/remotes/origin/main"), ID).expect("a file");
+        std::fs::write(git.join("packed-refs"), format!("# x\n{ID} refs/remotes/far/topic\n"))
+            .expect("a file");
+        for command in
+            ["git commit --amend --no-edit", "cd . && git rebase main", "git reset --hard HEAD~1"]
+        {
+            assert_eq!(published(at.path(), command), ["far/topic", "origin/main"], "{command}");
+        }
+        for command in ["git commit -m x", "git rebase --abort", "git reset HEAD x", "ls"] {
+            assert!(published(at.path(), command).is_empty(), "{command}");
+        }
+        // The remote went on since.
+        std::fs::remove_file(git.join("packed-refs")).expect("it is there");
+        std::fs::write(git.join("refs/remotes/origin/main"), "f".repeat(40)).expect("a file");
+        std::fs::create_dir_all(git.join("logs/refs/remotes/origin")).expect("a folder");
+        let log = format!("{} {ID} p <p@x> 1 +0000\tpush\n", "0".repeat(40));
+        std::fs::write(git.join("logs/refs/remotes/origin/main"), log).expect("a file");
+        assert_eq!(published(at.path(), "git commit --amend"), ["origin/main"]);
+    }
+}

@@ -218,88 +218,123 @@ pub(super) fn settings_change(at: &Path, command: &str) -> Option<String> {
 }
 
 fn change(words: &[String], repository: Option<&Repository>) -> Option<Vec<String>> {
-    let plain: Vec<&str> =
-        words[1..].iter().filter(|word| !word.starts_with('-')).map(String::as_str).collect();
-    let has = |options: &[&str]| words[1..].iter().any(|word| options.contains(&word.as_str()));
-    let old = |name: &str| repository.map(|of| of.values(name)).unwrap_or_default();
-    let below = |start: &str| repository.map(|of| of.below(start)).unwrap_or_default();
+    let line = Line { words, repository };
+    let plain = line.plain();
     let mut diff = Diff::default();
     match (words[0].as_str(), plain.as_slice()) {
-        ("config", rest) => {
-            let whose =
-                [("--global", "~/.gitconfig"), ("--system", "the settings of this machine")];
-            let whose = whose.into_iter().find(|(option, _)| has(&[option]));
-            let rest = match rest {
-                ["set" | "unset" | "get" | "list", rest @ ..] => rest,
-                rest => rest,
-            };
-            let unsets = has(&["--unset", "--unset-all"]) || plain.first() == Some(&"unset");
-            let [name, value @ ..] = rest else { return None };
-            if whose.is_none() && !has(&["--add"]) && (unsets || !value.is_empty()) {
-                diff.minus(&old(name));
-            }
-            if let (Some(value), false) = (value.first(), unsets) {
-                diff.plus(name, value);
-            }
-            diff.file = whose.map(|(_, file)| file);
-        }
-        ("remote", ["add", name, url]) => {
-            diff.plus(&format!("remote.{name}.url"), url);
-            diff.plus(
-                &format!("remote.{name}.fetch"),
-                &format!("+refs/heads/*:refs/remotes/{name}/*"),
-            );
-        }
-        ("remote", ["set-url", name, url, ..]) => {
-            let key = if has(&["--push"]) { "pushurl" } else { "url" };
-            let key = format!("remote.{name}.{key}");
-            diff.minus(&old(&key));
-            diff.plus(&key, url);
-        }
-        ("remote", ["remove" | "rm", name]) => diff.minus(&below(&format!("remote.{name}."))),
-        ("remote", ["rename", from, to]) => {
-            let before = below(&format!("remote.{from}."));
-            diff.minus(&before);
-            for (name, value) in before {
-                diff.plus(
-                    &name.replacen(from, to, 1),
-                    &value.replace(&format!("/{from}/"), &format!("/{to}/")),
-                );
-            }
-        }
-        ("branch", rest) => {
-            let upstream = words.iter().find_map(|word| {
-                word.strip_prefix("--set-upstream-to=").or_else(|| word.strip_prefix("-u"))
-            });
-            let (upstream, named) = match (upstream.filter(|text| !text.is_empty()), rest) {
-                (Some(upstream), rest) => (upstream, rest.first()),
-                (None, [upstream, rest @ ..]) if has(&["--set-upstream-to", "-u"]) => {
-                    (*upstream, rest.first())
-                }
-                (None, _) => return None,
-            };
-            let current = repository.and_then(Repository::branch);
-            let branch = named.map(|name| (*name).to_owned()).or(current)?;
-            let (remote, merge) = upstream.split_once('/')?;
-            diff.tracks(&branch, remote, merge);
-        }
-        ("push", [remote, rest @ ..]) if has(&["-u", "--set-upstream"]) => {
-            let current = repository.and_then(Repository::branch);
-            let branch = rest.first().map(|name| (*name).to_owned()).or(current)?;
+        ("config", rest) => line.config(rest, &mut diff)?,
+        ("remote", rest) => line.remote(rest, &mut diff)?,
+        ("branch", rest) => line.branch(rest, &mut diff)?,
+        ("push", [remote, rest @ ..]) if line.has(&["-u", "--set-upstream"]) => {
+            let branch = rest.first().map(|name| (*name).to_owned()).or(line.current())?;
             let (from, to) = branch.split_once(':').unwrap_or((&branch, &branch));
             diff.tracks(from, remote, to);
         }
         ("submodule", ["add", url, rest @ ..]) => {
-            let name = rest.first().copied().unwrap_or(url).trim_end_matches('/');
-            let name = if rest.is_empty() { name.rsplit('/').next().unwrap_or(name) } else { name };
-            diff.plus(&format!("submodule.{}.url", name.trim_end_matches(".git")), url);
+            let url_end = url.trim_end_matches('/').rsplit('/').next().unwrap_or(url);
+            let name = rest.first().copied().unwrap_or(url_end.trim_end_matches(".git"));
+            diff.plus(&format!("submodule.{}.url", name.trim_end_matches('/')), url);
         }
         ("init", _) => {
-            diff.lines.push("+ a repository with the hooks and settings of your template".into())
+            let what = "+ a repository with the hooks and settings of your template";
+            diff.lines.push(what.to_owned());
         }
         _ => return None,
     }
     (!diff.lines.is_empty()).then(|| diff.text())
+}
+
+/// One line of git, from its subcommand on, in its repository.
+struct Line<'a> {
+    words: &'a [String],
+    repository: Option<&'a Repository>,
+}
+
+impl<'a> Line<'a> {
+    /// What is no option, after the subcommand.
+    fn plain(&self) -> Vec<&'a str> {
+        let words = self.words[1..].iter().filter(|word| !word.starts_with('-'));
+        words.map(String::as_str).collect()
+    }
+
+    fn has(&self, options: &[&str]) -> bool {
+        self.words[1..].iter().any(|word| options.contains(&word.as_str()))
+    }
+
+    fn old(&self, name: &str) -> Vec<(String, String)> {
+        self.repository.map(|of| of.values(name)).unwrap_or_default()
+    }
+
+    fn below(&self, start: &str) -> Vec<(String, String)> {
+        self.repository.map(|of| of.below(start)).unwrap_or_default()
+    }
+
+    fn current(&self) -> Option<String> {
+        self.repository.and_then(Repository::branch)
+    }
+
+    fn config(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+        let whose = [("--global", "~/.gitconfig"), ("--system", "the settings of this machine")];
+        let whose = whose.into_iter().find(|(option, _)| self.has(&[option]));
+        let rest = match plain {
+            ["set" | "unset" | "get" | "list", rest @ ..] => rest,
+            rest => rest,
+        };
+        let unsets = self.has(&["--unset", "--unset-all"]) || plain.first() == Some(&"unset");
+        let [name, value @ ..] = rest else { return None };
+        if whose.is_none() && !self.has(&["--add"]) && (unsets || !value.is_empty()) {
+            diff.minus(&self.old(name));
+        }
+        if let (Some(value), false) = (value.first(), unsets) {
+            diff.plus(name, value);
+        }
+        diff.file = whose.map(|(_, file)| file);
+        Some(())
+    }
+
+    fn remote(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+        match plain {
+            ["add", name, url] => {
+                diff.plus(&format!("remote.{name}.url"), url);
+                let fetch = format!("+refs/heads/*:refs/remotes/{name}/*");
+                diff.plus(&format!("remote.{name}.fetch"), &fetch);
+            }
+            ["set-url", name, url, ..] => {
+                let key = if self.has(&["--push"]) { "pushurl" } else { "url" };
+                let key = format!("remote.{name}.{key}");
+                diff.minus(&self.old(&key));
+                diff.plus(&key, url);
+            }
+            ["remove" | "rm", name] => diff.minus(&self.below(&format!("remote.{name}."))),
+            ["rename", from, to] => {
+                let before = self.below(&format!("remote.{from}."));
+                diff.minus(&before);
+                for (name, value) in before {
+                    let value = value.replace(&format!("/{from}/"), &format!("/{to}/"));
+                    diff.plus(&name.replacen(from, to, 1), &value);
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn branch(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+        let joined = self.words.iter().find_map(|word| {
+            word.strip_prefix("--set-upstream-to=").or_else(|| word.strip_prefix("-u"))
+        });
+        let (upstream, named) = match (joined.filter(|text| !text.is_empty()), plain) {
+            (Some(upstream), rest) => (upstream, rest.first()),
+            (None, [upstream, rest @ ..]) if self.has(&["--set-upstream-to", "-u"]) => {
+                (*upstream, rest.first())
+            }
+            (None, _) => return None,
+        };
+        let branch = named.map(|name| (*name).to_owned()).or(self.current())?;
+        let (remote, merge) = upstream.split_once('/')?;
+        diff.tracks(&branch, remote, merge);
+        Some(())
+    }
 }
 
 #[derive(Default)]

@@ -51,7 +51,7 @@ pub(super) fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
             match at {
                 Some(at) if !at.inside => {
                     let is_named =
-                        name != "find" && !(computed && !begins_at_known_place(&operand.text));
+                        name != "find" && (!computed || begins_at_known_place(&operand.text));
                     found.push(match is_named && !is_vital(scene.rules, &at.path) {
                         true => Deletion::Named,
                         false => Deletion::Outside,

@@ -513,6 +513,9 @@ pub struct Effects {
     /// Changes of files that are known exactly in advance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// Those paths of them that git runs, or below which lies what it runs (`core.hooksPath`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run_by_git: Vec<String>,
     /// Commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandEffect>,

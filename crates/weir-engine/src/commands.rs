@@ -6,26 +6,28 @@
 //! the job's, and is compared before every call that changes files or runs a command, after every
 //! call that reads or ends a job, and when the session is closed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_core::governance::flow;
 use weir_core::ids::{CheckpointId, Timestamp};
 use weir_core::message::Block;
 use weir_core::record::sha256_hex;
 use weir_core::session::Call;
-use weir_core::tool::{Change, Raw};
+use weir_core::tool::{Change, CommandEffect, Raw, Tier};
 
 use self::baseline::{BOUNDS, Base, Opening};
 use self::compare::{Delta, Window};
 use self::made::{Compared, Of};
 use crate::ports::{Content, Snapshot, SnapshotEntry};
 use crate::workers::Desk;
+use crate::workspace::Workspace;
 use crate::workspace::survey::file_time;
 
 mod baseline;
 mod compare;
+mod history;
 mod made;
+mod rights;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +49,8 @@ struct State {
     carried: Vec<String>,
     /// What is to be said about them.
     said: Vec<String>,
+    /// Jobs that were started while foreign words stood in the context. They end with the program.
+    foreign_jobs: BTreeSet<String>,
 }
 
 /// How a call ended, as far as comparing needs it.
@@ -65,9 +69,19 @@ impl Desk {
         let ts = self.parts.clock.now();
         let id = self.announced(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
-        let (call, foreign) = (call.id, call.is_foreign());
-        let id_of = id.clone();
-        let opening = Opening { id: id_of, run, call, ts, label, at: 0, foreign, governed: None };
+        let opening = Opening {
+            id: id.clone(),
+            run,
+            call: call.id,
+            ts,
+            label,
+            at: 0,
+            foreign: call.is_foreign(),
+            approved: left_the_sandbox(call),
+            stores: stores_history(call),
+            governed: None,
+            history: None,
+        };
         self.with_commands(move |state, desk| state.open(desk, opening)).await?;
         Ok(id)
     }
@@ -169,18 +183,34 @@ impl Desk {
                 // What this one made is not the job's.
                 if let Some(job) = state.job.as_mut() {
                     job.governed.clone_from(&compared.governed);
+                    job.history.clone_from(&compared.history);
                 }
                 Ok((opening, compared))
             })
             .await;
-        let (opening, Compared { delta, said, aside, written, .. }) = compared?;
-        let mut instructing = if call.is_foreign() { instructing(&delta) } else { Vec::new() };
-        instructing.retain(|entry| !Compared::is_aside(&aside, &entry.path));
+        let (opening, Compared { delta, said, aside, written, followed, .. }) = compared?;
+        if goes_on && opening.foreign {
+            self.note_foreign_jobs().await?;
+        }
+        let mut instructing = match opening.foreign {
+            true => instructing(&delta, &self.workspace),
+            false => Vec::new(),
+        };
+        instructing.retain(|entry| {
+            !Compared::is_aside(&aside, &entry.path) && !followed.contains(&entry.path)
+        });
+        let takes_back = opening.takes_back();
         let mut told = self.record(opening, delta).await?;
         told.changed.retain(|path| !Compared::is_aside(&aside, path));
         told.changed.extend(written);
-        if !instructing.is_empty() {
+        if !instructing.is_empty() && takes_back {
             self.take_back(instructing, &mut told).await?;
+        } else if !instructing.is_empty() {
+            let paths: Vec<String> = instructing.into_iter().map(|entry| entry.path).collect();
+            let named = listed(&paths);
+            told.say(Some(format!(
+                "[Changed outside the sandbox: {named}: it later runs or instructs.]"
+            )));
         }
         if said.is_some() {
             told.say(said);
@@ -233,8 +263,8 @@ impl Desk {
             let window = Window { from, until: None };
             made::compared(base, &desk.workspace, (&opening, window), Of::Job)
         });
-        let Compared { delta, said, governed, written, .. } = compared.await?;
-        job.governed = governed;
+        let Compared { delta, said, governed, history, written, .. } = compared.await?;
+        (job.governed, job.history) = (governed, history);
         let told = if delta.paths().is_empty() {
             Told::default()
         } else {
@@ -321,6 +351,21 @@ impl Desk {
     }
 }
 
+/// Whether this call can store something in the history of git.
+fn stores_history(call: &Call) -> bool {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    let stores = |command: &CommandEffect| {
+        command.tier == Tier::None || Workspace::stores_history(&command.command)
+    };
+    effects.is_some_and(|effects| effects.commands.iter().any(stores))
+}
+
+/// Whether a person let exactly this call leave the sandbox.
+fn left_the_sandbox(call: &Call) -> bool {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    effects.is_some_and(|effects| effects.commands.iter().any(|command| command.outside_sandbox))
+}
+
 /// What a comparison came to.
 #[derive(Default)]
 struct Told {
@@ -362,6 +407,9 @@ impl State {
                 Some(job) => job.governed.clone(),
                 None => Some(desk.workspace.governed().paths()),
             };
+            if opening.foreign && opening.stores {
+                opening.history = Some(history::look(&desk.workspace));
+            }
             opening.at = file_time();
             base.open(opening)
         });
@@ -380,8 +428,8 @@ impl State {
 }
 
 /// The changes of what later runs or instructs, by path.
-fn instructing(delta: &Delta) -> Vec<SnapshotEntry> {
-    let entries = delta.entries.iter().filter(|entry| flow::instructs(&entry.path).is_some());
+fn instructing(delta: &Delta, workspace: &Workspace) -> Vec<SnapshotEntry> {
+    let entries = delta.entries.iter().filter(|entry| workspace.instructs(&entry.path).is_some());
     let mut entries: Vec<SnapshotEntry> = entries.cloned().collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     entries

@@ -420,7 +420,8 @@ impl SessionLoop {
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
                 let not_before = *not_before;
-                let work = Preparing { conversation, request, media, not_before };
+                let label = self.session.label().clone();
+                let work = Preparing { conversation, request, media, not_before, label };
                 Some(Box::pin(desk.prepare(work, cancel)))
             }
             Effect::Ask { turn } => {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
+use weir_core::governance::shell;
 use weir_core::profile::Profile;
 use weir_core::session::Call;
-use weir_core::tool::{EffectClass, Effects, Inspection, ToolSpec};
+use weir_core::tool::{CommandEffect, EffectClass, Effects, FeedEffect, Inspection, ToolSpec};
 
 use crate::ports::{Plan, Tool, ToolContext};
 
@@ -126,7 +127,8 @@ impl Toolbox {
             let plan = nothing(format!("Call {} with invalid arguments", call.tool));
             return (Inspection { invalid: Some(invalid), ..inspection(&plan) }, plan);
         }
-        let plan = tool.plan(&call.input, cx).await;
+        let mut plan = tool.plan(&call.input, cx).await;
+        foresee(&mut plan.effects, cx).await;
         (inspection(&plan), plan)
     }
 
@@ -182,6 +184,30 @@ impl Toolbox {
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     let compiled = jsonschema::draft202012::new(schema);
     compiled.map(|_| ()).map_err(|why| format!("input_schema is no JSON Schema: {why}"))
+}
+
+/// Adds what no tool says of its own effects: which of its paths git runs, and which running jobs with
+/// network could read what it writes (A12).
+async fn foresee(effects: &mut Effects, cx: &ToolContext) {
+    let is_change = |command: &CommandEffect| {
+        !command.read_only && !shell::reads_only(&shell::parse(&command.command), true)
+    };
+    let by_files =
+        !effects.changes.is_empty() || effects.paths.iter().any(|path| path.access.is_write());
+    if by_files {
+        let (workspace, planned) = (cx.workspace.clone(), effects.clone());
+        let look = tokio::task::spawn_blocking(move || workspace.run_by_git(&planned));
+        effects.run_by_git = look.await.unwrap_or_default();
+    }
+    if !by_files && !effects.commands.iter().any(is_change) {
+        return;
+    }
+    for job in cx.processes.jobs(&cx.session).await {
+        let known = effects.feeds.iter().any(|feed| feed.job == job.job);
+        if let Some(hosts) = job.reaches.filter(|_| job.end.is_none() && !known) {
+            effects.feeds.push(FeedEffect { job: job.job, command: job.command, hosts });
+        }
+    }
 }
 
 fn inspection(plan: &Plan) -> Inspection {

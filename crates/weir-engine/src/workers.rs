@@ -18,6 +18,7 @@ use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, Permit, clean, label};
 use weir_core::ids::{BlobId, CallId, InputId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, journaled};
+use weir_core::message::Block;
 use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
 use weir_core::prompt;
 use weir_core::session::{Call, Session, SessionConfig};
@@ -125,6 +126,8 @@ pub(crate) struct Preparing {
     /// Blobs that its history mentions.
     pub(crate) media: Vec<BlobId>,
     pub(crate) not_before: Timestamp,
+    /// What stands in it.
+    pub(crate) label: Label,
 }
 
 /// A call that is to be run.
@@ -235,7 +238,11 @@ impl Desk {
 
     /// Waits until the request may be made, then encodes it.
     pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
-        let Preparing { mut conversation, mut request, mut media, not_before } = work;
+        let Preparing { mut conversation, mut request, mut media, not_before, label } = work;
+        // What came in by another way than a result, or was started since the words were read.
+        if let Some(said) = self.stop_older_jobs(&label).await {
+            self.say_later(said).await;
+        }
         let mut made = MediaMap::new();
         if self.time.now() < not_before {
             tokio::select! {
@@ -476,6 +483,9 @@ impl Desk {
         config: &SessionConfig,
         mut raw: Raw,
     ) -> Outcome {
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let label = effects.map(label::of_result).unwrap_or_default().joined(&raw.label);
+        raw.blocks.extend(self.stop_older_jobs(&label).await.map(Block::text));
         self.after_tool(call, config, &mut raw).await;
         let clean = self.clean(call, config, raw).await;
         let notes = self.beneath(call, &clean, config.model.window).await;

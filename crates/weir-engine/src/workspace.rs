@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
+use weir_core::governance::{Permit, flow};
 use weir_core::tool::{Access, Change, CommandEffect, Effects, Image, PathEffect, Place};
 
 use crate::ports::{Confine, Content};
 
+pub use self::credentials::is_fixture;
 use self::guard::{Guard, Seen, Spot};
 
 mod beneath;
@@ -30,6 +31,7 @@ pub(crate) mod governed;
 mod guard;
 mod hint;
 mod home;
+mod hooks;
 mod lists;
 mod own;
 mod repositories;
@@ -41,6 +43,9 @@ mod tracked;
 mod trash;
 mod twins;
 mod walk;
+
+/// Hidden files that are named beside a repository that keeps them.
+const HIDDEN_NAMED: usize = 3;
 
 /// Most entries that are looked at when a change covers everything below a folder.
 pub const BELOW_ENTRIES_MAX: usize = 200_000;
@@ -178,6 +183,8 @@ pub struct Workspace {
     rules: RwLock<Arc<RuleSet>>,
     /// Files with foreign words in them, by path, with where those came from (Z1).
     marks: RwLock<BTreeMap<String, String>>,
+    /// Folders whose files git runs, as of the last walk; none: there was no walk yet.
+    hooks: RwLock<Option<Arc<hooks::Hooks>>>,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -212,7 +219,8 @@ impl Workspace {
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
         let marks = RwLock::default();
-        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules, marks })
+        let hooks = RwLock::default();
+        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules, marks, hooks })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files
     /// are its own; what is closed here is closed there.
@@ -309,17 +317,111 @@ impl Workspace {
         confine::confine(self, command, effects, foreign)
     }
     /// Hidden files whose content a command line that runs in `cwd` could read in the history of git,
-    /// if it were let (A13).
+    /// if it were let (A13): in the repository around `cwd`, or in any where the line may go elsewhere.
     pub fn uncovers(&self, command: &str, cwd: &str) -> Vec<String> {
-        let at = self.absolute(cwd);
-        let of = |root: &guard::Root| {
-            let folders: Vec<PathBuf> = at.ancestors().map(Path::to_path_buf).collect();
-            let below = folders.into_iter().filter(|folder| folder.starts_with(&root.real));
-            below.chain(Some(root.real.clone())).collect::<Vec<_>>()
+        if !repositories::names_git(command) {
+            return Vec::new();
+        }
+        let folders = match repositories::stays_here(command) {
+            true => repositories::around(&self.absolute(cwd)).into_iter().collect(),
+            false => self.repositories(),
         };
-        let folders: BTreeSet<PathBuf> = self.guard.roots.iter().flat_map(of).collect();
         let keeping = folders.iter().filter_map(|folder| tracked::keeping(self, folder, command));
-        keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect()
+        let hidden: BTreeSet<String> =
+            keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect();
+        hidden.into_iter().collect()
+    }
+    /// Why a write of `path` (as effects have it) is a write of what later runs or instructs: by its
+    /// name, or because git runs what lies there.
+    pub(crate) fn instructs(&self, path: &str) -> Option<&'static str> {
+        flow::instructs(path).or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
+    }
+    /// Whether git runs what lies at this path of the disk.
+    fn is_hook(&self, path: &Path) -> bool {
+        let hooks = self.hooks();
+        let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
+        !hooks.is_empty() && hooks.runs(path, &roots)
+    }
+    /// Those of these paths that git runs, or below which lies what it runs.
+    pub(crate) fn run_by_git(&self, effects: &Effects) -> Vec<String> {
+        let writes = effects.paths.iter().filter(|path| path.access.is_write());
+        let is_whole = |path: &PathEffect| path.recursive || path.place != Place::Inside;
+        let below = |path: &PathEffect| {
+            is_whole(path) && self.hooks().lie_below(&self.absolute(&path.path))
+        };
+        let changes = effects.changes.iter().map(|change| &change.path);
+        let whole = writes.clone().filter(|path| below(path)).map(|path| &path.path);
+        let found: BTreeSet<String> = writes
+            .map(|path| &path.path)
+            .chain(changes)
+            .filter(|path| self.is_hook(&self.absolute(path)))
+            .chain(whole)
+            .cloned()
+            .collect();
+        found.into_iter().collect()
+    }
+    fn hooks(&self) -> Arc<hooks::Hooks> {
+        let known = || self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
+        known().unwrap_or_else(|| {
+            self.governed();
+            known().unwrap_or_default()
+        })
+    }
+    /// Takes note of the repositories that a walk met.
+    fn note_hooks(&self, holders: &BTreeSet<PathBuf>) {
+        let hooks = Some(Arc::new(hooks::Hooks::of(holders, self.guard.home())));
+        *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = hooks;
+    }
+    /// Folders with a `.git`: those in the roots, and the one that a root lies in.
+    fn repositories(&self) -> BTreeSet<PathBuf> {
+        let mut folders = self.governed().holders;
+        let roots = self.guard.roots.iter();
+        folders.extend(roots.filter_map(|root| repositories::around(&root.real)));
+        folders
+    }
+    /// What of the history of git a command did not see, in words for the model: `None` where nothing
+    /// was closed (A13).
+    pub fn veiled(&self, confine: &Confine) -> Option<String> {
+        let objects = confine.masked.iter().filter(|path| path.ends_with("objects"));
+        let git = objects.filter_map(|path| path.parent()).find(|git| git.join("HEAD").exists())?;
+        let any = |folder: &PathBuf| tracked::keeping(self, folder, "git show");
+        let hidden = self
+            .repositories()
+            .iter()
+            .filter_map(any)
+            .find(|keeping| keeping.objects.parent().is_some_and(|of| of == git));
+        let files = hidden.map(|keeping| keeping.hidden).unwrap_or_default();
+        let named = files.iter().take(HIDDEN_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let rule = files.first().map_or("PATH", String::as_str);
+        Some(format!(
+            "[The objects of git in {} were hidden from this command, because they hold what is \
+             hidden from this agent: {named}. A command with the word git in it is asked about; a \
+             rule Read({rule}) of the person's opens them for every command.]",
+            self.shown_at(git)
+        ))
+    }
+    /// Tracked files that a list, a rule or a table hides, and whose content git keeps all the same
+    /// (A13): for the person.
+    pub fn hidden_in_history(&self) -> Vec<String> {
+        self.uncovers("git -C . show", ".")
+    }
+    /// Whether a command line stores history of git, and does nothing else.
+    pub(crate) fn stores_history(command: &str) -> bool {
+        repositories::stores_history(command)
+    }
+    /// What a path that was shown is on the disk.
+    pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
+        self.absolute(path)
+    }
+    /// Whether foreign words are at `path`.
+    pub(crate) fn is_marked(&self, path: &str) -> bool {
+        self.marked(path, Access::Read).is_some()
+    }
+    /// The repositories here: where the files of each begin, and its own folder.
+    pub(crate) fn histories(&self) -> Vec<(PathBuf, PathBuf)> {
+        let of =
+            |folder: &PathBuf| Some((folder.clone(), tracked::internals(&folder.join(".git"))?));
+        self.repositories().iter().filter_map(of).collect()
     }
     /// A socket of another program, as a command names it.
     ///
@@ -396,6 +498,11 @@ impl Workspace {
             Ruling::Deny(rule) | Ruling::Ask(rule) => Some(rule.to_string()),
             Ruling::Allow(_) | Ruling::Silent => None,
         }
+    }
+    /// Whether a rule that names it lets a path be read.
+    fn opened_by_rule(&self, path: &str) -> bool {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
+        !rules.is_empty() && matches!(rules.rule_path_use(path, PathUse::Read), Ruling::Allow(_))
     }
     /// Which list, line and pattern decide about `path`: for `weir permissions explain`.
     pub fn explain(&self, path: &str, access: Access) -> String {

@@ -6,6 +6,7 @@ use core::net::Ipv6Addr;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use weir_core::message::Block;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{
     Access, CommandEffect, EffectClass, Effects, Group, HostEffect, Raw, Tier, ToolSpec,
@@ -193,8 +194,20 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
             Err(why) => Raw::error(format!("The job could not be started: {why}")),
         };
     }
+    let (workspace, confined) = (cx.workspace.clone(), command.confine.clone());
     let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
-    report(&outcome)
+    let mut raw = report(&outcome);
+    if meets_closed_objects(&outcome.output)
+        && let Ok(Some(said)) = blocking(move || workspace.veiled(&confined)).await
+    {
+        raw.blocks.push(Block::text(said));
+    }
+    raw
+}
+
+/// Whether the output looks like git without its objects.
+fn meets_closed_objects(output: &str) -> bool {
+    ["fatal: ", ".git/objects", "bad object", "unable to read"].iter().any(|s| output.contains(s))
 }
 
 /// The way to a host that the command asks for.

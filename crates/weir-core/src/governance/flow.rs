@@ -5,7 +5,7 @@
 //! person. With a person no cell is a dead end (U1): whoever is present can let a single call pass,
 //! exactly and once. Where nobody can be asked, every question is a refusal.
 
-pub use super::instructs::{INSTRUCTS, instructs, instructs_below};
+pub use super::instructs::{HOOKS, INSTRUCTS, instructs, instructs_below};
 use super::label::Taint;
 
 /// Where something may go.

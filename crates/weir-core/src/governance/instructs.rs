@@ -186,6 +186,9 @@ pub const INSTRUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// What a folder is that `core.hooksPath` names: no name of a file tells it.
+pub const HOOKS: &str = "what git runs (core.hooksPath)";
+
 /// Why a write of `path` is a write of what later runs or instructs, if it is.
 pub fn instructs(path: &str) -> Option<&'static str> {
     let path = path.to_lowercase();

@@ -193,11 +193,17 @@ pub fn of_result(effects: &Effects) -> Label {
             label.join(&Label::external(origin.as_str()));
         }
     }
-    for host in &effects.hosts {
+    // A job that was started says nothing yet: who reads its output reads foreign words.
+    let starts = !effects.commands.is_empty() && effects.commands.iter().all(|c| c.background);
+    let asked = effects.hosts.iter().filter(|host| !(starts && host.method == "CONNECT"));
+    for host in asked {
         label.join(&Label::external(host.host.as_str()));
     }
     for command in &effects.commands {
         label.join(&Label::private(Integrity::Workspace, "command"));
+        if starts {
+            continue;
+        }
         if command.tier == Tier::None {
             label.join(&Label::external("a command with network"));
         }
@@ -241,6 +247,30 @@ mod tests {
                 assert!(joined.origins.is_superset(&a.origins));
             }
         }
+    }
+
+    #[test]
+    fn a8_a_job_that_is_started_has_said_nothing_yet() {
+        use crate::tool::{CommandEffect, HostEffect};
+        let of = |background: bool| {
+            let host = HostEffect {
+                method: "CONNECT".into(),
+                host: "a.example".into(),
+                url: "a.example".into(),
+                secret: None,
+            };
+            let command = CommandEffect {
+                background,
+                hosts: vec!["a.example".into()],
+                ..CommandEffect::default()
+            };
+            let effects =
+                Effects { hosts: vec![host], commands: vec![command], ..Effects::default() };
+            of_result(&effects).is_external()
+        };
+        assert_eq!((of(true), of(false)), (false, true));
+        let read = Effects { jobs: vec!["j1".into()], ..Effects::default() };
+        assert!(of_result(&read).is_external());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
 
 use super::compare::{Delta, Now};
+use super::history::History;
 use crate::ports::{Baseline, Content, Piece};
 use crate::workspace::Workspace;
 use crate::workspace::survey::{Closed, Kind, Met, Stamp, file_time, stamp_of};
@@ -60,9 +61,25 @@ pub(crate) struct Opening {
     /// Foreign words stood in the context.
     #[serde(default)]
     pub(crate) foreign: bool,
+    /// A person let exactly this command leave the sandbox: what it makes, the person wanted.
+    #[serde(default)]
+    pub(crate) approved: bool,
+    /// It can store something in the history of git.
+    #[serde(default)]
+    pub(crate) stores: bool,
     /// What there was of what is told by its name (A1, A5). `None`: nobody looked.
     #[serde(default)]
     pub(crate) governed: Option<Vec<String>>,
+    /// What history had of what later runs or instructs (A6). `None`: nobody looked.
+    #[serde(default)]
+    pub(super) history: Option<History>,
+}
+
+impl Opening {
+    /// Whether what later runs or instructs, and what makes a repository, is taken back.
+    pub(super) fn takes_back(&self) -> bool {
+        self.foreign && !self.approved
+    }
 }
 
 /// A line of the notes.

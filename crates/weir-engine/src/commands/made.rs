@@ -1,11 +1,12 @@
 //! What a command made that is told by its name (A1, A5, D1), and what becomes of it: it is set aside or
 //! named. Blocks. Not here: what else changed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::baseline::{Base, Opening};
 use super::compare::{Delta, Window, compare};
+use super::history::{self, History};
 use super::listed;
 use crate::ports::{Content, SnapshotEntry};
 use crate::workspace::Workspace;
@@ -31,6 +32,11 @@ pub(super) struct Compared {
     pub(super) written: Vec<String>,
     /// What there is now of what is told by its name.
     pub(super) governed: Option<Vec<String>>,
+    /// What of the changed files in the work tree is as the repository had it before: nothing of the
+    /// model's.
+    pub(super) followed: BTreeSet<String>,
+    /// What history has now of what later runs or instructs.
+    pub(super) history: Option<History>,
 }
 
 /// What is different, and what is to be said of what is told by its name.
@@ -56,7 +62,7 @@ pub(super) fn compared(
     let mut said = Vec::new();
     let (lists, kept): (Vec<PathBuf>, Vec<PathBuf>) = made.lists.into_iter().partition(|path| {
         // At the top a list only closes more.
-        of == Of::Command || !workspace.is_at_top(path)
+        !opening.approved && (of == Of::Command || !workspace.is_at_top(path))
     });
     let why = "only a person makes the lists of what is closed";
     said.extend(set_aside(workspace, &lists, (&mut delta, why)));
@@ -64,7 +70,7 @@ pub(super) fn compared(
     said.extend(named(workspace, &kept, why));
     let why =
         "git would take it for a repository and run the programs that its configuration names";
-    if opening.foreign {
+    if opening.takes_back() {
         let why = format!("{why}, and foreign words stand in the context");
         said.extend(set_aside(workspace, &made.repositories, (&mut delta, &why)));
         gone.extend(made.repositories.iter().map(|path| path.to_string_lossy().into_owned()));
@@ -73,14 +79,33 @@ pub(super) fn compared(
                    its configuration names";
         said.extend(named(workspace, &made.repositories, why));
     }
+    let found =
+        history::compared(workspace, opening, instructing(workspace, &delta, &made.instructs));
+    let history::Found { stored, followed, history } = found;
+    if !stored.is_empty() {
+        said.push(format!(
+            "[Now in git, in its index or in a commit: {}: it later runs or instructs, and foreign words \
+             stand in the context. Show the person what you stored.]",
+            listed(&stored)
+        ));
+    }
+    if !followed.is_empty() {
+        let named: Vec<String> = followed.iter().cloned().collect();
+        said.push(format!(
+            "[Changed as the repository has it: {}: it later runs or instructs.]",
+            listed(&named)
+        ));
+    }
     let mut aside = Vec::new();
-    if opening.foreign && of == Of::Command {
+    if opening.takes_back() && of == Of::Command {
         let all = made.instructs.iter().flatten();
         gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
         // What was kept before is taken back by the checkpoint.
         let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
         let is_kept = |path: &PathBuf| kept.contains(workspace.shown_at(path).as_str());
-        let others = made.instructs.into_iter().filter(|group| !group.iter().all(is_kept));
+        let follows = |path: &PathBuf| followed.contains(&workspace.shown_at(path));
+        let is_done = |path: &PathBuf| is_kept(path) || follows(path) || path.is_dir();
+        let others = made.instructs.into_iter().filter(|group| !group.iter().all(is_done));
         let others: Vec<PathBuf> = others.filter_map(|group| group.into_iter().next()).collect();
         aside = shown(workspace, &others);
         let why = "it would later run or instruct, and foreign words stand in the context";
@@ -88,11 +113,32 @@ pub(super) fn compared(
     }
     now.retain(|path| !gone.contains(path));
     let said = (!said.is_empty()).then(|| said.join("\n"));
-    let written = match opening.foreign {
+    let mut written = match opening.foreign {
         true => written(workspace, &delta.ignored, window.from),
         false => Vec::new(),
     };
-    Ok(Compared { delta, said, aside, written, governed: Some(now) })
+    written.extend(stored);
+    Ok(Compared { delta, said, aside, written, governed: Some(now), followed, history })
+}
+
+/// What of the work tree changed that later runs or instructs, by path: what is there now, nothing where
+/// there is no file.
+fn instructing(
+    workspace: &Workspace,
+    delta: &Delta,
+    made: &[Vec<PathBuf>],
+) -> BTreeMap<String, Option<PathBuf>> {
+    let file =
+        |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_file()).then_some(path);
+    let changed = delta.entries.iter().filter(|entry| workspace.instructs(&entry.path).is_some());
+    let changed =
+        changed.filter(|entry| !matches!(entry.after, Content::Folder | Content::Link { .. }));
+    let changed = changed.map(|entry| (entry.path.clone(), file(workspace.on_disk(&entry.path))));
+    let made = made
+        .iter()
+        .flatten()
+        .filter_map(|path| Some((workspace.shown_at(path), Some(file(path.clone())?))));
+    changed.chain(made).collect()
 }
 
 impl Compared {

@@ -100,7 +100,10 @@ impl World {
             label: "Run: it".into(),
             at: file_time(),
             foreign: false,
+            approved: false,
+            stores: false,
             governed: None,
+            history: None,
         };
         self.base.open(opening).unwrap();
     }
@@ -338,6 +341,39 @@ fn g7_outdated_contents_do_not_pile_up() {
     }
     fs::write(world.at("a"), "new").unwrap();
     assert_eq!(world.changes(), ["a 0000000019:644 new:644"]);
+}
+
+#[test]
+fn u1_what_a_person_let_a_command_make_outside_the_sandbox_stays() {
+    let mut world = World::new(&[("src/a", "x")]);
+    let before = Some(world.workspace.governed().paths());
+    for path in [".git/HEAD", ".git/objects/x", ".git/refs/x", ".husky/pre-commit", "AGENTS.md"] {
+        put(&world.top, path, "x");
+    }
+    put(&world.top, "src/.weirignore", "x");
+    let made = [".git/HEAD", ".husky/pre-commit", "src/.weirignore"];
+    for approved in [true, false] {
+        let opening = Opening {
+            foreign: true,
+            approved,
+            governed: before.clone(),
+            ..world.base.opening.clone().unwrap()
+        };
+        let window = Window { from: opening.at, until: None };
+        let found =
+            compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+        let said = found.said.unwrap_or_default();
+        for path in [".git/HEAD", "src/.weirignore"] {
+            assert!(said.contains(path), "{approved}: {said}");
+            assert_eq!(world.at(path).exists(), approved, "{path}: {said}");
+        }
+        assert_eq!(said.contains("Taken back"), !approved, "{said}");
+        assert_eq!(opening.takes_back(), !approved);
+        // What stands in the checkpoint is taken back with it, by the caller.
+        let changed = found.delta.paths();
+        let there = made[1..2].iter().all(|path| changed.contains(&path.to_string()));
+        assert!(there, "{changed:?}");
+    }
 }
 
 #[test]

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_core::governance::flow;
 use weir_core::tool::{CommandEffect, Effects};
 
 use super::guard::{Guard, Seen, Spot, said_of};
 use super::home::Home;
 use super::lists::{IGNORE_LIST, List, PROTECT_LIST};
-use super::repositories::stores_history;
+use super::repositories::{around as around_of, stores_history};
 use super::{FileError, Workspace, tracked};
 use crate::ports::Confine;
 
@@ -78,7 +77,11 @@ pub(super) fn confine(
         opened.insert(absolute);
     }
     for root in roots {
-        protect_git(&root, &mut found);
+        // The repository that a root lies in.
+        let above = root.parent().filter(|_| !root.join(".git").exists()).and_then(around_of);
+        if let Some(above) = above {
+            hide_history(workspace, &above, command, &mut found);
+        }
         // An empty folder means nothing to git, so its place can be held. What else is not there yet
         // is compared afterwards.
         found.protected.insert(root.join(".weir"));
@@ -86,6 +89,7 @@ pub(super) fn confine(
         let others = others.chain(foreign.then_some(".envrc")).map(|name| root.join(name));
         found.protected.extend(others.filter(|path| path.symlink_metadata().is_ok()));
     }
+    close_hidden_histories(&mut found);
     let mut masked: Vec<PathBuf> =
         found.masked.into_iter().filter(|path| !opened.contains(path)).collect();
     masked.extend(guard.own_folders().iter().cloned());
@@ -226,14 +230,7 @@ fn look(
             if entry.file_name() == ".git" {
                 // Repositories inside the workspace are guarded as the one at its top is.
                 protect_git(&folder.spot.real, found);
-                // Who runs it was asked about what it may read there, by name (A13).
-                let keeping = tracked::keeping(workspace, &folder.spot.real, &command.command);
-                let is_judged = |path: &String| command.uncovers.contains(path);
-                if let Some(keeping) =
-                    keeping.filter(|keeping| !keeping.hidden.iter().all(is_judged))
-                {
-                    found.masked.insert(keeping.objects);
-                }
+                hide_history(workspace, &folder.spot.real, command, found);
                 continue;
             }
             if entry.file_name() == "HEAD" {
@@ -256,7 +253,7 @@ fn look(
             let guarded = folder.guarded
                 || guard.protects_entry(&spot)
                 || said_of(&folder.protecting, &spot.rel, is_folder).is_some()
-                || (found.foreign && flow::instructs(&guard.shown(&spot)).is_some());
+                || (found.foreign && workspace.instructs_entry(&spot));
             if guarded && !folder.guarded {
                 found.protected.insert(spot.real.clone());
             }
@@ -268,6 +265,16 @@ fn look(
         }
     }
     Ok(())
+}
+
+/// Hides the objects of a repository that keeps hidden files. Who runs the command was asked about
+/// what it may read there, by name (A13).
+fn hide_history(workspace: &Workspace, folder: &Path, command: &CommandEffect, found: &mut Found) {
+    let keeping = tracked::keeping(workspace, folder, &command.command);
+    let is_judged = |path: &String| command.uncovers.contains(path);
+    if let Some(keeping) = keeping.filter(|keeping| !keeping.hidden.iter().all(is_judged)) {
+        found.masked.insert(keeping.objects);
+    }
 }
 
 fn too_many(folder: &Path) -> FileError {
@@ -288,6 +295,15 @@ fn protect_git(root: &Path, found: &mut Found) {
     } else if internals.symlink_metadata().is_ok() {
         found.protected.insert(internals);
     }
+}
+
+/// Where objects are hidden nothing is stored: a folder of its own for `.git` would show them again.
+fn close_hidden_histories(found: &mut Found) {
+    let hides = |git: &PathBuf| found.masked.iter().any(|path| path.starts_with(git));
+    let (closed, open) = std::mem::take(&mut found.histories).into_iter().partition(hides);
+    let closed: BTreeSet<PathBuf> = closed;
+    found.histories = open;
+    found.protected.extend(closed);
 }
 
 /// A repository among the files of a workspace is pushed to, and what runs stays what it is.

@@ -110,9 +110,15 @@ pub(super) const HIDDEN_ON_MACHINE: &str = "
 /root/.ssh/
 ";
 
-/// Visible, but reading or writing them asks a person.
+/// Visible, but reading or writing them asks a person. What only shows how such a file looks holds
+/// no secrets.
 pub(super) const SENSITIVE: &str = "
 .env*
+!.env*.example
+!.env*.sample
+!.env*.template
+!.env*.dist
+!.env*.defaults
 .npmrc
 .htpasswd
 secrets.yml
@@ -124,6 +130,44 @@ service-account*.json
 *.tfstate
 *.tfvars
 ";
+
+/// Folders whose files are made for tests.
+const TEST_FOLDERS: [&str; 12] = [
+    "test",
+    "tests",
+    "__tests__",
+    "testing",
+    "testdata",
+    "test_data",
+    "test-data",
+    "fixture",
+    "fixtures",
+    "__fixtures__",
+    "spec",
+    "specs",
+];
+/// Endings of files that look like keys.
+const KEY_ENDINGS: [&str; 7] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".keystore"];
+/// Names of such.
+const KEY_NAMES: [&str; 6] =
+    ["id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"];
+
+/// Whether a path of the workspace (relative, `/` between parts) looks like a key that was made for a
+/// test: by its name, below a folder of tests. Nothing in a folder with a dot is one.
+pub fn is_fixture(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let Some((folders, name)) = path.rsplit_once('/') else { return false };
+    let mut folders = folders.split('/').filter(|part| *part != ".");
+    let is_key =
+        KEY_NAMES.contains(&name) || KEY_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    let mut below = false;
+    // One that begins with a stroke has an empty first part: it lies outside.
+    let plain = folders.all(|part| {
+        below |= TEST_FOLDERS.contains(&part);
+        !part.is_empty() && !part.starts_with('.') && part != "~"
+    });
+    is_key && below && plain && !name.starts_with('.')
+}
 
 /// The tables, ready to match.
 pub(super) struct Tables {
@@ -261,7 +305,31 @@ mod tests {
         for path in [".env", ".env.local", "app/.ENV.production", ".npmrc", "infra/a.tfstate"] {
             assert!(line_for(&TABLES.sensitive, path, false).is_some(), "{path}");
         }
-        assert_eq!(line_for(&TABLES.sensitive, "environment.rs", false), None);
+        for path in ["environment.rs", ".env.example", "app/.env.local.Template", ".env.dist"] {
+            assert_eq!(line_for(&TABLES.sensitive, path, false), None, "{path}");
+            assert!(!names(&TABLES.sensitive, path, false), "{path}");
+        }
+        assert!(line_for(&TABLES.sensitive, ".env.example.local", false).is_some());
+    }
+
+    #[test]
+    fn a13_a_key_that_was_made_for_a_test_is_told_by_its_path() {
+        for path in ["tests/cert.pem", "a/testdata/x/Server.KEY", "./spec/id_rsa", "test/a.p12"] {
+            assert!(is_fixture(path), "{path}");
+        }
+        for path in [
+            "cert.pem",
+            "src/cert.pem",
+            "tests/.ssh/id_rsa",
+            "/home/p/tests/cert.pem",
+            "~/tests/cert.pem",
+            "tests/.env",
+            "tests/.netrc",
+            "tests.pem",
+            "latest/a.pem",
+        ] {
+            assert!(!is_fixture(path), "{path}");
+        }
     }
 
     #[test]

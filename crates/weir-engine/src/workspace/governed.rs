@@ -5,11 +5,13 @@
 use std::collections::BTreeSet;
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, PoisonError};
 
 use weir_core::governance::flow;
 
 use super::Workspace;
+use super::guard::Spot;
+use super::hooks::Hooks;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
 use super::repositories::{Repositories, piece};
 
@@ -39,6 +41,8 @@ static NAMES: LazyLock<(BTreeSet<String>, Vec<String>)> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Governed {
     pub(crate) repositories: Repositories,
+    /// Folders that hold a `.git`.
+    pub(super) holders: BTreeSet<PathBuf>,
     lists: BTreeSet<PathBuf>,
     instructs: BTreeSet<PathBuf>,
 }
@@ -99,6 +103,11 @@ impl Workspace {
         let mut open: Vec<(PathBuf, bool)> =
             self.guard.roots.iter().map(|root| (root.real.clone(), false)).collect();
         let mut entries = 0;
+        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let hooks = hooks.unwrap_or_else(|| {
+            let holders = self.guard.roots.iter().map(|root| root.real.clone()).collect();
+            Arc::new(Hooks::of(&holders, self.guard.home()))
+        });
         while let Some((folder, instructs)) = open.pop() {
             let in_git = folder.file_name().is_some_and(|name| name == ".git");
             let Ok(listed) = std::fs::read_dir(&folder) else { continue };
@@ -109,6 +118,9 @@ impl Workspace {
                 let is_folder = entry.file_type().as_ref().is_ok_and(FileType::is_dir);
                 pieces.extend(name.to_str().and_then(piece));
                 let name = name.to_string_lossy().to_lowercase();
+                if name == ".git" {
+                    found.holders.insert(folder.clone());
+                }
                 if name == ".git" && !is_folder {
                     found.repositories.met_pointer(entry.path());
                 }
@@ -117,7 +129,9 @@ impl Workspace {
                 }
                 let is_git = in_git || name == ".git";
                 let instructs = !is_git
-                    && (instructs || (may_instruct(&name) && self.instructs_at(&entry.path())));
+                    && (instructs
+                        || (may_instruct(&name) && self.instructs_at(&entry.path()))
+                        || (!hooks.is_empty() && self.is_hook(&entry.path())));
                 if instructs {
                     found.instructs.insert(entry.path());
                 }
@@ -127,7 +141,15 @@ impl Workspace {
             }
             found.repositories.met_folder(folder, pieces);
         }
+        self.note_hooks(&found.holders);
         found
+    }
+
+    /// Whether an entry that a walk meets later runs or instructs.
+    pub(super) fn instructs_entry(&self, spot: &Spot) -> bool {
+        let name = spot.rel.rsplit('/').next().unwrap_or_default().to_lowercase();
+        (may_instruct(&name) && flow::instructs(&self.guard.shown(spot)).is_some())
+            || self.is_hook(&spot.real)
     }
 
     fn instructs_at(&self, path: &Path) -> bool {

@@ -197,6 +197,33 @@ fn is_plain_part(part: &Part) -> bool {
             .all(|way| !way.target.expands && !way.target.text.to_lowercase().contains(".git"))
 }
 
+/// Whether a command line has the word `git` in it.
+pub(super) fn names_git(command: &str) -> bool {
+    let words = command.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.into_iter().any(|word| word == "git")
+}
+
+/// Whether a line uses the repository around its folder and no other, as far as its words tell.
+pub(super) fn stays_here(command: &str) -> bool {
+    let leads_away = |word: &str| {
+        ["-C", "--git-dir", "--work-tree", "--recurse", "--submodule", "-c"]
+            .iter()
+            .any(|option| word.starts_with(option))
+            || ["cd", "submodule", "worktree"].contains(&word)
+    };
+    stores_history(command)
+        && shell::parse(command)
+            .parts
+            .iter()
+            .all(|part| !part.words.iter().any(|word| leads_away(&word.text)))
+}
+
+/// The nearest folder with a `.git`, from this one upwards: the repository that git would use.
+pub(super) fn around(folder: &Path) -> Option<PathBuf> {
+    let is_one = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    folder.ancestors().find(is_one).map(Path::to_path_buf)
+}
+
 /// How a command line meets what git keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meets {
@@ -211,8 +238,7 @@ pub(super) enum Meets {
 /// How a line meets the history of repositories, as far as its words tell. `programs`: git runs
 /// programs there that others named.
 pub(super) fn meets_history(command: &str, programs: bool) -> Meets {
-    let words = command.split(|c: char| !c.is_alphanumeric() && c != '_');
-    if !words.into_iter().any(|word| word == "git") {
+    if !names_git(command) {
         return Meets::Nothing;
     }
     let line = shell::parse(command);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
+use super::credentials::is_fixture;
 use super::guard::{Seen, Spot, said_of};
 use super::lists::IGNORE_LIST;
 use super::repositories::{Meets, meets_history, runs_programs};
@@ -74,11 +75,15 @@ fn among(workspace: &Workspace, top: &Path, entries: &[git_index::Tracked]) -> V
         let Some(parent) = real.parent() else { continue };
         let spot = workspace.guard.spot(real.clone());
         let folder = enter(workspace, parent, &mut folders);
+        let shown = workspace.guard.shown(&spot);
+        let built_in = || workspace.guard.hides_entry(&spot, Seen::File) && !is_fixture(&shown);
         let closed = folder.closed
-            || is_closed(workspace, &spot, Seen::File)
+            || built_in()
+            || is_closed_beside(workspace, &spot, Seen::File)
             || said_of(&folder.hiding, &spot.rel, false).is_some();
-        if closed {
-            hidden.push(workspace.guard.shown(&spot));
+        // A rule of the person's that names it says that it is no secret from this agent.
+        if closed && !workspace.opened_by_rule(&shown) {
+            hidden.push(shown);
         }
     }
     hidden
@@ -111,8 +116,12 @@ fn enter<'a>(
 }
 
 fn is_closed(workspace: &Workspace, spot: &Spot, seen: Seen) -> bool {
-    workspace.guard.hides_entry(spot, seen)
-        || workspace.guard.may_hold_secrets(spot, seen)
+    workspace.guard.hides_entry(spot, seen) || is_closed_beside(workspace, spot, seen)
+}
+
+/// What closes an entry beside the tables of keys and the lists.
+fn is_closed_beside(workspace: &Workspace, spot: &Spot, seen: Seen) -> bool {
+    workspace.guard.may_hold_secrets(spot, seen)
         || workspace.closed_by_rule(&workspace.guard.shown(spot)).is_some()
 }
 
@@ -126,7 +135,8 @@ pub(super) fn internals(git: &Path) -> Option<PathBuf> {
     Some(git.parent()?.join(to.strip_prefix("gitdir:").unwrap_or(&to).trim()))
 }
 
-fn pointer(path: &Path) -> Option<String> {
+/// What a small file of git names.
+pub(super) fn pointer(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= POINTER_BYTES_MAX)?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())
 }

@@ -49,6 +49,21 @@ impl Place {
     }
 }
 
+/// A repository at `at` that tracks these files.
+fn repository(place: &Place, at: &str, files: &[&str]) {
+    let folder = place.at("ws").join(at);
+    for file in files {
+        let path = folder.join(file);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, "secret.txt\n").expect("a file");
+    }
+    for arguments in [vec!["init", "-q", "."], [vec!["add", "-f", "--"], files.to_vec()].concat()] {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(&folder).args(arguments).env("HOME", place.at("home"));
+        assert!(git.output().expect("git is there").status.success());
+    }
+}
+
 fn has(paths: &[PathBuf], path: &Path) -> bool {
     paths.iter().any(|found| found == path)
 }
@@ -155,4 +170,60 @@ fn c3_plan_leaves_nothing_writable() {
     let effects = Effects { paths, commands: vec![command.clone()], ..Effects::default() };
     let confine = place.workspace.confine(&command, &effects, false).expect("small");
     assert!(confine.writable.is_empty(), "{confine:?}");
+}
+
+#[test]
+fn a13_a_repository_is_never_stored_in_and_hidden_at_once() {
+    let place = place(&["ws/.git/HEAD", "ws/a.txt"]);
+    repository(&place, "sub", &[".env", "b.txt"]);
+    let objects = place.at("ws/sub/.git/objects");
+    for line in ["git -C sub log -p", "cd sub && git log -p", "git --git-dir=sub/.git show"] {
+        assert_eq!(place.workspace.uncovers(line, "."), ["sub/.env"], "{line}");
+        let confine = place.confine(line, &[], false);
+        assert!(has(&confine.masked, &objects), "{line}: {confine:?}");
+        assert!(has(&confine.protected, &place.at("ws/sub/.git")), "{line}: {confine:?}");
+        assert!(!has(&confine.histories, &place.at("ws/sub/.git")), "{line}: {confine:?}");
+        assert!(has(&confine.histories, &place.at("ws/.git")), "{line}: {confine:?}");
+    }
+    assert_eq!(place.workspace.uncovers("git log -p", "sub"), ["sub/.env"]);
+    assert_eq!(place.workspace.uncovers("git log -p", "."), Vec::<String>::new());
+    assert_eq!(place.workspace.uncovers("make", "."), Vec::<String>::new());
+    // Whoever was asked about it stores and reads there.
+    let command = CommandEffect {
+        command: "git -C sub log -p".into(),
+        tier: Tier::Landlock,
+        uncovers: vec!["sub/.env".into()],
+        ..CommandEffect::default()
+    };
+    let asked = place.workspace.confine(&command, &Effects::default(), false).expect("small");
+    assert!(has(&asked.histories, &place.at("ws/sub/.git")), "{asked:?}");
+    assert!(!has(&asked.masked, &objects), "{asked:?}");
+}
+
+#[test]
+fn a13_templates_fixtures_and_what_a_rule_allows_are_no_secrets() {
+    let place = place(&[]);
+    repository(&place, ".", &[".env.example", "tests/cert.pem", "a.txt"]);
+    assert_eq!(place.workspace.uncovers("git diff", "."), Vec::<String>::new());
+    let make = place.confine("make", &[], false);
+    assert!(!has(&make.masked, &place.at("ws/.git/objects")), "{make:?}");
+    assert!(!has(&make.masked, &place.at("ws/.env.example")), "{make:?}");
+    assert_eq!(place.workspace.veiled(&make), None);
+    repository(&place, ".", &["deploy/server.pem"]);
+    assert_eq!(place.workspace.uncovers("git diff", "."), ["deploy/server.pem"]);
+    assert_eq!(place.workspace.hidden_in_history(), ["deploy/server.pem"]);
+    let make = place.confine("make", &[], false);
+    assert!(has(&make.masked, &place.at("ws/.git/objects")), "{make:?}");
+    let said = place.workspace.veiled(&make).expect("something is hidden");
+    assert!(said.contains("deploy/server.pem") && said.contains("Read("), "{said}");
+    let mut rules = RuleSet::new(RuleContext {
+        workspace: place.at("ws").display().to_string(),
+        home: None,
+        own_folders: Vec::new(),
+    });
+    let rule = rules.parse(RuleAction::Allow, "Read(deploy/server.pem)", RuleOrigin::new("test"));
+    rules.add(rule.expect("a rule"));
+    place.workspace.hold_rules(Arc::new(rules));
+    assert_eq!(place.workspace.uncovers("git diff", "."), Vec::<String>::new());
+    assert!(!has(&place.confine("make", &[], false).masked, &place.at("ws/.git/objects")));
 }

@@ -28,6 +28,9 @@ use crate::wiring;
 /// How long an endpoint is waited for.
 const ENDPOINT_WAIT: Duration = Duration::from_secs(5);
 
+/// Hidden files of a repository that are named.
+const HIDDEN_NAMED: usize = 10;
+
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -298,7 +301,23 @@ fn certificate(cx: &Cx) -> Option<Finding> {
 fn workspace(cx: &Cx) -> Finding {
     let folder = cx.folder.display().to_string();
     match cx.workspace() {
-        Ok(_) => ok("workspace", folder),
+        Ok(workspace) => match workspace.hidden_in_history().as_slice() {
+            [] => ok("workspace", folder),
+            hidden => {
+                let named = hidden.iter().take(HIDDEN_NAMED).cloned().collect::<Vec<_>>();
+                let detail = format!(
+                    "{folder}; git keeps a copy of {} hidden files: {}",
+                    hidden.len(),
+                    visible(&named.join(", "))
+                );
+                note(
+                    "workspace",
+                    detail,
+                    "a command that reads history is asked about; take them \
+                     out of the repository, or allow each by a rule Read(PATH)",
+                )
+            }
+        },
         Err(error) => broken("workspace", error.to_string(), "name another folder with -C"),
     }
 }

@@ -102,12 +102,14 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
     // The person's word about the tool itself covers what the tool says it sends, or does not say.
     let covered = matches!(rules.rule_tool(call.tool, Touches::Something), Ruling::Allow(_));
     let mut flows = Vec::new();
-    flows.extend(effects.paths.iter().map(|path| of_path(path, rules)));
+    let by_git = |path: &str| effects.run_by_git.iter().any(|run| run == path);
+    let by_git = |path: &str| by_git(path).then_some(flow::HOOKS);
+    flows.extend(effects.paths.iter().map(|path| of_path(path, by_git(&path.path), rules)));
     let announced =
         |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
     let changes = effects.changes.iter().filter(|change| !announced(&change.path));
     flows.extend(changes.filter_map(|change| {
-        let why = flow::instructs(&change.path)?;
+        let why = flow::instructs(&change.path).or_else(|| by_git(&change.path))?;
         let what = format!("writing {} ({why})", quoted(&change.path));
         Some(Flow { sink: Sink::WriteInstruction, what, covered: false })
     }));
@@ -131,7 +133,7 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
 /// The way through the proxy that a command asks for: judged with the command.
 const CONNECT: &str = "CONNECT";
 
-fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
+fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> Flow {
     let shown = quoted(&path.path);
     if !path.access.is_write() {
         let what = format!("reading {shown}");
@@ -143,7 +145,7 @@ fn of_path(path: &PathEffect, rules: &RuleSet) -> Flow {
         true => flow::instructs_below(&path.path, rules.context().home.as_deref()),
         false => flow::instructs(&path.path),
     };
-    match instructs {
+    match instructs.or(by_git) {
         Some(why) => Flow {
             sink: Sink::WriteInstruction,
             what: format!("writing {shown} ({why})"),

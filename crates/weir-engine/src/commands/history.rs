@@ -1,0 +1,440 @@
+//! What git keeps of what later runs or instructs (A6): the index, and every commit that a name leads
+//! to, before a command under foreign words and after. What is new there is told and marked; what the
+//! work tree took over from what was there before is nobody's work of now (D1). Blocks. Not here: what
+//! is taken back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::baseline::Opening;
+use crate::git_index;
+use crate::workspace::Workspace;
+
+/// Repositories that are looked at.
+const REPOSITORIES_MAX: usize = 64;
+/// Names of commits that are known of one, and changed ones that are compared. Where there are more,
+/// what is in the last of them counts as new.
+const REFS_MAX: usize = 512;
+/// Paths that are asked about.
+const PATHS_MAX: usize = 1_000;
+/// Bytes of an answer of git.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
+/// Largest index that is read.
+const INDEX_BYTES_MAX: u64 = 512 << 20;
+/// What a commit is compared with that has none before it.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// Settings under which git runs nothing of others and asks nobody.
+const HARMLESS: [&str; 7] = [
+    "safe.directory=*",
+    "core.fsmonitor=",
+    "core.hooksPath=/dev/null",
+    "protocol.allow=never",
+    "core.alternateRefsCommand=",
+    "core.quotePath=false",
+    "diff.ignoreSubmodules=all",
+];
+
+/// What repositories had, by where their files begin.
+pub(super) type History = BTreeMap<PathBuf, Memory>;
+
+/// What one had.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Memory {
+    /// Commits by name, `HEAD` among them.
+    refs: BTreeMap<String, String>,
+    /// Objects in the index of what later runs or instructs, by its path as it is shown.
+    index: BTreeMap<String, String>,
+    /// The same of the files themselves.
+    files: BTreeMap<String, String>,
+}
+
+/// What a comparison came to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Paths of which git keeps something new.
+    pub(super) stored: Vec<String>,
+    /// Files that are now what git kept of them before.
+    pub(super) followed: BTreeSet<String>,
+    /// What there is now.
+    pub(super) history: Option<History>,
+}
+
+/// What the repositories of a workspace have.
+pub(super) fn look(workspace: &Workspace) -> History {
+    let all = workspace.histories().into_iter().take(REPOSITORIES_MAX);
+    let of = |(top, git): (PathBuf, PathBuf)| {
+        let repository = Repository { workspace, top, git };
+        let index = repository.index();
+        let paths: Vec<PathBuf> = index.keys().map(|path| workspace.on_disk(path)).collect();
+        let memory = Memory { refs: repository.refs(), files: repository.hashed(&paths), index };
+        (repository.top, memory)
+    };
+    all.map(of).collect()
+}
+
+/// What is new, and which of these changed files follow what there was: their paths, and what is there
+/// now.
+pub(super) fn compared(
+    workspace: &Workspace,
+    opening: &Opening,
+    changed: BTreeMap<String, Option<PathBuf>>,
+) -> Found {
+    let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
+        return Found::default();
+    };
+    let now = look(workspace);
+    let mut found = Found::default();
+    for (top, git) in workspace.histories().into_iter().take(REPOSITORIES_MAX) {
+        let none = Memory::default();
+        let repository = Repository { workspace, top, git };
+        let Some(after) = now.get(&repository.top) else { continue };
+        let before = before.get(&repository.top).unwrap_or(&none);
+        let new = repository.new(before, after);
+        let mine = |path: &String| workspace.on_disk(path).starts_with(&repository.top);
+        let files = changed.iter().filter(|(path, _)| mine(path) && !workspace.is_marked(path));
+        let mut asked: BTreeSet<&String> = new.keys().collect();
+        asked.extend(files.clone().map(|(path, _)| path));
+        if asked.is_empty() {
+            continue;
+        }
+        let known =
+            repository.known(before, &asked.into_iter().take(PATHS_MAX).collect::<Vec<_>>());
+        let is_known = |path: &String, object: &Option<String>| {
+            known.get(path).is_some_and(|known| known.contains(object))
+        };
+        for (path, objects) in &new {
+            if !objects.iter().all(|object| is_known(path, object)) {
+                found.stored.push(path.clone());
+            }
+        }
+        let there: Vec<PathBuf> = files.clone().filter_map(|(_, file)| file.clone()).collect();
+        let hashes = repository.hashed(&there);
+        for (path, file) in files {
+            let object = file.as_ref().map(|_| hashes.get(path).cloned().unwrap_or_default());
+            // What git itself would take for a change is none of what it kept.
+            let tracked = after.index.get(path) == object.as_ref();
+            if tracked && is_known(path, &object) && !found.stored.contains(path) {
+                found.followed.insert(path.clone());
+            }
+        }
+    }
+    found.stored.sort();
+    found.stored.dedup();
+    found.history = Some(now);
+    found
+}
+
+struct Repository<'a> {
+    workspace: &'a Workspace,
+    top: PathBuf,
+    git: PathBuf,
+}
+
+impl Repository<'_> {
+    /// The path of one of its files, as it is shown.
+    fn shown(&self, path: &str) -> String {
+        self.workspace.shown_at(&self.top.join(path))
+    }
+
+    fn index(&self) -> BTreeMap<String, String> {
+        let path = self.git.join("index");
+        let small = path.metadata().is_ok_and(|meta| meta.len() <= INDEX_BYTES_MAX);
+        let bytes = small.then(|| std::fs::read(path).ok()).flatten().unwrap_or_default();
+        let entries = git_index::entries(&bytes).unwrap_or_default();
+        let governed = entries.iter().filter_map(|entry| {
+            let text = entry.text();
+            let path = self.shown(&text);
+            let hex = entry.object.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            self.workspace.instructs(&path).map(|_| (path, hex))
+        });
+        governed.take(PATHS_MAX).collect()
+    }
+
+    fn refs(&self) -> BTreeMap<String, String> {
+        let answer = self.git(&["show-ref", "--head"], "").unwrap_or_default();
+        let pair = |line: &str| line.split_once(' ').map(|(id, name)| (name.into(), id.into()));
+        answer.lines().filter_map(pair).collect()
+    }
+
+    /// What the index or a commit has now and had not before, by path: its objects, or that it is gone.
+    fn new(&self, before: &Memory, now: &Memory) -> BTreeMap<String, BTreeSet<Option<String>>> {
+        let mut new: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+        for path in now.index.keys().chain(before.index.keys()) {
+            let object = now.index.get(path);
+            if object != before.index.get(path) {
+                new.entry(path.clone()).or_default().insert(object.cloned());
+            }
+        }
+        let known: BTreeSet<&String> = before.refs.values().collect();
+        let head = before.refs.get("HEAD").map_or(EMPTY_TREE, String::as_str);
+        let moved = now.refs.iter().filter(|(_, id)| !known.contains(id));
+        let mut pairs: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (name, id) in moved {
+            pairs.insert((before.refs.get(name).map_or(head, String::as_str), id));
+        }
+        for (from, to) in pairs.into_iter().take(REFS_MAX) {
+            for (path, object) in self.difference(from, to) {
+                new.entry(path).or_default().insert(object);
+            }
+        }
+        new
+    }
+
+    /// The paths that later run or instruct in which two commits differ, with the objects of the second.
+    fn difference(&self, from: &str, to: &str) -> Vec<(String, Option<String>)> {
+        let mut options = vec!["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"];
+        options.extend([from, to, "--"]);
+        // Tags of what is no commit have no files.
+        let answer = self.git(&options, "").unwrap_or_default();
+        let mut fields = answer.split('\0');
+        let mut found = Vec::new();
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            let path = self.shown(path);
+            let object = about.split(' ').nth(3).unwrap_or_default();
+            let is_gone = object.bytes().all(|byte| byte == b'0');
+            if self.workspace.instructs(&path).is_some() {
+                found.push((path, (!is_gone).then(|| object.to_owned())));
+            }
+        }
+        found
+    }
+
+    /// What was known of these paths before: the objects in every commit with a name, in the index and
+    /// in the files, or that there was none.
+    fn known(
+        &self,
+        before: &Memory,
+        paths: &[&String],
+    ) -> BTreeMap<String, BTreeSet<Option<String>>> {
+        let commits: BTreeSet<&String> = before.refs.values().take(REFS_MAX).collect();
+        let mut wanted = Vec::new();
+        for path in paths {
+            let Ok(below) =
+                self.workspace.on_disk(path).strip_prefix(&self.top).map(Path::to_path_buf)
+            else {
+                continue;
+            };
+            let below = below.to_string_lossy().into_owned();
+            if !below.contains('\n') {
+                wanted.extend(commits.iter().map(|id| (*path, format!("{id}:{below}"))));
+            }
+        }
+        let input: String = wanted.iter().map(|(_, name)| format!("{name}\n")).collect();
+        let options = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
+        let answer = self.git(&options, &input).unwrap_or_default();
+        let mut known: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+        for ((path, _), line) in wanted.iter().zip(answer.lines()) {
+            let object = match line.strip_suffix(" blob") {
+                Some(object) => Some(object.to_owned()),
+                None if line.ends_with(" missing") => None,
+                None => continue,
+            };
+            known.entry((*path).clone()).or_default().insert(object);
+        }
+        for path in paths {
+            let own = [before.index.get(*path), before.files.get(*path)].into_iter().flatten();
+            let known = known.entry((*path).clone()).or_default();
+            known.extend(own.map(|object| Some(object.clone())));
+        }
+        known
+    }
+
+    /// Objects that files would be, by the paths as they are shown.
+    fn hashed(&self, paths: &[PathBuf]) -> BTreeMap<String, String> {
+        let is_file = |path: &&PathBuf| {
+            path.symlink_metadata().is_ok_and(|meta| meta.is_file())
+                && path.to_str().is_some_and(|text| !text.contains('\n'))
+        };
+        let files: Vec<&PathBuf> = paths.iter().filter(is_file).take(PATHS_MAX).collect();
+        if files.is_empty() {
+            return BTreeMap::new();
+        }
+        let input: String = files.iter().map(|path| format!("{}\n", path.display())).collect();
+        let answer = self.git(&["hash-object", "--no-filters", "--stdin-paths"], &input);
+        let answer = answer.unwrap_or_default();
+        let shown = files.into_iter().map(|path| self.workspace.shown_at(path));
+        shown.zip(answer.lines().map(str::to_owned)).collect()
+    }
+
+    /// What git answers. It reads objects, and runs nothing that the repository names.
+    fn git(&self, arguments: &[&str], input: &str) -> Option<String> {
+        let mut git = Command::new("git");
+        git.arg("--no-pager").arg("--git-dir").arg(&self.git).current_dir("/");
+        HARMLESS.iter().for_each(|setting| {
+            git.args(["-c", setting]);
+        });
+        git.args(arguments).env_clear();
+        git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("LC_ALL", "C"),
+        ] {
+            git.env(name, value);
+        }
+        git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = git.spawn().ok()?;
+        let (mut stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
+        let mut answer = Vec::new();
+        std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(input.as_bytes()).ok());
+            stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).ok()
+        })?;
+        // One that says more than is read is not waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::WorkspaceOptions;
+    use weir_core::ids::{CallId, CheckpointId, Timestamp};
+
+    struct Place {
+        top: tempfile::TempDir,
+        workspace: Workspace,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let top = tempfile::tempdir().expect("a folder");
+            let options = WorkspaceOptions {
+                root: top.path().to_path_buf(),
+                extra_roots: Vec::new(),
+                own_folders: Vec::new(),
+            };
+            let workspace = Workspace::open(options).expect("a workspace");
+            let place = Place { top, workspace };
+            place.run("git init -q -b main . && echo old > AGENTS.md && echo x > a.txt");
+            place.run("git add -A && git commit -qm one && git branch other");
+            place.run("git checkout -q other && echo theirs > AGENTS.md && git commit -qam two");
+            place.run("git checkout -q main");
+            place
+        }
+        fn run(&self, line: &str) {
+            let mut shell = Command::new("sh");
+            shell.args(["-ec", line]).current_dir(self.top.path()).env("HOME", self.top.path());
+            for who in ["AUTHOR", "COMMITTER"] {
+                shell.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@x");
+            }
+            let ran = shell.output().expect("a shell");
+            assert!(ran.status.success(), "{line}: {ran:?}");
+        }
+        /// What is found after a line, as changed: these files.
+        fn after(&self, line: &str, changed: &[&str]) -> Found {
+            let opening = Opening {
+                id: CheckpointId::new("c"),
+                run: "r1".into(),
+                call: CallId(1),
+                ts: Timestamp(1),
+                label: "Run: it".into(),
+                at: 0,
+                foreign: true,
+                approved: false,
+                stores: true,
+                governed: None,
+                history: Some(look(&self.workspace)),
+            };
+            self.run(line);
+            let file = |path: &&str| {
+                let at = self.workspace.on_disk(path);
+                (path.to_string(), at.is_file().then_some(at))
+            };
+            compared(&self.workspace, &opening, changed.iter().map(file).collect())
+        }
+    }
+
+    #[test]
+    fn a6_what_comes_into_the_index_or_a_commit_is_found() {
+        let evil = "H=$(echo evil | git hash-object -w --stdin)";
+        for (line, stored) in [
+            (
+                format!("{evil}; git update-index --add --cacheinfo 100644,$H,AGENTS.md"),
+                "AGENTS.md",
+            ),
+            (
+                format!("{evil}; git update-index --add --cacheinfo 100644,$H,.github/workflows/x"),
+                ".github/workflows/x",
+            ),
+            (
+                format!(
+                    "{evil}; git update-index --cacheinfo 100644,$H,AGENTS.md; git commit -qm x; \
+                     git reset -q --hard HEAD~1"
+                ),
+                "",
+            ),
+            (
+                format!(
+                    "{evil}; git update-index --cacheinfo 100644,$H,AGENTS.md; T=$(git write-tree); \
+                     git read-tree HEAD; git branch evil $(git commit-tree -m x $T)"
+                ),
+                "AGENTS.md",
+            ),
+            ("git rm -q --cached AGENTS.md".into(), "AGENTS.md"),
+            ("echo y > a.txt; git commit -qam x".into(), ""),
+            ("git checkout -q other".into(), ""),
+            ("git checkout -q other -- AGENTS.md".into(), ""),
+            ("git merge -q --no-ff other -m x".into(), ""),
+            ("git branch topic; git checkout -q topic; git tag v1".into(), ""),
+            ("echo evil > AGENTS.md; git commit -qam x".into(), "AGENTS.md"),
+        ] {
+            let place = Place::new();
+            let found = place.after(&line, &[]);
+            let expected: Vec<&str> =
+                Some(stored).filter(|path| !path.is_empty()).into_iter().collect();
+            assert_eq!(found.stored, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn d1_the_work_tree_follows_what_the_repository_had() {
+        for (line, follows) in [
+            ("git checkout -q other", true),
+            ("git checkout -q other -- AGENTS.md", true),
+            ("git merge -q other", true),
+            ("echo evil > AGENTS.md", false),
+            ("git checkout -q other; echo evil > AGENTS.md", false),
+            ("echo evil > AGENTS.md; git add -A", false),
+            ("git show other:AGENTS.md > AGENTS.md", false),
+        ] {
+            let place = Place::new();
+            let found = place.after(line, &["AGENTS.md"]);
+            assert_eq!(found.followed.contains("AGENTS.md"), follows, "{line}: {found:?}");
+        }
+        // What a commit brings that was made by hand a moment ago is not followed.
+        let place = Place::new();
+        let found = place.after(
+            "echo evil > AGENTS.md; git commit -qam x; git branch e; git reset -q --hard HEAD~1; \
+             git checkout -q e",
+            &["AGENTS.md"],
+        );
+        assert!(found.followed.is_empty(), "{found:?}");
+        assert_eq!(found.stored, ["AGENTS.md"]);
+        // Nor in a later command, once it is marked.
+        place.workspace.mark(&["AGENTS.md".into()], "docs.example");
+        let found = place.after("git checkout -q main", &["AGENTS.md"]);
+        assert!(found.followed.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn a6_what_a_person_had_not_committed_is_the_person_s() {
+        let place = Place::new();
+        place.run("echo mine > AGENTS.md");
+        let found = place.after("git stash -q", &["AGENTS.md"]);
+        assert_eq!(found.stored, Vec::<String>::new(), "{found:?}");
+        assert!(found.followed.contains("AGENTS.md"), "{found:?}");
+        let found = place.after("git stash pop -q", &["AGENTS.md"]);
+        assert!(found.stored.is_empty(), "{found:?}");
+    }
+}

@@ -27,6 +27,7 @@ mod baseline;
 mod compare;
 mod history;
 mod made;
+pub mod measure;
 mod rights;
 #[cfg(test)]
 mod tests;

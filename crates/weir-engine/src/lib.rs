@@ -42,3 +42,6 @@ pub mod toolbox;
 pub mod undo;
 mod workers;
 pub mod workspace;
+
+#[doc(hidden)]
+pub use commands::measure as commands_course;

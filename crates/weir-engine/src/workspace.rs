@@ -34,6 +34,7 @@ mod home;
 mod hooks;
 mod lists;
 mod own;
+mod reads;
 mod repositories;
 mod resolve;
 mod steps;
@@ -41,6 +42,7 @@ pub(crate) mod survey;
 mod temporary;
 mod tracked;
 mod trash;
+mod tree;
 mod twins;
 mod walk;
 
@@ -185,6 +187,8 @@ pub struct Workspace {
     marks: RwLock<BTreeMap<String, String>>,
     /// Folders whose files git runs, as of the last walk; none: there was no walk yet.
     hooks: RwLock<Option<Arc<hooks::Hooks>>>,
+    /// What git keeps of what is hidden.
+    tracked: tracked::Tracked,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -219,8 +223,8 @@ impl Workspace {
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
         let marks = RwLock::default();
-        let hooks = RwLock::default();
-        Ok(Workspace { guard, anchors, top, given, trash: None, swept, rules, marks, hooks })
+        let (trash, hooks, tracked) = (None, RwLock::default(), tracked::Tracked::default());
+        Ok(Workspace { guard, anchors, top, given, trash, swept, rules, marks, hooks, tracked })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files
     /// are its own; what is closed here is closed there.
@@ -302,12 +306,21 @@ impl Workspace {
         let found = marks.keys().find(|marked| access == Access::List && below(marked))?;
         marks.get(found).cloned()
     }
+    /// The marks of what lies below a folder.
+    fn marks_below(&self, path: &str) -> impl Iterator<Item = (String, String)> + use<> {
+        let marks = self.marks.read().unwrap_or_else(PoisonError::into_inner);
+        let prefix =
+            if path.is_empty() || path == "." { String::new() } else { format!("{path}/") };
+        let below = marks.iter().filter(|(marked, _)| marked.starts_with(&prefix));
+        let below: Vec<(String, String)> = below.map(|(a, b)| (a.clone(), b.clone())).collect();
+        below.into_iter()
+    }
     /// What a confined command with these effects may touch here (Z4); with `foreign` words in the
     /// context what later runs or instructs is read-only, as it is for the file tools (Z2). Looks at every entry of the
     /// workspace: for blocking threads.
     ///
     /// # Errors
-    /// The workspace is too large for its closed files to be hidden.
+    /// The sandbox that there is cannot hide what must be hidden here.
     pub fn confine(
         &self,
         command: &CommandEffect,
@@ -342,6 +355,10 @@ impl Workspace {
         let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
         !hooks.is_empty() && hooks.runs(path, &roots)
     }
+    fn hooks_concern(&self, folder: &Path) -> bool {
+        let hooks = self.hooks();
+        !hooks.is_empty() && hooks.concern(folder)
+    }
     /// Those of these paths that git runs, or below which lies what it runs.
     pub(crate) fn run_by_git(&self, effects: &Effects) -> Vec<String> {
         let writes = effects.paths.iter().filter(|path| path.access.is_write());
@@ -366,11 +383,6 @@ impl Workspace {
             self.governed();
             known().unwrap_or_default()
         })
-    }
-    /// Takes note of the repositories that a walk met.
-    fn note_hooks(&self, holders: &BTreeSet<PathBuf>) {
-        let hooks = Some(Arc::new(hooks::Hooks::of(holders, self.guard.home())));
-        *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = hooks;
     }
     /// Folders with a `.git`: those in the roots, and the one that a root lies in.
     fn repositories(&self) -> BTreeSet<PathBuf> {
@@ -489,20 +501,20 @@ impl Workspace {
             marked: self.marked(&entry.path, Access::Read),
         }
     }
-    fn closed_by_rule(&self, path: &str) -> Option<String> {
+    /// The rules of the session, if there are any.
+    fn rules_here(&self) -> Option<Arc<RuleSet>> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if rules.is_empty() {
-            return None;
-        }
-        match rules.rule_path_use(path, PathUse::Read) {
-            Ruling::Deny(rule) | Ruling::Ask(rule) => Some(rule.to_string()),
-            Ruling::Allow(_) | Ruling::Silent => None,
-        }
+        (!rules.is_empty()).then_some(rules)
+    }
+    fn closed_by_rule(&self, path: &str) -> Option<String> {
+        closed_by(&*self.rules_here()?, path)
     }
     /// Whether a rule that names it lets a path be read.
     fn opened_by_rule(&self, path: &str) -> bool {
-        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
-        !rules.is_empty() && matches!(rules.rule_path_use(path, PathUse::Read), Ruling::Allow(_))
+        let allows = |rules: Arc<RuleSet>| {
+            matches!(rules.rule_path_use(path, PathUse::Read), Ruling::Allow(_))
+        };
+        self.rules_here().is_some_and(allows)
     }
     /// Which list, line and pattern decide about `path`: for `weir permissions explain`.
     pub fn explain(&self, path: &str, access: Access) -> String {
@@ -707,6 +719,14 @@ impl Workspace {
             },
             other => io_error(doing, &path, &other.into()),
         }
+    }
+}
+
+/// The rule that closes a path to reads.
+fn closed_by(rules: &RuleSet, path: &str) -> Option<String> {
+    match rules.rule_path_use(path, PathUse::Read) {
+        Ruling::Deny(rule) | Ruling::Ask(rule) => Some(rule.to_string()),
+        Ruling::Allow(_) | Ruling::Silent => None,
     }
 }
 

@@ -104,6 +104,8 @@ classes! {
          back; a file that a background job makes is only marked", persist::by_command;
     persistence_ignored: "persistence by instructions that git ignores, by a command", Blocked,
         by_tier true, "", persist::ignored;
+    persistence_older_job: "persistence by a job that was started before anything foreign was read",
+        Blocked, by_tier true, "", persist::by_older_job;
     repositories: "persistence by what git runs, looked at by the person with git", Blocked,
         by_tier true, "", repositories::planted;
     hidden_code: "hidden code that runs later", Blocked, by_tier true, "", code::hidden;
@@ -115,6 +117,8 @@ classes! {
     laundering_file: "laundering by a file of the workspace", Blocked, by_tier true, "", launder::by_file;
     laundering_instructions: "laundering by instructions that a command left", Blocked, by_tier true,
         "", launder::by_instructions;
+    laundering_history: "laundering by instructions in the index or a commit, checked out by the person",
+        Blocked, by_tier true, "", launder::by_history;
     laundering_fork: "laundering by fork and resume", Blocked, by_tier false, "", launder::by_fork;
     memory: "memory poisoning across sessions", Blocked, by_tier false,
         "memory is as open as settings allow; what waits is accepted by the person afterwards, and \

@@ -95,6 +95,11 @@ impl Act for RunShell {
             let mut effects = Effects { paths: vec![at], ..Effects::default() };
             fails = fails.or(reach.fails).or(reach::served(&workspace, &input.serve).err());
             effects.hosts.extend(reach.hosts);
+            // A job reads as long as it runs, and outside a sandbox anything can be read.
+            if tier != Tier::None && !input.background {
+                effects.paths[0].marked =
+                    workspace.marked_for(&input.command, &effects.paths[0].path);
+            }
             let named = |paths: &[String], access| {
                 paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
             };

@@ -152,12 +152,20 @@ impl Compared {
     }
 }
 
-/// What of this was written since, folders with a stroke at the end.
+/// What of this was written since, folders with a stroke at the end. What is marked stays so.
 fn written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String> {
-    let of = |path: &&PathBuf| workspace.is_written_since(path, from);
     let named = |path: &PathBuf| {
         let folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        format!("{}{}", workspace.shown_at(path), if folder { "/" } else { "" })
+        let shown = workspace.shown_at(path);
+        // The empty path stands for everything.
+        if shown == "." {
+            String::new()
+        } else {
+            format!("{shown}{}", if folder { "/" } else { "" })
+        }
+    };
+    let of = |path: &&PathBuf| {
+        !workspace.is_marked(&named(path)) && workspace.is_written_since(path, from)
     };
     ignored.iter().filter(of).map(named).collect()
 }

@@ -8,6 +8,7 @@ use weir_core::tool::{Access, Place};
 
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
 
+use super::deeper::is_foreign;
 use super::reading::{Instruction, Reader, Spot};
 
 /// Characters of all of them together (M2: a total cap with a visible notice).
@@ -20,6 +21,11 @@ const RULES: &str = ".weir/rules";
 const RULES_MAX: usize = 100;
 /// Entries of a folder of rules that are looked at.
 const ENTRIES_MAX: usize = 1_000;
+
+/// Why a file that git ignores instructs nobody: whoever writes files can write a `.gitignore` too, and
+/// then nothing shows that it is new (A5). Git's own list of one machine is written by a person only.
+const UNVOUCHED: &str = "a .gitignore names it, so nobody sees that it changes; if it is yours, take it \
+                         out of there and name it in .git/info/exclude";
 
 /// What instructs here, in the order in which it is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -175,6 +181,10 @@ fn files(
             continue;
         }
         let at = workspace.resolve(name, Access::Read);
+        if at.ignored.is_none() && is_foreign(workspace, name) {
+            unseen.push(Instruction::without(name, UNVOUCHED.to_owned()));
+            continue;
+        }
         match &at.ignored {
             Some(list) => {
                 let why = format!("it is ignored ({list})");

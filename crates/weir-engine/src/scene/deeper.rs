@@ -142,7 +142,7 @@ fn file_in(workspace: &Workspace, folder: &str) -> Option<String> {
 
 /// Whether a file stands in somebody else's code: by the name of a folder, or because git ignores
 /// it. Its folders are listed for that, so this is asked once for each state of a file.
-fn is_foreign(workspace: &Workspace, path: &str) -> bool {
+pub(super) fn is_foreign(workspace: &Workspace, path: &str) -> bool {
     let named = |folder: &str| FOREIGN_FOLDERS.contains(&folder);
     if path.split('/').any(named) {
         return true;

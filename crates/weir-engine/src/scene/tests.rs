@@ -139,6 +139,28 @@ fn z1_what_is_marked_instructs_nobody() {
 }
 
 #[test]
+fn a5_a_file_that_git_ignores_instructs_nobody_at_the_top_either() {
+    let house = House::new(&[
+        ("work/.git/HEAD", "x"),
+        ("work/.gitignore", "AGENTS.md\n"),
+        ("work/AGENTS.md", "Evil."),
+        ("work/CLAUDE.md", "Good."),
+    ]);
+    let found = house.found();
+    assert!(!all(&found).contains("Evil.") && all(&found).contains("Good."), "{found:?}");
+    let left_out = found.chain.iter().find(|one| one.name == "AGENTS.md").expect("it is named");
+    assert!(left_out.text.contains(".git/info/exclude"), "{left_out:?}");
+    // One that git does not know yet is an ordinary file, and so is one of a person's own list.
+    house.write("work/.gitignore", "x\n");
+    house.write("work/.git/info/exclude", "AGENTS.md\n");
+    assert!(all(&house.found()).contains("Evil."));
+    // Without a repository nothing is ignored.
+    house.write("work/.gitignore", "AGENTS.md\n");
+    std::fs::remove_dir_all(house.path("work/.git")).expect("it is there");
+    assert!(all(&house.found()).contains("Evil."));
+}
+
+#[test]
 fn m2_imports_are_relative_to_the_file_and_follow_it() {
     let house = House::new(&[
         ("work/AGENTS.md", "Root. @docs/a.md and @docs/b.md, `@no.md`"),

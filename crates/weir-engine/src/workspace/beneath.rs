@@ -159,20 +159,34 @@ pub(super) fn hash(file: &mut std::fs::File) -> std::io::Result<(u64, String)> {
 /// Names in a folder with what the folder says they are, sorted by their bytes; and whether there
 /// were more than the bound.
 pub(super) fn names(folder: BorrowedFd<'_>) -> Result<(Vec<(OsString, FileType)>, bool), Errno> {
+    names_up_to(folder, FOLDER_NAMES_MAX)
+}
+
+/// All of them, however many.
+pub(super) fn all_names(folder: BorrowedFd<'_>) -> Result<Vec<(OsString, FileType)>, Errno> {
+    names_up_to(folder, usize::MAX).map(|(names, _)| names)
+}
+
+fn names_up_to(
+    folder: BorrowedFd<'_>,
+    max: usize,
+) -> Result<(Vec<(OsString, FileType)>, bool), Errno> {
     let mut names = Vec::new();
+    let mut more = false;
     for entry in rustix::fs::Dir::read_from(folder)? {
         let entry = entry?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {
             continue;
         }
-        if names.len() >= FOLDER_NAMES_MAX {
-            return Ok((names, true));
+        if names.len() >= max {
+            more = true;
+            break;
         }
         names.push((OsString::from_vec(bytes.to_vec()), entry.file_type()));
     }
     names.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-    Ok((names, false))
+    Ok((names, more))
 }
 
 /// Parts of a path that must all be plain names.

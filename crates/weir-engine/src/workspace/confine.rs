@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use weir_core::governance::rules::RuleSet;
 use weir_core::tool::{CommandEffect, Effects};
 
-use super::guard::{Guard, Seen, Spot, said_of};
+use super::guard::{Guard, Seen, Spot};
 use super::home::Home;
-use super::lists::{IGNORE_LIST, List, PROTECT_LIST};
-use super::repositories::{around as around_of, stores_history};
-use super::{FileError, Workspace, tracked};
+use super::lists::{IGNORE_LIST, PROTECT_LIST};
+use super::repositories::{around as around_of, follows, stores_history};
+use super::tree::{Asker, Listing, Question, fact, said};
+use super::{FileError, Workspace, closed_by, tracked};
 use crate::ports::Confine;
 
-/// Entries of the workspace that are looked at for hidden files. What has more cannot be confined
-/// honestly in bearable time, and the command is refused.
-const ENTRIES_MAX: usize = 300_000;
 /// Entries of the home folder that are looked at for keys.
 const HOME_ENTRIES_MAX: usize = 20_000;
 /// How deep below a hidden folder of the home keys are looked for.
@@ -58,9 +57,12 @@ pub(super) fn confine(
         });
     }
     let git = stores_history(&command.command);
-    let mut found = Found { git, foreign, ..Found::default() };
+    // What follows the repository is compared afterwards: git that meets a file it may not write stops
+    // halfway (D1).
+    let closes = foreign && !follows(&command.command);
+    let mut found = Found { git, foreign: closes, ..Found::default() };
     for root in 0..guard.roots.len() {
-        look(workspace, root, command, &mut found)?;
+        look(workspace, root, &mut found);
     }
     let roots = guard.roots.iter().map(|root| root.real.clone());
     let mut writable: Vec<PathBuf> = Vec::new();
@@ -86,8 +88,11 @@ pub(super) fn confine(
         // is compared afterwards.
         found.protected.insert(root.join(".weir"));
         let others = [".weirignore", ".weirprotected"].into_iter();
-        let others = others.chain(foreign.then_some(".envrc")).map(|name| root.join(name));
+        let others = others.chain(closes.then_some(".envrc")).map(|name| root.join(name));
         found.protected.extend(others.filter(|path| path.symlink_metadata().is_ok()));
+    }
+    for holder in std::mem::take(&mut found.holders) {
+        hide_history(workspace, &holder, command, &mut found);
     }
     close_hidden_histories(&mut found);
     let mut masked: Vec<PathBuf> =
@@ -178,93 +183,88 @@ struct Found {
     masked: BTreeSet<PathBuf>,
     protected: BTreeSet<PathBuf>,
     histories: BTreeSet<PathBuf>,
-    entries: usize,
+    /// Folders that hold a `.git`.
+    holders: Vec<PathBuf>,
     /// The command stores history, and does nothing else.
     git: bool,
-    /// Foreign words stand in the context.
+    /// Foreign words stand in the context, so what later runs or instructs is read-only.
     foreign: bool,
 }
 
 /// A folder that is looked at, with the lists that hold there.
 struct Open {
-    spot: Spot,
-    hiding: Vec<(usize, Arc<List>)>,
-    protecting: Vec<(usize, Arc<List>)>,
+    spot: Arc<Spot>,
+    question: Question,
     /// It is guarded as a whole.
     guarded: bool,
 }
 
 impl Open {
     /// Takes the lists of the folder itself.
-    fn enter(&mut self, guard: &Guard) {
+    fn enter(&mut self, guard: &Guard, listing: &Listing) {
         let begin = if self.spot.rel.is_empty() { 0 } else { self.spot.rel.len() + 1 };
-        for (name, lists) in [(IGNORE_LIST, &mut self.hiding), (PROTECT_LIST, &mut self.protecting)]
-        {
-            lists.extend(guard.lists.load(&self.spot.real, name).map(|list| (begin, list)));
+        let Question { hiding, protecting, .. } = &mut self.question;
+        for (name, lists) in [(IGNORE_LIST, hiding), (PROTECT_LIST, protecting)] {
+            if listing.has_list(name) {
+                let list = guard.lists.load(&self.spot.real, name);
+                lists.extend(list.map(|list| (begin, list)));
+            }
         }
     }
 }
 
-/// Closed and protected entries below a root, the topmost of each. Each folder's lists are taken once:
-/// to ask about every entry from the top would cost a look at each list of each folder above it.
-fn look(
-    workspace: &Workspace,
-    root: usize,
-    command: &CommandEffect,
-    found: &mut Found,
-) -> Result<(), FileError> {
+/// Closed and protected entries below a root, the topmost of each, however many there are.
+fn look(workspace: &Workspace, root: usize, found: &mut Found) {
     let guard = &workspace.guard;
     let spot = Spot { root: Some(root), rel: String::new(), real: guard.roots[root].real.clone() };
     // A root that was chosen inside a key folder opens nothing.
     let is_closed = guard.built_in(&spot, Seen::Folder).ignored.is_some();
-    let lists = (Vec::new(), Vec::new());
-    let mut open = vec![Open { spot, hiding: lists.0, protecting: lists.1, guarded: false }];
+    let question = Question { rules: workspace.rules_here(), ..Question::default() };
+    let mut open = vec![Open { spot: Arc::new(spot), question, guarded: false }];
     while let Some(mut folder) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder.spot.real) else { continue };
-        folder.enter(guard);
-        for entry in entries.flatten() {
-            found.entries += 1;
-            if found.entries > ENTRIES_MAX {
-                return Err(too_many(&folder.spot.real));
+        let Some(listing) = guard.tree.list(guard, &folder.spot) else { continue };
+        folder.enter(guard, &listing);
+        let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
+        let asked = (Asker::Command, &folder.question);
+        let answers = listing.answers(guard, &folder.spot, asked, &closed);
+        let by_hooks = found.foreign && workspace.hooks_concern(&folder.spot.real);
+        for (index, child) in listing.children.iter().enumerate() {
+            let said = answers.as_ref().map_or(0, |answers| answers[index]);
+            if !child.is_folder && child.facts == 0 && said == 0 && !is_closed && !by_hooks {
+                continue;
             }
-            if entry.file_name() == ".git" {
+            if child.name == ".git" {
                 // Repositories inside the workspace are guarded as the one at its top is.
                 protect_git(&folder.spot.real, found);
-                hide_history(workspace, &folder.spot.real, command, found);
+                found.holders.push(folder.spot.real.clone());
                 continue;
             }
-            if entry.file_name() == "HEAD" {
+            if child.name == "HEAD" {
                 protect_bare(&folder.spot.real, &mut found.protected);
             }
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let seen = if is_folder { Seen::Folder } else { Seen::File };
-            let spot = guard.inside(&folder.spot, &entry.file_name());
+            let spot = listing.spot(guard, &folder.spot, child);
+            let hidden = child.facts & (fact::HIDDEN | fact::SECRET) != 0;
             // What a rule closes for reading is closed for commands too (C3).
-            let closed_by_rule = || workspace.closed_by_rule(&guard.shown(&spot)).is_some();
-            if is_closed
-                || guard.hides_entry(&spot, seen)
-                || guard.may_hold_secrets(&spot, seen)
-                || said_of(&folder.hiding, &spot.rel, is_folder).is_some()
-                || closed_by_rule()
-            {
-                found.masked.insert(spot.real);
+            if is_closed || hidden || said & (said::IGNORED | said::CLOSED) != 0 {
+                found.masked.insert(spot.real.clone());
                 continue;
             }
+            let instructs = || {
+                child.facts & fact::INSTRUCTS != 0 || (by_hooks && workspace.is_hook(&spot.real))
+            };
             let guarded = folder.guarded
-                || guard.protects_entry(&spot)
-                || said_of(&folder.protecting, &spot.rel, is_folder).is_some()
-                || (found.foreign && workspace.instructs_entry(&spot));
+                || child.facts & fact::PROTECTED != 0
+                || said & said::GUARDED != 0
+                || (found.foreign && instructs());
             if guarded && !folder.guarded {
                 found.protected.insert(spot.real.clone());
             }
             // Another root is looked at by itself.
-            if is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
-                let (hiding, protecting) = (folder.hiding.clone(), folder.protecting.clone());
-                open.push(Open { spot, hiding, protecting, guarded });
+            if child.is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
+                open.push(Open { spot, question: folder.question.clone(), guarded });
             }
         }
     }
-    Ok(())
 }
 
 /// Hides the objects of a repository that keeps hidden files. Who runs the command was asked about
@@ -274,16 +274,6 @@ fn hide_history(workspace: &Workspace, folder: &Path, command: &CommandEffect, f
     let is_judged = |path: &String| command.uncovers.contains(path);
     if let Some(keeping) = keeping.filter(|keeping| !keeping.hidden.iter().all(is_judged)) {
         found.masked.insert(keeping.objects);
-    }
-}
-
-fn too_many(folder: &Path) -> FileError {
-    FileError::Refused {
-        path: folder.display().to_string(),
-        why: format!(
-            "the workspace has more than {ENTRIES_MAX} entries, too many to hide the closed ones \
-             from a command; open a smaller folder as the workspace"
-        ),
     }
 }
 

@@ -3,7 +3,6 @@
 //! Not here: what becomes of what came to be.
 
 use std::collections::BTreeSet;
-use std::fs::FileType;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, PoisonError};
 
@@ -14,9 +13,8 @@ use super::guard::Spot;
 use super::hooks::Hooks;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
 use super::repositories::{Repositories, piece};
+use super::tree::fact;
 
-/// Entries that are looked at; whoever makes more cannot be judged by what is in them.
-const ENTRIES_MAX: usize = 3_000_000;
 /// It runs by itself where its program is installed, and its content is never kept.
 const ENVIRONMENT: &str = ".envrc";
 /// What is added to a name that is set aside: it means nothing to anybody then.
@@ -88,74 +86,77 @@ impl Governed {
 }
 
 /// Whether a name may be one of what later runs or instructs.
-fn may_instruct(name: &str) -> bool {
+pub(super) fn may_instruct(name: &str) -> bool {
     let (names, endings) = &*NAMES;
     name == ENVIRONMENT
         || names.contains(name)
         || endings.iter().any(|end| name.ends_with(end.as_str()))
 }
 
+/// Whether what is shown so, with this name, later runs or instructs.
+pub(super) fn instructs(name: &str, shown: &str) -> bool {
+    name == ENVIRONMENT || flow::instructs(shown).is_some()
+}
+
 impl Workspace {
     /// Looks at every name in it, also at what lists leave out.
     pub(crate) fn governed(&self) -> Governed {
+        let known = self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let found = self.governed_by(&known.clone().unwrap_or_default());
+        let hooks = Arc::new(Hooks::of(&found.holders, self.guard.home()));
+        *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = Some(hooks.clone());
+        // What a folder is that was named only now is told by another look.
+        if known.is_some_and(|known| known == hooks) || hooks.is_empty() {
+            return found;
+        }
+        self.governed_by(&hooks)
+    }
+
+    fn governed_by(&self, hooks: &Hooks) -> Governed {
+        let guard = &self.guard;
         let mut found = Governed::default();
+        let roots: Vec<&Path> = guard.roots.iter().map(|root| root.real.as_path()).collect();
         // With each folder: whether it lies in one that instructs.
-        let mut open: Vec<(PathBuf, bool)> =
-            self.guard.roots.iter().map(|root| (root.real.clone(), false)).collect();
-        let mut entries = 0;
-        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let hooks = hooks.unwrap_or_else(|| {
-            let holders = self.guard.roots.iter().map(|root| root.real.clone()).collect();
-            Arc::new(Hooks::of(&holders, self.guard.home()))
-        });
+        let mut open: Vec<(Arc<Spot>, bool)> =
+            roots.iter().map(|root| (Arc::new(guard.spot(root.to_path_buf())), false)).collect();
         while let Some((folder, instructs)) = open.pop() {
-            let in_git = folder.file_name().is_some_and(|name| name == ".git");
-            let Ok(listed) = std::fs::read_dir(&folder) else { continue };
+            let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
+            let Some(listing) = guard.tree.list(guard, &folder) else { continue };
+            let by_hooks = !hooks.is_empty() && hooks.concern(&folder.real);
             let mut pieces = BTreeSet::new();
-            for entry in listed.flatten() {
-                entries += 1;
-                let name = entry.file_name();
-                let is_folder = entry.file_type().as_ref().is_ok_and(FileType::is_dir);
-                pieces.extend(name.to_str().and_then(piece));
-                let name = name.to_string_lossy().to_lowercase();
-                if name == ".git" {
-                    found.holders.insert(folder.clone());
+            for child in &listing.children {
+                if child.facts == 0 && !child.is_folder && !instructs && !by_hooks {
+                    continue;
                 }
-                if name == ".git" && !is_folder {
-                    found.repositories.met_pointer(entry.path());
+                let spot = listing.spot(guard, &folder, child);
+                let (at, name) = (&spot.real, child.name.to_string_lossy().to_lowercase());
+                if child.facts & fact::GIT != 0 {
+                    pieces.extend(child.name.to_str().and_then(piece));
+                }
+                if name == ".git" {
+                    found.holders.insert(folder.real.clone());
+                    if !child.is_folder {
+                        found.repositories.met_pointer(at.clone());
+                    }
                 }
                 if name == IGNORE_LIST || name == PROTECT_LIST {
-                    found.lists.insert(entry.path());
+                    found.lists.insert(at.clone());
                 }
                 let is_git = in_git || name == ".git";
                 let instructs = !is_git
                     && (instructs
-                        || (may_instruct(&name) && self.instructs_at(&entry.path()))
-                        || (!hooks.is_empty() && self.is_hook(&entry.path())));
+                        || child.facts & fact::INSTRUCTS != 0
+                        || (by_hooks && hooks.runs(at, &roots)));
                 if instructs {
-                    found.instructs.insert(entry.path());
+                    found.instructs.insert(at.clone());
                 }
-                if is_folder && !in_git && entries < ENTRIES_MAX {
-                    open.push((entry.path(), instructs));
+                if child.is_folder && !in_git {
+                    open.push((spot, instructs));
                 }
             }
-            found.repositories.met_folder(folder, pieces);
+            found.repositories.met_folder(folder.real.clone(), pieces);
         }
-        self.note_hooks(&found.holders);
         found
-    }
-
-    /// Whether an entry that a walk meets later runs or instructs.
-    pub(super) fn instructs_entry(&self, spot: &Spot) -> bool {
-        let name = spot.rel.rsplit('/').next().unwrap_or_default().to_lowercase();
-        (may_instruct(&name) && flow::instructs(&self.guard.shown(spot)).is_some())
-            || self.is_hook(&spot.real)
-    }
-
-    fn instructs_at(&self, path: &Path) -> bool {
-        let shown = self.shown_at(path);
-        flow::instructs(&shown).is_some()
-            || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(ENVIRONMENT))
     }
 
     /// Gives something another name, beside it: nothing is lost, and it means nothing to anybody.

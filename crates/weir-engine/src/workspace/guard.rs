@@ -13,6 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::credentials::{self, TABLES, line_for};
 use super::lists::{IGNORE_LIST, List, Lists, PROTECT_LIST, Said};
+use super::tree::Tree;
 use super::twins::Twins;
 
 /// Names of temporary files begin so; the process id and a number follow.
@@ -77,6 +78,7 @@ pub(super) struct Guard {
     bounded: bool,
     home: Option<PathBuf>,
     pub(super) lists: Lists,
+    pub(super) tree: Tree,
     twins: Twins,
 }
 
@@ -90,6 +92,7 @@ impl Guard {
             bounded: false,
             home: std::env::home_dir(),
             lists: Lists::default(),
+            tree: Tree::default(),
             twins: Twins::default(),
         }
     }

@@ -91,6 +91,11 @@ impl Hooks {
         })
     }
 
+    /// Whether anything that lies directly in this folder may be one, or be in one.
+    pub(super) fn concern(&self, folder: &Path) -> bool {
+        self.0.iter().any(|hooks| hooks.parent() == Some(folder) || folder.starts_with(hooks))
+    }
+
     /// Whether such a folder lies below `path`, or is it.
     pub(super) fn lie_below(&self, path: &Path) -> bool {
         self.0.iter().any(|folder| folder.starts_with(path))

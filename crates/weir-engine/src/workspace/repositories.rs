@@ -56,6 +56,20 @@ const NAMES_ONLY: [&str; 34] = [
     "tag",
     "version",
 ];
+/// Commands of git that put into the work tree what the repository holds, and nothing else.
+const FOLLOWING: [&str; 11] = [
+    "checkout",
+    "cherry-pick",
+    "merge",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "stash",
+    "switch",
+];
 /// Options of `git log` and its like that show no content; what follows `=` is theirs.
 const LOG_OPTIONS: [&str; 32] = [
     "--abbrev-commit",
@@ -224,6 +238,36 @@ pub(super) fn around(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(is_one).map(Path::to_path_buf)
 }
 
+/// Whether a line only lets the work tree follow what the repository holds: each part is such a command
+/// of git, one that changes no file of the work tree, or a reader, and no output goes to a file (D1).
+pub(super) fn follows(command: &str) -> bool {
+    let to_a_file = |part: &Part| {
+        part.redirections.iter().any(|way| way.writes() && way.target.text != "/dev/null")
+    };
+    let fits = |part: &Part| {
+        part.words.first().is_some_and(|word| word.text != "git") || {
+            let name = git_command(part);
+            let keeps = |name| NAMES_ONLY.contains(&name) && !["rm", "mv", "init"].contains(&name);
+            name.is_some_and(|name| FOLLOWING.contains(&name) || keeps(name) || name == "diff")
+        }
+    };
+    stores_history(command)
+        && shell::parse(command).parts.iter().all(|part| fits(part) && !to_a_file(part))
+}
+
+/// The command of git that a part runs, where no option before it changes what git does.
+fn git_command(part: &Part) -> Option<&str> {
+    let mut words = part.words.iter().skip(1).map(|word| word.text.as_str());
+    let mut word = words.next()?;
+    while word == "--no-pager" || word == "-C" {
+        if word == "-C" {
+            words.next()?;
+        }
+        word = words.next()?;
+    }
+    Some(word)
+}
+
 /// How a command line meets what git keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meets {
@@ -358,6 +402,34 @@ mod tests {
         }
         for line in ["make test", "cat .gitignore", "python3 x.py", "$(echo gi)t show"] {
             assert_eq!(meets_history(line, false), Meets::Nothing, "{line}");
+        }
+    }
+
+    #[test]
+    fn d1_what_only_follows_the_repository_is_told_from_what_writes_files() {
+        for line in [
+            "git checkout other",
+            "git pull --rebase 2>&1 | tail -3",
+            "cd sub && git --no-pager merge topic > /dev/null",
+            "git -C sub stash && git status --short; git stash pop",
+        ] {
+            assert!(follows(line), "{line}");
+        }
+        for line in ["git status", "git add -A && git commit -m x"] {
+            assert!(follows(line), "{line}: it changes no file");
+        }
+        for line in [
+            "git apply x.patch",
+            "git am x",
+            "git mv a AGENTS.md",
+            "git show other:x > AGENTS.md",
+            "git -c core.editor=x rebase main",
+            "git checkout other && make",
+            "git checkout other; echo x > AGENTS.md",
+            "git checkout-index -a",
+            "git archive HEAD",
+        ] {
+            assert!(!follows(line), "{line}");
         }
     }
 

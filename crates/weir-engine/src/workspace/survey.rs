@@ -34,7 +34,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    fn of(stat: &Stat) -> Stamp {
+    pub(super) fn of(stat: &Stat) -> Stamp {
         let ns = |seconds: i64, part: u64| {
             seconds.saturating_mul(SECOND_NS).saturating_add(i64::try_from(part).unwrap_or(0))
         };

@@ -4,20 +4,26 @@
 //! Told from the index alone: what is in an old commit only is not known here. Not here: which
 //! command may read objects all the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_core::governance::rules::RuleSet;
 
 use super::Workspace;
 use super::credentials::is_fixture;
 use super::guard::{Seen, Spot, said_of};
-use super::lists::IGNORE_LIST;
+use super::lists::{IGNORE_LIST, List};
 use super::repositories::{Meets, meets_history, runs_programs};
+use super::survey::{Stamp, file_time, stamp_of};
 use crate::git_index;
 
 /// Largest index that is read. A larger one counts as holding what is hidden.
 const INDEX_BYTES_MAX: u64 = 512 << 20;
 /// Largest `.git` that is a file, or `commondir`.
 const POINTER_BYTES_MAX: usize = 4096;
+/// Indexes of which is kept what they hide.
+const INDEXES_KEPT_MAX: usize = 64;
 /// Parts of an index that is split.
 const SHARED_INDEX: &str = "sharedindex.";
 
@@ -35,7 +41,9 @@ pub(super) struct Keeping {
 /// Whether a folder is closed as a whole, and the lists that hold in it.
 struct Folder {
     closed: bool,
-    hiding: Vec<(usize, std::sync::Arc<super::lists::List>)>,
+    hiding: Vec<(usize, Arc<List>)>,
+    /// Its own.
+    own: Option<Arc<List>>,
 }
 
 /// What the repository whose `.git` lies in `folder` keeps of what is hidden, if anything and if
@@ -47,17 +55,13 @@ pub(super) fn keeping(workspace: &Workspace, folder: &Path, command: &str) -> Op
     if meets == Meets::Names {
         return None;
     }
-    let mut hidden = Vec::new();
+    let mut hidden: Vec<String> = Vec::new();
     for index in indexes(&git) {
         if index.symlink_metadata().is_ok_and(|meta| meta.len() > INDEX_BYTES_MAX) {
             hidden.push(format!("{} is too large to look", workspace.shown_at(&index)));
             continue;
         }
-        let Ok(bytes) = std::fs::read(&index) else { continue };
-        match git_index::entries(&bytes) {
-            Some(entries) => hidden.extend(among(workspace, folder, &entries)),
-            None => hidden.push(format!("{} is not understood", workspace.shown_at(&index))),
-        }
+        hidden.extend(workspace.tracked.hidden(workspace, folder, &index).iter().cloned());
     }
     hidden.sort();
     hidden.dedup();
@@ -65,8 +69,78 @@ pub(super) fn keeping(workspace: &Workspace, folder: &Path, command: &str) -> Op
     (!hidden.is_empty()).then_some(Keeping { objects, hidden, git: meets == Meets::Contents })
 }
 
-/// Those of the tracked files that are hidden.
-fn among(workspace: &Workspace, top: &Path, entries: &[git_index::Tracked]) -> Vec<String> {
+/// What indexes were found to track of what is hidden, as long as index, lists and rules are the same.
+#[derive(Debug, Default)]
+pub(super) struct Tracked(Mutex<HashMap<PathBuf, Known>>);
+
+#[derive(Debug)]
+struct Known {
+    stamp: Stamp,
+    rules: Option<Arc<RuleSet>>,
+    /// The folders of the files, with the list of each.
+    lists: Vec<(PathBuf, Option<Arc<List>>)>,
+    hidden: Arc<[String]>,
+}
+
+impl Known {
+    fn holds(&self, workspace: &Workspace, stamp: Stamp) -> bool {
+        let same_list = |(folder, list): &(PathBuf, Option<Arc<List>>)| match (
+            list,
+            workspace.guard.lists.load(folder, IGNORE_LIST),
+        ) {
+            (None, None) => true,
+            (Some(known), Some(now)) => Arc::ptr_eq(known, &now),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let same_rules = match (&self.rules, workspace.rules_here()) {
+            (None, None) => true,
+            (Some(known), Some(now)) => Arc::ptr_eq(known, &now),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.stamp == stamp && same_rules && self.lists.iter().all(same_list)
+    }
+}
+
+impl Tracked {
+    /// The hidden files of an index of the repository in `top`.
+    fn hidden(&self, workspace: &Workspace, top: &Path, index: &Path) -> Arc<[String]> {
+        let now = file_time();
+        let Some(stamp) = std::fs::File::open(index).ok().as_ref().and_then(stamp_of) else {
+            return Arc::default();
+        };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(index).filter(|known| known.holds(workspace, stamp)) {
+            return known.hidden.clone();
+        }
+        let rules = workspace.rules_here();
+        let Ok(bytes) = std::fs::read(index) else { return Arc::default() };
+        let (hidden, lists) = match git_index::entries(&bytes) {
+            Some(entries) => among(workspace, top, &entries),
+            None => {
+                let said = format!("{} is not understood", workspace.shown_at(index));
+                (vec![said], Vec::new())
+            }
+        };
+        let hidden: Arc<[String]> = hidden.into();
+        if !stamp.is_racy(now) {
+            if kept.len() >= INDEXES_KEPT_MAX {
+                kept.clear();
+            }
+            let known = Known { stamp, rules, lists, hidden: hidden.clone() };
+            kept.insert(index.to_path_buf(), known);
+        }
+        hidden
+    }
+}
+
+type Lists = Vec<(PathBuf, Option<Arc<List>>)>;
+
+/// Those of the tracked files that are hidden, and the lists that were asked.
+fn among(
+    workspace: &Workspace,
+    top: &Path,
+    entries: &[git_index::Tracked],
+) -> (Vec<String>, Lists) {
     let mut folders: BTreeMap<PathBuf, Folder> = BTreeMap::new();
     let mut hidden = Vec::new();
     for entry in entries {
@@ -86,7 +160,8 @@ fn among(workspace: &Workspace, top: &Path, entries: &[git_index::Tracked]) -> V
             hidden.push(shown);
         }
     }
-    hidden
+    let lists = folders.into_iter().map(|(path, folder)| (path, folder.own)).collect();
+    (hidden, lists)
 }
 
 /// What holds in a folder, from what holds in those above it: each is looked at once.
@@ -109,8 +184,9 @@ fn enter<'a>(
             && (is_closed(workspace, &spot, Seen::Folder)
                 || said_of(&hiding, &spot.rel, true).is_some());
         let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
-        hiding.extend(workspace.guard.lists.load(at, IGNORE_LIST).map(|list| (begin, list)));
-        folders.insert(at.to_path_buf(), Folder { closed, hiding });
+        let own = workspace.guard.lists.load(at, IGNORE_LIST);
+        hiding.extend(own.clone().map(|list| (begin, list)));
+        folders.insert(at.to_path_buf(), Folder { closed, hiding, own });
     }
     &folders[at]
 }

@@ -5,20 +5,20 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
-use super::guard::{Seen, Spot, nfc, said_of};
-use super::lists::{GIT_LIST, IGNORE_LIST, List};
+use super::guard::Spot;
+use super::lists::{GIT_LIST, IGNORE_LIST};
+use super::tree::{Asker, Child, Question, fact, said};
 use super::{Entry, EntryKind, FileError, Located, Walk, WalkOptions, Workspace};
 use super::{beneath, wrong_kind};
 
 /// Deepest folder that is entered: each level holds a handle.
 const DEPTH_MAX: usize = 128;
 
-/// So much of what git ignores is named.
+/// So much of what git ignores is named by itself.
 const SKIPPED_MAX: usize = 10_000;
 
 /// What [`Workspace::walk`] does.
@@ -73,8 +73,7 @@ pub(super) fn visit(
     let mut walker = Walker {
         workspace,
         options,
-        hiding: Vec::new(),
-        skipping: Vec::new(),
+        question: Question::default(),
         met: 0,
         unseen: Unseen::default(),
         each,
@@ -103,10 +102,8 @@ pub(super) fn entry(path: String, stat: &Stat) -> Entry {
 struct Walker<'a> {
     workspace: &'a Workspace,
     options: WalkOptions,
-    /// `.weirignore` lists on the way, with the length of their folder's path.
-    hiding: Vec<(usize, Arc<List>)>,
-    /// The same of `.gitignore`.
-    skipping: Vec<(usize, Arc<List>)>,
+    /// Lists on the way, with the length of their folder's path.
+    question: Question,
     /// Entries so far.
     met: usize,
     unseen: Unseen,
@@ -129,68 +126,69 @@ impl Walker<'_> {
     }
     /// Loads the lists of one folder; returns how many there were before.
     fn enter(&mut self, folder: &Path, path_begin: usize) -> (usize, usize) {
-        let before = (self.hiding.len(), self.skipping.len());
+        self.take_lists(folder, path_begin, |_| true)
+    }
+    /// The same of those names for which `there` says that one may be there.
+    fn take_lists(
+        &mut self,
+        folder: &Path,
+        path_begin: usize,
+        there: impl Fn(&str) -> bool,
+    ) -> (usize, usize) {
+        let before = (self.question.hiding.len(), self.question.skipping.len());
         let lists = &self.workspace.guard.lists;
-        if let Some(list) = lists.load(folder, IGNORE_LIST) {
-            self.hiding.push((path_begin, list));
-        }
-        if self.options.respect_gitignore
-            && let Some(list) = lists.load(folder, GIT_LIST)
-        {
-            self.skipping.push((path_begin, list));
+        let load = |name| there(name).then(|| lists.load(folder, name)).flatten();
+        self.question.hiding.extend(load(IGNORE_LIST).map(|list| (path_begin, list)));
+        if self.options.respect_gitignore {
+            self.question.skipping.extend(load(GIT_LIST).map(|list| (path_begin, list)));
         }
         before
     }
 
     fn folder(&mut self, handle: &OwnedFd, spot: &Spot, depth: usize) -> Result<(), Errno> {
-        let (names, more) = beneath::names(handle.as_fd())?;
+        let guard = &self.workspace.guard;
+        let listing = guard.tree.list_open(guard, spot, handle.as_fd())?;
         let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
-        let before = if spot.root.is_some() {
-            self.enter(&spot.real, begin)
-        } else {
-            (self.hiding.len(), self.skipping.len())
+        let before = match spot.root {
+            Some(_) => self.take_lists(&spot.real, begin, |name| listing.has_list(name)),
+            None => (self.question.hiding.len(), self.question.skipping.len()),
         };
-        for (name, kind) in names {
-            if !self.options.hidden && name.as_bytes().starts_with(b".") {
+        let asked = (Asker::Walk, &self.question);
+        let answers = listing.answers(guard, spot, asked, &|_, _| false);
+        for (index, child) in listing.children.iter().enumerate() {
+            if !self.options.hidden && child.name.as_bytes().starts_with(b".") {
                 continue;
             }
-            self.child(handle, spot, (&name, kind), depth);
+            let said = answers.as_ref().map_or(0, |answers| answers[index]);
+            if child.facts & fact::HIDDEN != 0 || said & said::IGNORED != 0 {
+                continue;
+            }
+            if said & said::SKIPPED != 0 {
+                self.skipped(spot, child);
+                continue;
+            }
+            self.child(handle, &listing.spot(guard, spot, child), child, depth);
             if self.unseen.truncated {
                 break;
             }
         }
-        self.unseen.truncated |= more;
-        self.hiding.truncate(before.0);
-        self.skipping.truncate(before.1);
+        self.unseen.truncated |= listing.children.len() > beneath::FOLDER_NAMES_MAX;
+        self.question.hiding.truncate(before.0);
+        self.question.skipping.truncate(before.1);
         Ok(())
     }
 
-    fn child(
-        &mut self,
-        handle: &OwnedFd,
-        parent: &Spot,
-        (name, kind): (&OsStr, FileType),
-        depth: usize,
-    ) {
-        let name_text = nfc(Path::new(name));
-        let rel =
-            if parent.rel.is_empty() { name_text } else { format!("{}/{name_text}", parent.rel) };
-        let spot = Spot { root: parent.root, rel, real: parent.real.join(name) };
-        // Some file systems do not say the kind with the name.
-        let stat = if kind == FileType::Unknown { look(handle, name) } else { None };
-        let is_folder = stat.as_ref().map_or(kind, beneath::kind_of) == FileType::Directory;
-        if self.is_left_out(&spot, is_folder) {
-            return;
-        }
+    fn child(&mut self, handle: &OwnedFd, spot: &Spot, child: &Child, depth: usize) {
         // What went away since its name was read is no entry.
-        let Some(stat) = stat.or_else(|| look(handle, name)) else { return };
+        let Some(stat) = look(handle, &child.name) else { return };
         if self.met >= self.options.max_entries {
             self.unseen.truncated = true;
             return;
         }
         self.met += 1;
+        let is_folder = beneath::kind_of(&stat) == FileType::Directory;
         let folder = handle.as_fd();
-        (self.each)(&Found { spot: &spot, stat: &stat, folder, name });
+        (self.each)(&Found { spot, stat: &stat, folder, name: &child.name });
         if !is_folder || !self.options.recursive {
             return;
         }
@@ -199,24 +197,21 @@ impl Walker<'_> {
             return;
         }
         // A folder that cannot be opened shows its name and nothing more.
-        if let Ok(inner) = beneath::open_folder(handle.as_fd(), &PathBuf::from(name)) {
-            let _ = self.folder(&inner, &spot, depth + 1);
+        if let Ok(inner) = beneath::open_folder(handle.as_fd(), &PathBuf::from(&child.name)) {
+            let _ = self.folder(&inner, spot, depth + 1);
         }
     }
 
-    fn is_left_out(&mut self, spot: &Spot, is_folder: bool) -> bool {
-        let seen = if is_folder { Seen::Folder } else { Seen::File };
-        if self.workspace.guard.hides_entry(spot, seen)
-            || said_of(&self.hiding, &spot.rel, is_folder).is_some()
-        {
-            return true;
+    /// Takes note of what git ignores: beyond the bound of the folder in which it lies, so that nothing
+    /// of it goes without a name.
+    fn skipped(&mut self, folder: &Spot, child: &Child) {
+        let skipped = &mut self.unseen.skipped;
+        self.unseen.gitignored = true;
+        if skipped.len() < SKIPPED_MAX {
+            skipped.push(folder.real.join(&child.name));
+        } else if skipped.last() != Some(&folder.real) {
+            skipped.push(folder.real.clone());
         }
-        let skipped = said_of(&self.skipping, &spot.rel, is_folder).is_some();
-        self.unseen.gitignored |= skipped;
-        if skipped && self.unseen.skipped.len() < SKIPPED_MAX {
-            self.unseen.skipped.push(spot.real.clone());
-        }
-        skipped
     }
 }
 

@@ -157,6 +157,33 @@ fn z2_foreign_words_get_instructions_read_only() {
 }
 
 #[test]
+fn d1_git_writes_what_the_repository_holds_and_the_comparison_judges_it() {
+    let place = place(&["ws/AGENTS.md", "ws/.git/HEAD"]);
+    for (line, closed) in [
+        ("git checkout other", false),
+        ("git pull", false),
+        ("git apply x.patch", true),
+        ("git checkout other && make", true),
+    ] {
+        let confine = place.confine(line, &[], true);
+        assert_eq!(has(&confine.protected, &place.at("ws/AGENTS.md")), closed, "{line}");
+    }
+}
+
+#[test]
+fn a9_the_folder_that_core_hooks_path_names_is_read_only_under_foreign_words() {
+    let place = place(&["ws/tools/hooks/pre-commit", "ws/tools/x"]);
+    repository(&place, ".", &["a.md"]);
+    let config = place.at("ws/.git/config");
+    let text = std::fs::read_to_string(&config).expect("a configuration");
+    std::fs::write(config, format!("{text}[core]\n\thooksPath = tools/hooks\n")).expect("written");
+    let foreign = place.confine("make", &[], true);
+    assert!(has(&foreign.protected, &place.at("ws/tools/hooks")), "{foreign:?}");
+    assert!(!has(&foreign.protected, &place.at("ws/tools/x")), "{foreign:?}");
+    assert!(!has(&place.confine("make", &[], false).protected, &place.at("ws/tools/hooks")));
+}
+
+#[test]
 fn c3_plan_leaves_nothing_writable() {
     let place = place(&["ws/a.md"]);
     let command = CommandEffect {

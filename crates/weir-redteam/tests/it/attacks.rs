@@ -79,6 +79,7 @@ classes! {
     z11_own_policy_command own_policy_command
     z11_persistence_command persistence_command
     z11_persistence_ignored persistence_ignored
+    z11_persistence_older_job persistence_older_job
     z11_repositories repositories
     z11_hidden_code hidden_code
     z11_approval_confusion approval_confusion
@@ -86,6 +87,7 @@ classes! {
     z11_yes_soft yes_soft
     z11_laundering_file laundering_file
     z11_laundering_instructions laundering_instructions
+    z11_laundering_history laundering_history
     z11_laundering_fork laundering_fork
     z11_memory memory
     z11_memory_carries memory_carries

@@ -78,6 +78,7 @@ impl Desk {
             label,
             at: 0,
             foreign: call.is_foreign(),
+            carries: reads_marked(call),
             approved: left_the_sandbox(call),
             stores: stores_history(call),
             governed: None,
@@ -359,6 +360,12 @@ fn stores_history(call: &Call) -> bool {
         command.tier == Tier::None || Workspace::stores_history(&command.command)
     };
     effects.is_some_and(|effects| effects.commands.iter().any(stores))
+}
+
+/// Whether this call can read what is marked.
+fn reads_marked(call: &Call) -> bool {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    effects.is_some_and(|effects| effects.paths.iter().any(|path| path.marked.is_some()))
 }
 
 /// Whether a person let exactly this call leave the sandbox.

@@ -419,8 +419,7 @@ impl SessionLoop {
                 let request = self.session.request(*turn)?;
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
-                let not_before = *not_before;
-                let label = self.session.label().clone();
+                let (label, not_before) = (self.session.label().clone(), *not_before);
                 let work = Preparing { conversation, request, media, not_before, label };
                 Some(Box::pin(desk.prepare(work, cancel)))
             }

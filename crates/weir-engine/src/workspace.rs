@@ -347,7 +347,10 @@ impl Workspace {
     /// Why a write of `path` (as effects have it) is a write of what later runs or instructs: by its
     /// name, or because git runs what lies there.
     pub(crate) fn instructs(&self, path: &str) -> Option<&'static str> {
-        flow::instructs(path).or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
+        // Most paths have no part that is part of any pattern.
+        let may = path.split('/').any(|part| governed::may_instruct(&part.to_lowercase()));
+        let by_name = may.then(|| flow::instructs(path)).flatten();
+        by_name.or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
     }
     /// Whether git runs what lies at this path of the disk.
     fn is_hook(&self, path: &Path) -> bool {

@@ -61,6 +61,9 @@ pub(crate) struct Opening {
     /// Foreign words stood in the context.
     #[serde(default)]
     pub(crate) foreign: bool,
+    /// It can read what is marked, and so write foreign words elsewhere.
+    #[serde(default)]
+    pub(crate) carries: bool,
     /// A person let exactly this command leave the sandbox: what it makes, the person wanted.
     #[serde(default)]
     pub(crate) approved: bool,

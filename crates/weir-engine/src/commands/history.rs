@@ -16,8 +16,8 @@ use crate::workspace::Workspace;
 
 /// Repositories that are looked at.
 const REPOSITORIES_MAX: usize = 64;
-/// Names of commits that are known of one, and changed ones that are compared. Where there are more,
-/// what is in the last of them counts as new.
+/// Names of commits that are known of one, and changed ones that are compared. Where more changed, all
+/// that the index has counts as new.
 const REFS_MAX: usize = 512;
 /// Paths that are asked about.
 const PATHS_MAX: usize = 1_000;
@@ -25,8 +25,6 @@ const PATHS_MAX: usize = 1_000;
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// Largest index that is read.
 const INDEX_BYTES_MAX: u64 = 512 << 20;
-/// What a commit is compared with that has none before it.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// Settings under which git runs nothing of others and asks nobody.
 const HARMLESS: [&str; 7] = [
     "safe.directory=*",
@@ -170,26 +168,34 @@ impl Repository<'_> {
             }
         }
         let known: BTreeSet<&String> = before.refs.values().collect();
-        let head = before.refs.get("HEAD").map_or(EMPTY_TREE, String::as_str);
+        let head = before.refs.get("HEAD");
         let moved = now.refs.iter().filter(|(_, id)| !known.contains(id));
-        let mut pairs: BTreeSet<(&str, &str)> = BTreeSet::new();
-        for (name, id) in moved {
-            pairs.insert((before.refs.get(name).map_or(head, String::as_str), id));
+        let pairs: BTreeSet<(Option<&String>, &String)> =
+            moved.map(|(name, id)| (before.refs.get(name).or(head), id)).collect();
+        let too_many = pairs.len() > REFS_MAX;
+        let differences =
+            pairs.into_iter().take(REFS_MAX).map(|(from, to)| self.difference(from, to));
+        let differences: Option<Vec<_>> = differences.collect();
+        for (path, object) in differences.iter().flatten().flatten() {
+            new.entry(path.clone()).or_default().insert(object.clone());
         }
-        for (from, to) in pairs.into_iter().take(REFS_MAX) {
-            for (path, object) in self.difference(from, to) {
+        if too_many || differences.is_none() {
+            // What cannot be told is new.
+            let unknown = now.index.keys().map(|path| (path.clone(), Some(String::new())));
+            unknown.for_each(|(path, object)| {
                 new.entry(path).or_default().insert(object);
-            }
+            });
         }
         new
     }
 
     /// The paths that later run or instruct in which two commits differ, with the objects of the second.
-    fn difference(&self, from: &str, to: &str) -> Vec<(String, Option<String>)> {
-        let mut options = vec!["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"];
-        options.extend([from, to, "--"]);
-        // Tags of what is no commit have no files.
-        let answer = self.git(&options, "").unwrap_or_default();
+    /// `None`: git does not tell.
+    fn difference(&self, from: Option<&String>, to: &str) -> Option<Vec<(String, Option<String>)>> {
+        let Some(from) = from else { return self.all_of(to) };
+        let options =
+            ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to, "--"];
+        let answer = self.git(&options, "")?;
         let mut fields = answer.split('\0');
         let mut found = Vec::new();
         while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
@@ -200,7 +206,19 @@ impl Repository<'_> {
                 found.push((path, (!is_gone).then(|| object.to_owned())));
             }
         }
-        found
+        Some(found)
+    }
+
+    /// The same of a commit that has none before it.
+    fn all_of(&self, commit: &str) -> Option<Vec<(String, Option<String>)>> {
+        let answer = self.git(&["ls-tree", "-r", "-z", "--full-tree", commit], "")?;
+        let of = |line: &str| {
+            let (about, path) = line.split_once('\t')?;
+            let path = self.shown(path);
+            let object = about.split(' ').nth(2)?.to_owned();
+            self.workspace.instructs(&path).map(|_| (path, Some(object)))
+        };
+        Some(answer.split('\0').filter_map(of).collect())
     }
 
     /// What was known of these paths before: the objects in every commit with a name, in the index and
@@ -210,7 +228,10 @@ impl Repository<'_> {
         before: &Memory,
         paths: &[&String],
     ) -> BTreeMap<String, BTreeSet<Option<String>>> {
-        let commits: BTreeSet<&String> = before.refs.values().take(REFS_MAX).collect();
+        // `HEAD` comes first, then branches.
+        let mut seen = BTreeSet::new();
+        let commits: Vec<&String> =
+            before.refs.values().filter(|id| seen.insert(*id)).take(REFS_MAX).collect();
         let mut wanted = Vec::new();
         for path in paths {
             let Ok(below) =
@@ -260,7 +281,8 @@ impl Repository<'_> {
         shown.zip(answer.lines().map(str::to_owned)).collect()
     }
 
-    /// What git answers. It reads objects, and runs nothing that the repository names.
+    /// What git answers, whole; `None`: it does not. It reads objects, and runs nothing that the
+    /// repository names.
     fn git(&self, arguments: &[&str], input: &str) -> Option<String> {
         let mut git = Command::new("git");
         git.arg("--no-pager").arg("--git-dir").arg(&self.git).current_dir("/");
@@ -288,10 +310,12 @@ impl Repository<'_> {
             scope.spawn(move || stdin.write_all(input.as_bytes()).ok());
             stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).ok()
         })?;
-        // One that says more than is read is not waited for.
-        let _ = child.kill();
-        let _ = child.wait();
-        Some(String::from_utf8_lossy(&answer).into_owned())
+        if answer.len() as u64 == ANSWER_BYTES_MAX {
+            // It has more to say, which nobody reads.
+            let _ = child.kill();
+        }
+        let told = child.wait().is_ok_and(|status| status.success());
+        told.then(|| String::from_utf8_lossy(&answer).into_owned())
     }
 }
 
@@ -341,6 +365,7 @@ mod tests {
                 label: "Run: it".into(),
                 at: 0,
                 foreign: true,
+                carries: false,
                 approved: false,
                 stores: true,
                 governed: None,
@@ -395,6 +420,21 @@ mod tests {
                 Some(stored).filter(|path| !path.is_empty()).into_iter().collect();
             assert_eq!(found.stored, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a6_the_first_commit_and_what_git_does_not_tell_are_new() {
+        let place = Place::new();
+        for format in ["sha1", "sha256"] {
+            place.run(&format!("git init -q --object-format={format} {format}"));
+            let line = format!("cd {format}; echo evil > AGENTS.md; git add -A; git commit -qm x");
+            assert_eq!(place.after(&line, &[]).stored, [format!("{format}/AGENTS.md")]);
+        }
+        // A commit whose files are gone.
+        let line = "T=$(echo evil > a.txt; git add -A; git write-tree); \
+                    git branch x $(git commit-tree -m x $T); git reset -q --hard; \
+                    rm .git/objects/$(echo $T | cut -c1-2)/$(echo $T | cut -c3-)";
+        assert_eq!(place.after(line, &[]).stored, ["AGENTS.md"]);
     }
 
     #[test]

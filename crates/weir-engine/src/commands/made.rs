@@ -68,25 +68,57 @@ pub(super) fn compared(
     said.extend(set_aside(workspace, &lists, (&mut delta, why)));
     gone.extend(lists.iter().map(|path| path.to_string_lossy().into_owned()));
     said.extend(named(workspace, &kept, why));
-    let why =
-        "git would take it for a repository and run the programs that its configuration names";
-    if opening.takes_back() {
-        let why = format!("{why}, and foreign words stand in the context");
-        said.extend(set_aside(workspace, &made.repositories, (&mut delta, &why)));
-        gone.extend(made.repositories.iter().map(|path| path.to_string_lossy().into_owned()));
-    } else {
-        let why = "git takes it for a repository, and whoever uses git there runs the programs that \
-                   its configuration names";
-        said.extend(named(workspace, &made.repositories, why));
-    }
+    said.extend(repositories(workspace, opening, (&mut delta, &mut gone), &made.repositories));
     let found =
         history::compared(workspace, opening, instructing(workspace, &delta, &made.instructs));
     let history::Found { stored, followed, history } = found;
+    said.extend(told(&stored, &followed));
+    let mut aside = Vec::new();
+    if opening.takes_back() && of == Of::Command {
+        let all = made.instructs.iter().flatten();
+        let all = all.filter(|path| !followed.contains(&workspace.shown_at(path)));
+        gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
+        let others = to_set_aside(workspace, made.instructs, (&delta, &followed));
+        aside = shown(workspace, &others);
+        let why = "it would later run or instruct, and foreign words stand in the context";
+        said.extend(set_aside(workspace, &others, (&mut delta, why)));
+    }
+    now.retain(|path| !gone.contains(path));
+    let said = (!said.is_empty()).then(|| said.join("\n"));
+    let mut written = match opening.foreign || opening.carries {
+        true => written(workspace, &delta.ignored, window.from),
+        false => Vec::new(),
+    };
+    written.extend(stored);
+    Ok(Compared { delta, said, aside, written, governed: Some(now), followed, history })
+}
+
+/// What becomes of repositories that a command made.
+fn repositories(
+    workspace: &Workspace,
+    opening: &Opening,
+    (delta, gone): (&mut Delta, &mut HashSet<String>),
+    made: &[PathBuf],
+) -> Option<String> {
+    if !opening.takes_back() {
+        let why = "git takes it for a repository, and whoever uses git there runs the programs that \
+                   its configuration names";
+        return named(workspace, made, why);
+    }
+    let why = "git would take it for a repository and run the programs that its configuration names, \
+               and foreign words stand in the context";
+    gone.extend(made.iter().map(|path| path.to_string_lossy().into_owned()));
+    set_aside(workspace, made, (delta, why))
+}
+
+/// What is to be said of what git has now, and of what the work tree has of it.
+fn told(stored: &[String], followed: &BTreeSet<String>) -> Vec<String> {
+    let mut said = Vec::new();
     if !stored.is_empty() {
         said.push(format!(
             "[Now in git, in its index or in a commit: {}: it later runs or instructs, and foreign words \
              stand in the context. Show the person what you stored.]",
-            listed(&stored)
+            listed(stored)
         ));
     }
     if !followed.is_empty() {
@@ -96,29 +128,28 @@ pub(super) fn compared(
             listed(&named)
         ));
     }
-    let mut aside = Vec::new();
-    if opening.takes_back() && of == Of::Command {
-        let all = made.instructs.iter().flatten();
-        gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
-        // What was kept before is taken back by the checkpoint.
-        let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
-        let is_kept = |path: &PathBuf| kept.contains(workspace.shown_at(path).as_str());
+    said
+}
+
+/// The topmost of each group that neither the checkpoint takes back nor follows the repository.
+fn to_set_aside(
+    workspace: &Workspace,
+    groups: Vec<Vec<PathBuf>>,
+    (delta, followed): (&Delta, &BTreeSet<String>),
+) -> Vec<PathBuf> {
+    let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
+    let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let others = groups.into_iter().filter(|group| {
         let follows = |path: &PathBuf| followed.contains(&workspace.shown_at(path));
-        let is_done = |path: &PathBuf| is_kept(path) || follows(path) || path.is_dir();
-        let others = made.instructs.into_iter().filter(|group| !group.iter().all(is_done));
-        let others: Vec<PathBuf> = others.filter_map(|group| group.into_iter().next()).collect();
-        aside = shown(workspace, &others);
-        let why = "it would later run or instruct, and foreign words stand in the context";
-        said.extend(set_aside(workspace, &others, (&mut delta, why)));
-    }
-    now.retain(|path| !gone.contains(path));
-    let said = (!said.is_empty()).then(|| said.join("\n"));
-    let mut written = match opening.foreign {
-        true => written(workspace, &delta.ignored, window.from),
-        false => Vec::new(),
-    };
-    written.extend(stored);
-    Ok(Compared { delta, said, aside, written, governed: Some(now), followed, history })
+        let holds = group.iter().any(follows);
+        let is_done = |path: &PathBuf| {
+            kept.contains(workspace.shown_at(path).as_str())
+                || follows(path)
+                || (holds && is_folder(path))
+        };
+        !group.iter().all(is_done)
+    });
+    others.filter_map(|group| group.into_iter().next()).collect()
 }
 
 /// What of the work tree changed that later runs or instructs, by path: what is there now, nothing where

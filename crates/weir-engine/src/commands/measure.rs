@@ -43,6 +43,7 @@ impl Course {
             label: "Run: it".into(),
             at: file_time(),
             foreign,
+            carries: false,
             approved: false,
             stores,
             governed: Some(self.workspace.governed().paths()),

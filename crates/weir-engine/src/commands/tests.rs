@@ -100,6 +100,7 @@ impl World {
             label: "Run: it".into(),
             at: file_time(),
             foreign: false,
+            carries: false,
             approved: false,
             stores: false,
             governed: None,
@@ -398,6 +399,16 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
             compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
         assert_eq!(found.written, expected);
     }
+    // One that reads foreign words carries them, whatever stood in the context before.
+    let opening = Opening {
+        carries: true,
+        governed: Some(Vec::new()),
+        ..world.base.opening.clone().unwrap()
+    };
+    let window = Window { from: opening.at, until: None };
+    let found =
+        compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+    assert_eq!(found.written, ["build/", "two.log"]);
     // Whoever reads it reads foreign words, and nothing beside it is one.
     world.workspace.mark(&["build/".into()], "docs.example");
     let marked = |path: &str| world.workspace.resolve(path, Access::Read).marked;

@@ -79,17 +79,7 @@ pub(super) fn confine(
         opened.insert(absolute);
     }
     for root in roots {
-        // The repository that a root lies in.
-        let above = root.parent().filter(|_| !root.join(".git").exists()).and_then(around_of);
-        if let Some(above) = above {
-            hide_history(workspace, &above, command, &mut found);
-        }
-        // An empty folder means nothing to git, so its place can be held. What else is not there yet
-        // is compared afterwards.
-        found.protected.insert(root.join(".weir"));
-        let others = [".weirignore", ".weirprotected"].into_iter();
-        let others = others.chain(closes.then_some(".envrc")).map(|name| root.join(name));
-        found.protected.extend(others.filter(|path| path.symlink_metadata().is_ok()));
+        guard_root(workspace, command, &root, &mut found);
     }
     for holder in std::mem::take(&mut found.holders) {
         hide_history(workspace, &holder, command, &mut found);
@@ -122,6 +112,20 @@ pub(super) fn confine(
         serves: command.serves.clone(),
         sockets: command.sockets.iter().map(PathBuf::from).collect(),
     })
+}
+
+/// What is guarded of a root itself, and of the repository that it lies in.
+fn guard_root(workspace: &Workspace, command: &CommandEffect, root: &Path, found: &mut Found) {
+    let above = root.parent().filter(|_| !root.join(".git").exists()).and_then(around_of);
+    if let Some(above) = above {
+        hide_history(workspace, &above, command, found);
+    }
+    // An empty folder means nothing to git, so its place can be held. What else is not there yet is
+    // compared afterwards.
+    found.protected.insert(root.join(".weir"));
+    let others = [".weirignore", ".weirprotected"].into_iter();
+    let others = others.chain(found.foreign.then_some(".envrc")).map(|name| root.join(name));
+    found.protected.extend(others.filter(|path| path.symlink_metadata().is_ok()));
 }
 
 /// Hides the home, and shows in it what programs are made of (A14).

@@ -35,7 +35,8 @@ const USUAL: [&str; 18] = [
 impl Workspace {
     /// Where the marked words came from that a command line in `cwd` can print.
     pub fn marked_for(&self, command: &str, cwd: &str) -> Option<String> {
-        let all = self.marked(cwd, Access::List)?;
+        // Wherever it runs: `..` leads out of its folder.
+        let all = self.marks_below(".").next().map(|(_, origin)| origin)?;
         // The folder itself, or all there is.
         if self.marked(cwd, Access::Read).is_some() {
             return Some(all);
@@ -53,7 +54,7 @@ impl Workspace {
             match part.words.first().map(|word| word.text.as_str()) {
                 // It tells of what is tracked. What git ignores is marked as a folder.
                 Some("git") if names_only => {
-                    self.marks_below(cwd).find(|(path, _)| !path.ends_with('/'))
+                    self.marks_below(".").find(|(path, _)| !path.ends_with('/'))
                 }
                 Some("ls") => self.listed(part, cwd),
                 Some(name) if PRINTERS.contains(&name) => self.printed(part, cwd),
@@ -137,7 +138,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
             std::fs::write(path, "x").expect("a file");
         };
-        ["src/a.rs", "target/x", "docs/idea.md", "a.txt"].map(put);
+        ["src/a.rs", "target/x", "docs/idea.md", "a.txt"].into_iter().for_each(put);
         std::os::unix::fs::symlink("target/x", top.path().join("way")).expect("a link");
         let options = WorkspaceOptions {
             root: top.path().to_path_buf(),
@@ -183,7 +184,7 @@ mod tests {
             assert!(is_foreign(line, "."), "{line}");
         }
         assert!(is_foreign("cat ../target/x", "src") && is_foreign("ls", "target"));
-        assert!(!is_foreign("make", "src") && !is_foreign("cat a.rs", "src"));
+        assert!(is_foreign("make", "src") && !is_foreign("cat a.rs", "src"));
         // What git tracks may stand in what git tells.
         workspace.mark(&["docs/idea.md".into()], "docs.example");
         assert!(is_foreign("git status", "."), "its name may be the words");

@@ -79,7 +79,7 @@ pub(super) fn look(workspace: &Workspace) -> History {
 pub(super) fn compared(
     workspace: &Workspace,
     opening: &Opening,
-    changed: BTreeMap<String, Option<PathBuf>>,
+    changed: &BTreeMap<String, Option<PathBuf>>,
 ) -> Found {
     let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
         return Found::default();
@@ -91,7 +91,7 @@ pub(super) fn compared(
         let repository = Repository { workspace, top, git };
         let Some(after) = now.get(&repository.top) else { continue };
         let before = before.get(&repository.top).unwrap_or(&none);
-        let new = repository.new(before, after);
+        let new = repository.news(before, after);
         let mine = |path: &String| workspace.on_disk(path).starts_with(&repository.top);
         let files = changed.iter().filter(|(path, _)| mine(path) && !workspace.is_marked(path));
         let mut asked: BTreeSet<&String> = new.keys().collect();
@@ -159,7 +159,7 @@ impl Repository<'_> {
     }
 
     /// What the index or a commit has now and had not before, by path: its objects, or that it is gone.
-    fn new(&self, before: &Memory, now: &Memory) -> BTreeMap<String, BTreeSet<Option<String>>> {
+    fn news(&self, before: &Memory, now: &Memory) -> BTreeMap<String, BTreeSet<Option<String>>> {
         let mut new: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
         for path in now.index.keys().chain(before.index.keys()) {
             let object = now.index.get(path);
@@ -376,7 +376,7 @@ mod tests {
                 let at = self.workspace.on_disk(path);
                 (path.to_string(), at.is_file().then_some(at))
             };
-            compared(&self.workspace, &opening, changed.iter().map(file).collect())
+            compared(&self.workspace, &opening, &changed.iter().map(file).collect())
         }
     }
 

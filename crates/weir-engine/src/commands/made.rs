@@ -69,8 +69,8 @@ pub(super) fn compared(
     gone.extend(lists.iter().map(|path| path.to_string_lossy().into_owned()));
     said.extend(named(workspace, &kept, why));
     said.extend(repositories(workspace, opening, (&mut delta, &mut gone), &made.repositories));
-    let found =
-        history::compared(workspace, opening, instructing(workspace, &delta, &made.instructs));
+    let changed = instructing(workspace, &delta, &made.instructs);
+    let found = history::compared(workspace, opening, &changed);
     let history::Found { stored, followed, history } = found;
     said.extend(told(&stored, &followed));
     let mut aside = Vec::new();

@@ -84,7 +84,9 @@ pub(super) struct Listing {
     judged: [Mutex<Option<Judged>>; 2],
 }
 
-type Held = Vec<(usize, Arc<List>)>;
+/// A list, and where paths below its folder begin.
+type At = (usize, Arc<List>);
+type Held = Vec<At>;
 
 /// What is asked about the entries of a folder: the same answers as long as all of it is the same.
 #[derive(Debug, Clone, Default)]
@@ -117,9 +119,7 @@ impl Question {
     }
     fn is_same(&self, other: &Question) -> bool {
         let lists = |a: &Held, b: &Held| {
-            let same = |((at, a), (other, b)): (&(usize, Arc<List>), &(usize, Arc<List>))| {
-                at == other && Arc::ptr_eq(a, b)
-            };
+            let same = |((at, a), (other, b)): (&At, &At)| at == other && Arc::ptr_eq(a, b);
             a.len() == b.len() && a.iter().zip(b).all(same)
         };
         let rules = match (&self.rules, &other.rules) {

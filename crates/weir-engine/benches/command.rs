@@ -99,7 +99,7 @@ fn course() -> (TempDir, Course) {
 }
 
 #[divan::bench(args = [("true", "clean"), ("git status", "clean"), ("true", "foreign"), ("git status", "foreign")], sample_count = 20)]
-fn around_a_command(bencher: Bencher, (command, label): (&str, &str)) {
+fn around_a_command(bencher: Bencher<'_, '_>, (command, label): (&str, &str)) {
     let (_top, mut course) = course();
     bencher.bench_local(|| {
         course.before(command, label).expect("it may run");

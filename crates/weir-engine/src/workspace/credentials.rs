@@ -132,7 +132,7 @@ service-account*.json
 ";
 
 /// Folders whose files are made for tests.
-const TEST_FOLDERS: [&str; 12] = [
+const TEST_FOLDERS: [&str; 14] = [
     "test",
     "tests",
     "__tests__",
@@ -145,6 +145,8 @@ const TEST_FOLDERS: [&str; 12] = [
     "__fixtures__",
     "spec",
     "specs",
+    "example",
+    "examples",
 ];
 /// Endings of files that look like keys.
 const KEY_ENDINGS: [&str; 7] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".keystore"];
@@ -222,27 +224,6 @@ pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) ->
         }
     }
     None
-}
-
-/// Whether a path of the workspace lies where tests and examples keep what they need.
-pub(super) fn is_fixture(path: &str) -> bool {
-    const FOLDERS: [&str; 13] = [
-        "test",
-        "tests",
-        "__tests__",
-        "testdata",
-        "test-data",
-        "test_data",
-        "fixture",
-        "fixtures",
-        "__fixtures__",
-        "spec",
-        "specs",
-        "example",
-        "examples",
-    ];
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_lowercase();
-    folder.split('/').any(|part| FOLDERS.contains(&part))
 }
 
 /// Whether a line of the tables names files by what they are called, and no store of keys: such a file

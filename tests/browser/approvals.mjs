@@ -219,6 +219,47 @@ await test('g4_on_a_telephone_nothing_is_allowed_by_itself', async () => {
   await hand.close();
 });
 
+await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
+  await asked();
+  await asked();
+  const hand = await browser.person(house.url, {
+    viewport: { width: 360, height: 740 },
+    hasTouch: true,
+    isMobile: true,
+    storageState: await context.storageState(),
+  });
+  const small = await hand.newPage();
+  await small.goto('/approvals');
+  const cards = small.locator('article.ask');
+  same(await cards.count(), 2, 'questions');
+  const first = cards.first();
+  const wide = await small.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+  holds(wide <= 0, `it is ${wide} px too wide`);
+  for (const name of ['Allow once', 'Deny']) {
+    const button = first.getByRole('button', { name });
+    const { x, width, height } = await button.boundingBox();
+    holds(x >= 0 && x + width <= 360, `${name} stands outside of the page`);
+    holds(height >= 40, `${name} is ${height} px high: too low for a finger`);
+  }
+  // A tap in the first half second, and Enter in the reason, allow nothing.
+  await small.reload();
+  await first.getByRole('button', { name: 'Allow once' }).scrollIntoViewIfNeeded();
+  const box = await first.getByRole('button', { name: 'Allow once' }).boundingBox();
+  await small.touchscreen.tap(box.x + 5, box.y + 5);
+  await ready(first);
+  same(await cards.count(), 2, 'questions');
+  same(note(), UNTOUCHED, 'the file');
+  await first.getByLabel(/Reason/).tap();
+  await small.keyboard.type('not this');
+  await small.keyboard.press('Enter');
+  await until('one is left', async () => (await cards.count()) === 1);
+  await ready(cards.first());
+  await cards.first().getByRole('button', { name: 'Deny' }).tap();
+  await small.getByText('Nothing waits for you').waitFor();
+  same(note(), UNTOUCHED, 'the file');
+  await hand.close();
+});
+
 await test('g4_a_screen_reader_is_told_what_is_asked_and_by_which_buttons', async () => {
   const ask = await asked();
   const dialog = page.getByRole('dialog', { name: 'Allow this?' });

@@ -31,6 +31,11 @@ when: "stop me"
 pace: 1000ms
 says: ${words}
 end
+when: "And now"
+expect: body "word1 word2"
+expect: "cut off"
+says: I know how far I came.
+end
 says: Well.
 `;
 
@@ -175,9 +180,77 @@ await test('s11_a_run_is_stopped', async () => {
   await say(page, 'Please stop me.');
   await page.getByText(/word2\b/).waitFor();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
-  await page.getByText(/cancelled|stopped/i).first().waitFor();
+  await rested(page);
+  const stopped = async () => (await conversation(page)).join('\n');
+  // What was said stays, is marked as only a beginning, and reads the same when the page is made anew.
+  holds(/word2\b/.test(await stopped()), 'the words that came stay');
+  holds((await stopped()).includes('Cut off here: the run was ended.'), 'it is marked as cut off');
+  const before = await conversation(page);
+  await page.reload();
+  same(await conversation(page), before, 'the page made anew');
+  // The model knows what it had said, and that it was no more.
   await say(page, 'And now?');
-  await page.getByText('Well.').or(page.getByText(/word1\b/)).first().waitFor();
+  await page.getByText('I know how far I came.').waitFor();
+});
+
+const box = () => page.getByRole('textbox', { name: 'Message' });
+const queued = () => page.locator('#queue > li:visible');
+
+/** A run that is on, with two messages that wait for it. */
+async function twoWait() {
+  await page.goto('/');
+  await say(page, 'Please stop me again.');
+  await page.getByText(/word1\b/).waitFor();
+  for (const words of ['and then the docs', 'and the tests']) {
+    await box().fill(words);
+    await page.keyboard.press('Enter');
+    await page.locator('#queue').getByText(words).waitFor();
+    await until('the box is empty', async () => (await box().inputValue()) === '');
+  }
+}
+
+await test('l12_what_waits_comes_back_when_a_run_is_stopped', async () => {
+  await twoWait();
+  await box().pressSequentially('half a th');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await rested(page);
+  const back = 'and then the docs\nand the tests\nhalf a th';
+  await until('the words are back', async () => (await box().inputValue()) === back);
+  same(await box().evaluate((box) => box.selectionStart), back.length, 'the cursor stays with what was typed');
+  await until('nothing waits in sight', async () => (await queued().count()) === 0);
+  // A page that is made anew has them once, as a draft.
+  await page.reload();
+  await page.locator('html.scripted').waitFor({ state: 'attached' });
+  await new Promise((done) => setTimeout(done, 1200));
+  same(await box().inputValue(), back, 'the draft');
+  await box().fill('');
+});
+
+await test('l12_what_waits_comes_back_when_a_run_is_ended_elsewhere', async () => {
+  await twoWait();
+  const chat = new URL(page.url()).pathname;
+  const others = await browser.person(house.url);
+  const there = await others.newPage();
+  await signIn(there, 'admin');
+  await there.goto(chat);
+  await there.getByRole('button', { name: 'Stop', exact: true }).click();
+  await rested(there);
+  await until('the words are back', async () => (await box().inputValue()) === 'and then the docs\nand the tests');
+  // Whoever did not say them reads that they were not sent, and keeps their own box.
+  same(await there.getByRole('textbox', { name: 'Message' }).inputValue(), '', 'the box of the other one');
+  await there.locator('#queue').getByText('not sent').first().waitFor();
+  await others.close();
+  await box().fill('');
+});
+
+await test('l12_what_is_taken_back_by_hand_comes_back', async () => {
+  await twoWait();
+  await page.locator('#queue > li').first().getByRole('button', { name: 'Take back' }).click();
+  await until('the words are back', async () => (await box().inputValue()) === 'and then the docs');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await rested(page);
+  await until('all is back', async () => (await box().inputValue()).includes('and the tests'));
+  await box().fill('');
 });
 
 await test('s4_the_kill_switch_stops_everything_and_lets_go_again', async () => {

@@ -44,6 +44,9 @@ calls: write_file {"path": "notes.md", "content": "# Notes\\n\\nA new line.\\n"}
 
 says: All done.
 end
+when: "question"
+calls: ask_followup_question {"question": "Which colour do you want?", "options": ["red", "blue"]}
+end
 says: Fine.
 `;
 const house = await House.start({ script, files: { 'notes.md': '# Notes\n', 'plan.md': '# Plan\n', 'src/a.rs': 'fn a() {}\n' } });
@@ -72,6 +75,10 @@ await say(page, 'Tell me everything.');
 await page.getByRole('dialog').waitFor();
 const waiting = new URL(page.url()).pathname;
 await page.goto('/');
+await say(page, 'I have a question.');
+await page.getByRole('dialog', { name: 'A question for you' }).waitFor();
+const question = new URL(page.url()).pathname;
+await page.goto('/');
 await say(page, 'Something small.');
 await page.getByText('Fine.').waitFor();
 const chat = new URL(page.url()).pathname;
@@ -86,14 +93,14 @@ await api('PUT', '/api/v1/mail/work', {
 });
 
 const pages = [
-  '/', waiting, chat, '/chats', '/chats?archived=yes', '/approvals', '/agents', '/agents/digest', '/agents/digest/edit',
+  '/', waiting, question, chat, '/chats', '/chats?archived=yes', '/approvals', '/agents', '/agents/digest', '/agents/digest/edit',
   '/agent-new', '/files', '/files?path=src', '/memory', '/library', '/models', '/usage', '/audit', '/mail', '/mail/work', '/mail-new',
   '/settings', '/help', '/users', '/admin', '/account', '/notifications', '/notifications/where', '/pause',
 ];
 const open = ['/signin'];
 
 /** A name for a picture. */
-const named = (path) => (path === waiting ? 'approval' : path === chat ? 'chat' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');
+const named = (path) => (path === waiting ? 'approval' : path === question ? 'question' : path === chat ? 'chat' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');
 
 for (const theme of ['light', 'dark']) {
   for (const width of [1280, 360]) {

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import words
 from house import House, field, holds, kind, same
@@ -211,3 +212,28 @@ def f1_a_question_is_answered_by_choosing_and_in_own_words():
             same(answers, ["blue", "as the sea"], "the journal")
     finally:
         house.end()
+
+
+def f1_v_q_y_pressed_quickly_answer_and_nothing_lands_in_the_box():
+    for pause in (0.03, 0.15, 0.4):
+        house = House("vqy", 'calls: write_file {"path": "made", "content": "x\\n"}\n\n'
+                      "says: All done.\n")
+        try:
+            with Terminal(house) as term:
+                term.start(ready=words.READY)
+                term.say("make it")
+                term.wait(words.CHOICES)
+                for key in ("v", "q", "y"):
+                    term.keys(key)
+                    time.sleep(pause)
+                # Whether the yes counted or came too soon: no letter stands in the box.
+                time.sleep(0.7)
+                holds(not term.has(r"(?m)^ ?> [vqy]"), f"the box is empty after {pause} s")
+                if "approval.resolved" not in house.kinds():
+                    term.keys("y")
+                term.wait("All done")
+                same(house.read("made"), "x\n", "what was made")
+                said = [fact for fact in house.facts() if kind(fact) == "input.accepted"]
+                same(len(said), 1, "messages")
+        finally:
+            house.end()

@@ -212,3 +212,31 @@ def f1_attach_going_back_shows_first_what_would_change():
     finally:
         server.close()
         house.end()
+
+
+def l12_attach_what_waits_comes_back_when_the_browser_stops_the_run():
+    long = " ".join(f"word{n}" for n in range(200))
+    house = House("attached-stop", f"pace: 200ms\nsays: {long}\n")
+    server = Server(house)
+    try:
+        with Terminal(house) as term:
+            sign_in(term, server)
+            term.say("begin")
+            term.wait(r"\bword3\b")
+            term.say("and then the docs")
+            name = until("the server has the session", server.sessions)[0]["id"]
+            until("it waits", lambda: len(
+                [fact for fact in server.facts(name) if kind(fact) == "input.accepted"]) == 2)
+            server.ask("POST", f"sessions/{name}/cancel")
+            term.wait(words.DONE)
+            term.wait("Cut off here: the run was ended")
+            term.wait("> and then the docs")
+            holds(term.has(r"\bword3\b"), "the words stay")
+            replied = [fact for fact in server.facts(name) if kind(fact) == "model.replied"]
+            same(field(replied[0], "stop"), "interrupted", "the journal")
+            term.keys(words.WIPE)
+            term.say(words.LEAVE)
+            same(term.status(), 0, "the exit status")
+    finally:
+        server.close()
+        house.end()

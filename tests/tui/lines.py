@@ -215,3 +215,56 @@ def f1_without_a_terminal_it_says_what_does_without():
         holds("weir run" in said, f"what to do instead stands in {said!r}")
     finally:
         house.end()
+
+
+def g4_a_line_begun_before_the_question_does_not_answer_it():
+    house = House("line-early", "")
+    house.script("pace: 300ms\nsays: |\n" + "".join(f"  w{n}\n" for n in range(8)) +
+                 'calls: run_shell {"command": "touch made"}\n\nsays: All done.\n')
+    made = os.path.join(house.work, "made")
+    try:
+        with Wire(house, "--plain") as wire:
+            wire.wait("Type a message")
+            wire.send("make it\r")
+            wire.wait(r"\bw2\b")
+            # Somebody writes, the question comes, and their last letter would be a yes.
+            wire.send("we should sa")
+            wire.wait("touch made")
+            wire.quiet(0.5)
+            wire.send("y\r")
+            wire.wait("begun before this was asked")
+            holds("approval.resolved" not in house.kinds(), "nothing is answered")
+            holds(not os.path.exists(made), "nothing was done")
+            said = house.wait_fact("input.accepted", times=2)
+            same(field(said[1], "content")[0]["text"], "we should say", "it is a message")
+            wire.quiet(0.5)
+            # The terminal edits lines as before, and a line of its own answers.
+            wire.send("no\x7f\x7fyes\r")
+            house.wait_fact("approval.resolved")
+            until("it was made", lambda: os.path.exists(made))
+    finally:
+        house.end()
+
+
+def l12_in_line_mode_what_waited_is_printed_back():
+    house = House("line-back", "pace: 300ms\nsays: |\n" +
+                  "".join(f"  word{n} and more\n" for n in range(60)))
+    try:
+        talk = Talk(house, "--plain")
+        talk.say("begin")
+        talk.wait("word2")
+        talk.child.send_signal(2)
+        talk.wait("Cut off here")
+        talk.end()
+        with Wire(house, "--plain") as wire:
+            wire.wait("Type a message")
+            wire.send("begin\r")
+            wire.wait("word2")
+            wire.send("and then the docs\r")
+            house.wait_fact("input.accepted", times=2)
+            house.weir("pause")
+            wire.wait(r"Your message was:\s+and then the docs")
+            wire.wait("Cut off here: the run was ended")
+            house.weir("release")
+    finally:
+        house.end()

@@ -237,3 +237,28 @@ def still(pid):
 def watch(seconds):
     """What is measured is a time in which nothing happens: the one place where a test sleeps."""
     time.sleep(seconds)
+
+
+def l12_what_waits_comes_back_when_the_run_is_ended_elsewhere():
+    words_ = " ".join(f"word{n}" for n in range(200))
+    house = House("given-back", f"pace: 200ms\nsays: {words_}\n")
+    try:
+        with Terminal(house) as term:
+            term.start(ready=words.READY)
+            term.say("begin")
+            term.wait(r"\bword3\b")
+            term.say("and then the docs")
+            term.say("and the tests")
+            house.wait_fact("input.accepted", times=3)
+            term.type("half a th")
+            house.weir("pause")
+            term.wait(words.DONE)
+            # What was said stays and is marked; what waited is before what is being written.
+            term.wait("Cut off here: the run was ended")
+            term.wait(r"> and then the docs\n\s*and the tests\n\s*half a th")
+            holds(term.has(r"\bword3\b"), "the words stay")
+            kinds = house.kinds()
+            same(kinds.count("input.withdrawn"), 2, "what waited is withdrawn")
+            house.weir("release")
+    finally:
+        house.end()

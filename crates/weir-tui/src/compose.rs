@@ -117,6 +117,8 @@ pub struct Composer {
     named: Vec<Named>,
     offer: Option<Offer>,
     waiting: Option<(Ticket, Word)>,
+    /// What was given back last, as it was put at the start of the box.
+    returned: String,
     /// Pictures of the clipboard that were put in, ever: no two have one name.
     pictures: usize,
     /// The word for which the person wanted no list.
@@ -154,6 +156,7 @@ impl Composer {
             named: Vec::new(),
             offer: None,
             waiting: None,
+            returned: String::new(),
             pictures: 0,
             dismissed: None,
             ticket: FIRST_TICKET,
@@ -297,14 +300,30 @@ impl Composer {
 
     /// Puts something back that was sent and not taken, before what has been written since.
     pub fn give_back(&mut self, written: &Written) {
-        let mut text = self.tokens.labelled(&paste::cleaned(&written.boxed()), &written.attached);
-        if !self.buffer.is_empty() {
-            text.push('\n');
-            text.push_str(&self.buffer.text());
+        self.returned.clear();
+        self.give_back_next(written);
+    }
+
+    /// The same for one of several that are given back in the order in which they were said: behind
+    /// those that came before it, as long as they stand there as they were put.
+    pub fn give_back_next(&mut self, written: &Written) {
+        let text = self.tokens.labelled(&paste::cleaned(&written.boxed()), &written.attached);
+        let stands = self.buffer.text();
+        let untouched = |rest: &&str| rest.is_empty() || rest.starts_with('\n');
+        let before = Some(self.returned.as_str()).filter(|before| !before.is_empty());
+        let behind = before.and_then(|before| stands.strip_prefix(before)).filter(untouched);
+        let (mut whole, since) = match behind {
+            Some(rest) => (format!("{}\n{text}", self.returned), rest.strip_prefix('\n')),
+            None => (text, Some(stands.as_str()).filter(|stands| !stands.is_empty())),
+        };
+        self.returned.clone_from(&whole);
+        if let Some(since) = since {
+            whole.push('\n');
+            whole.push_str(since);
         }
         self.close_offer();
         self.search = None;
-        self.replace_all(&text);
+        self.replace_all(&whole);
         self.settle();
     }
 

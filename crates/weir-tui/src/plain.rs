@@ -6,7 +6,7 @@
 //! `heard`, `asks`, `commands`. Not here: what somebody meant by a line that asks nothing, which is the
 //! session's.
 
-use std::io::{self, BufRead};
+use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -31,14 +31,12 @@ mod stream;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod words;
 
 use state::Talk;
+use typed::{Begun, LINES_WAITING_MAX, Lines, Typed};
 
-/// Lines that were read and not taken yet.
-const LINES_WAITING_MAX: usize = 16;
-/// Longest line that is read, in bytes; a longer one ends there.
-const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Printed text that may wait to be taken, in bytes; past it no more news is taken.
 const PRINT_BYTES_MAX: usize = 256 * 1024;
 /// How long the other end may take to give the session back.
@@ -107,39 +105,18 @@ pub async fn run(link: Link, options: PlainOptions) -> Result<Left, PlainError> 
             }
         }
     };
-    let ends = Ends { lines: typed_lines(), interrupts, out: tokio::io::stdout() };
+    let lines = Lines::of_input(options.terminal);
+    let ends = Ends { lines, interrupts, out: tokio::io::stdout() };
     tokio::select! {
         left = talk(link, options, ends) => left,
         left = signals => Ok(left),
     }
 }
 
-/// Lines of standard input. A thread reads them, because a read cannot be taken back: the runtime
-/// would wait for one more line before the program could end. It ends with the program.
-fn typed_lines() -> mpsc::Receiver<String> {
-    let (tell, lines) = mpsc::channel(LINES_WAITING_MAX);
-    std::thread::spawn(move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let mut line = Vec::new();
-            match io::Read::take(&mut input, LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => (),
-            }
-            let text = String::from_utf8_lossy(&line);
-            let text = text.strip_suffix('\n').unwrap_or(&text);
-            if tell.blocking_send(text.strip_suffix('\r').unwrap_or(text).to_owned()).is_err() {
-                return;
-            }
-        }
-    });
-    lines
-}
-
 /// Where lines come from and go to.
 pub(crate) struct Ends<W> {
-    /// What is typed; closed: its end.
-    pub(crate) lines: mpsc::Receiver<String>,
+    /// What is typed.
+    pub(crate) lines: Lines,
     /// Signals.
     pub(crate) interrupts: mpsc::Receiver<Interrupt>,
     /// What is printed.
@@ -149,7 +126,7 @@ pub(crate) struct Ends<W> {
 /// One thing that happened.
 enum Happened {
     News(Option<News>),
-    Line(Option<String>),
+    Line(Option<Typed>),
     Interrupt(Interrupt),
     Wished,
     /// So many bytes; none: they were passed on.
@@ -170,8 +147,14 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
     let mut late = None;
     let mut reads = true;
     let mut printing = Printing::default();
+    let mut asked = talk.asked();
     loop {
         printing.add(&talk.printed());
+        // Whatever was typed until a question can be read was not typed for it.
+        if asked != talk.asked() && !printing.is_owed() {
+            asked = talk.asked();
+            lines.asked();
+        }
         if talk.is_leaving() && late.is_none() {
             late = Some(Instant::now() + Duration::from_millis(LEAVE_MS_MAX));
         }
@@ -192,7 +175,7 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
                 Happened::Printed(done.map_err(PlainError::Write)?)
             }
             heard = news.recv(), if room => Happened::News(heard),
-            line = lines.recv(), if reads && room && late.is_none() && talk.takes_lines() => {
+            line = lines.next(), if reads && room && late.is_none() && talk.takes_lines() => {
                 Happened::Line(line)
             }
             () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() => {
@@ -207,7 +190,10 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
                 }
             }
             Happened::News(None) | Happened::TooLate => break,
-            Happened::Line(Some(line)) => talk.line(&line),
+            Happened::Line(Some(line)) if asked != talk.asked() => {
+                talk.line(&line.text, Begun::Before);
+            }
+            Happened::Line(Some(line)) => talk.line(&line.text, line.begun),
             Happened::Line(None) => {
                 reads = false;
                 talk.ended();

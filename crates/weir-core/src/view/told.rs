@@ -1,7 +1,8 @@
 //! Facts in words, for every face alike: what is told in passing, decisions, numbers. Pure. Not here:
 //! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
 
-use crate::event::{CheckpointRestored, CondenseReason, Decision, Event, Level};
+use crate::event::{CheckpointRestored, CondenseReason, Decision, Event, Level, ModelReplied};
+use crate::model::Stop;
 use crate::view::plain::visible;
 
 /// How loud a line is.
@@ -60,7 +61,7 @@ pub fn decided(decision: Decision, by: &str, reason: Option<&str>) -> String {
     let what = match decision {
         Decision::Once => format!("Allowed once by {by}"),
         Decision::Session => format!("Allowed for this session by {by}"),
-        Decision::Always => format!("Always allowed by {by}"),
+        Decision::Always => format!("Always allowed in this project by {by}"),
         Decision::Deny => format!("Denied by {by}"),
         Decision::Cancelled => "Not answered: the run was ended first".into(),
         Decision::Expired => "Not answered in time, which is a no".into(),
@@ -69,6 +70,16 @@ pub fn decided(decision: Decision, by: &str, reason: Option<&str>) -> String {
         Some(reason) => format!("{what}: {}", one_line(reason)),
         None => what,
     }
+}
+
+/// The command by which a person allows in every project what an answer allows in one.
+pub fn everywhere(rule: &str) -> String {
+    format!("weir permissions add allow '{}'", visible(&rule.replace('\'', "'\\''")))
+}
+
+/// The mark of a reply that is only the beginning of one; `None`: it is whole.
+pub fn cut_off(reply: &ModelReplied) -> Option<&'static str> {
+    (reply.stop == Stop::Interrupted).then_some("Cut off here: the run was ended.")
 }
 
 /// What a fact tells in passing; `None`: nothing, or it is shown in another way. How a session
@@ -202,6 +213,8 @@ mod tests {
         assert_eq!(one_line("a\u{1b}[2Jb\n\n c\u{202E}"), "a<U+001B>[2Jb c<U+202E>");
         assert_eq!(sentence("it broke"), "it broke.");
         assert_eq!(decided(Decision::Deny, "ada", Some(" \n")), "Denied by ada");
+        let always = "Always allowed in this project by ada";
+        assert_eq!(decided(Decision::Always, "ada", None), always);
         assert_eq!(decided(Decision::Deny, "a\u{7}", Some("no")), "Denied by a<U+0007>: no");
     }
 }

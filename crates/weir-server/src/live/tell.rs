@@ -76,6 +76,10 @@ pub(crate) struct Decided {
     pub(crate) by: String,
     /// When.
     pub(crate) at: Timestamp,
+    /// Why the rules of an `always` could not be kept for the project, so that they hold for this
+    /// session alone; absent: they were kept, or there was nothing to keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unkept: Option<String>,
 }
 
 /// Somebody's answer to an approval.
@@ -209,10 +213,11 @@ impl Rooms {
                 format!("{approval} was answered already, {at} by {who}: {how} ({what})"),
             ));
         }
-        if f.decision == Decision::Always {
-            keep_rules(home, &folded, &approval).await;
-        }
-        Ok(Decided { approval: f.approval, decision: f.decision, by: f.by, at })
+        let unkept = match f.decision {
+            Decision::Always => keep_rules(home, &folded, &approval).await,
+            _ => None,
+        };
+        Ok(Decided { approval: f.approval, decision: f.decision, by: f.by, at, unkept })
     }
 
     /// Answers a question of the agent. One that outlived its run is answered by an input, which
@@ -635,11 +640,17 @@ async fn files(
 }
 
 /// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the
-/// answer holds for the session.
-async fn keep_rules(home: &Arc<dyn Home>, folded: &Folded, approval: &ApprovalId) {
-    let Some((_, asked)) = folded.requested.get(approval) else { return };
-    let Some(config) = folded.session.config() else { return };
-    if let Err(error) = home.keep_rules(&config.workspace, &asked.rules).await {
-        tracing::warn!(%approval, %error, "what was always allowed holds for the session alone");
-    }
+/// answer holds for the session, and why is said in a sentence.
+async fn keep_rules(
+    home: &Arc<dyn Home>,
+    folded: &Folded,
+    approval: &ApprovalId,
+) -> Option<String> {
+    let (_, asked) = folded.requested.get(approval)?;
+    let config = folded.session.config()?;
+    let error = home.keep_rules(&config.workspace, &asked.rules).await.err()?;
+    tracing::warn!(%approval, %error, "what was always allowed holds for the session alone");
+    Some(format!(
+        "It is allowed for this session alone: the rule could not be kept for the project ({error})"
+    ))
 }

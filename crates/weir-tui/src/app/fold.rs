@@ -100,6 +100,9 @@ pub(crate) enum Happened {
     Arrived(String),
     /// What was to be taken back was not told: it is this.
     TakenBack(Written),
+    /// The same, without having been asked for: the run was ended first. The first one said comes
+    /// first.
+    GivenBack(Written),
 }
 
 /// A session, folded as far as it was told.

@@ -219,6 +219,7 @@ impl App {
                     }
                 }
                 Happened::TakenBack(written) => self.taken_back(&written),
+                Happened::GivenBack(written) => self.given_back(&written),
                 Happened::Asked => self.notify("Weir waits for you"),
                 Happened::Ended(how) => {
                     let (_, word) = status(how);

@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use weir_core::event::{Event, InputAccepted, ModelReplied, RunFinished};
 use weir_core::ids::Timestamp;
 use weir_core::message::{Block, Media};
+use weir_core::view::told;
 
 use super::entries::{Entry, Ran, What};
 use super::notes::Loud;
@@ -279,6 +280,11 @@ pub(crate) fn beside(event: &Event, width: usize, theme: &Theme) -> Vec<Line<'st
             })),
             Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => (),
         }
+    }
+    if let Event::ModelReplied(fact) = event
+        && let Some(mark) = told::cut_off(fact)
+    {
+        lines.extend(wrap(&Line::styled(format!("  ({mark})"), theme.quiet), width, 4));
     }
     for (n, source) in sources.iter().enumerate() {
         let text = format!("  [{}] {source}", n + 1);

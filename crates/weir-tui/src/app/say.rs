@@ -65,6 +65,13 @@ impl App {
         self.hint(Tone::Quiet, "Taken back: it was not said");
     }
 
+    /// A run ended before this was told, and not by this face: it goes into the box, behind what came
+    /// back just before it and before what is being written there.
+    pub(crate) fn given_back(&mut self, written: &Written) {
+        self.composer.give_back_next(written);
+        self.hint(Tone::Quiet, "Not sent: what waited is back in the box");
+    }
+
     /// The run ends now; what was said here and not told yet comes back into the box.
     pub(crate) fn interrupt(&mut self) {
         while let Some(input) = self.fold.withdraw_last() {

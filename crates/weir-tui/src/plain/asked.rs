@@ -4,6 +4,7 @@
 use serde_json::Value;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::view::plain::visible;
+use weir_core::view::told::everywhere;
 use weir_core::view::visible::{diff, remarks};
 
 use super::asks::Manner;
@@ -50,6 +51,9 @@ pub(super) fn approval(
             "  session, and always in this project, would allow: {}",
             rules.join(", ")
         ));
+        let commands: Vec<String> =
+            asked.rules.iter().map(|rule| everywhere(rule.text())).collect();
+        lines.push(format!("  in every project: {}", commands.join("; ")));
     }
     lines.push(choices(!asked.rules.is_empty(), manner).into());
     lines

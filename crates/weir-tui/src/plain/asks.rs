@@ -55,6 +55,8 @@ pub(super) struct Asks {
     /// What stood on the screen was settled by somebody else, and no line was typed since: an answer
     /// that was meant for it must not answer the next one.
     swapped: bool,
+    /// How often something was printed.
+    printed: usize,
     /// How many approvals were settled since nothing waited, for "2 of 3".
     settled: usize,
 }
@@ -115,7 +117,7 @@ impl Asks {
     /// Nothing waits any more: another session is open.
     pub(super) fn forget(&mut self) {
         let swapped = self.swapped || self.is_open();
-        *self = Asks { swapped, ..Asks::new(self.manner) };
+        *self = Asks { swapped, printed: self.printed, ..Asks::new(self.manner) };
     }
 
     /// What was answered could not be done: it waits as before.
@@ -130,6 +132,16 @@ impl Asks {
         self.shown && !self.sent && !self.waiting.is_empty()
     }
 
+    /// How often something that asks was printed.
+    pub(super) fn printed(&self) -> usize {
+        self.printed
+    }
+
+    /// Whether it is the agent's question, and no call.
+    pub(super) fn is_question(&self) -> bool {
+        matches!(self.waiting.front(), Some(Ask::Question(_)))
+    }
+
     /// Whether an answer is on its way.
     pub(super) fn is_sent(&self) -> bool {
         self.sent
@@ -142,6 +154,7 @@ impl Asks {
             return None;
         }
         self.shown = true;
+        self.printed += 1;
         Some(match ask {
             Ask::Approval(asked, path) => {
                 let of = (self.settled + 1, self.settled + self.waiting.len());

@@ -172,7 +172,7 @@ impl Talk {
                 None => self.say(Voice::Quiet, "Nothing asks."),
             },
             Does::Withdraw => match self.open.queued.last() {
-                Some(input) => self.wish(Wish::Withdraw(*input)),
+                Some(waits) => self.wish(Wish::Withdraw(waits.input)),
                 None => self.say(Voice::Quiet, "No message waits."),
             },
             Does::Show => match self.shown.take() {

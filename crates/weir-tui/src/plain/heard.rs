@@ -3,13 +3,14 @@
 use std::mem::take;
 
 use weir_core::event::{Event, InputAccepted, ModelReplied};
-use weir_core::ids::Seq;
+use weir_core::ids::{InputId, Seq};
 use weir_core::message::plain_text;
 use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
+use weir_core::view::told;
 
 use super::asks::Settled;
-use super::state::{For, Holds, Open, Talk};
+use super::state::{For, Holds, Open, Talk, Waits};
 use super::tell::Voice;
 use super::words;
 use crate::app::words::{brief, counted, decided, one_line};
@@ -144,13 +145,13 @@ impl Talk {
         self.open.seq = seq;
         match event {
             Event::InputAccepted(f) => self.accepted(seq, f, old),
-            Event::InputWithdrawn(f) => self.open.queued.retain(|input| *input != f.input),
+            Event::InputWithdrawn(f) => self.withdrawn(f.input),
             Event::TurnStarted(f) => {
-                self.open.queued.retain(|input| !f.inputs.contains(input));
+                self.open.queued.retain(|waits| !f.inputs.contains(&waits.input));
                 self.thought = false;
             }
             Event::QuestionAnswered(f) => {
-                self.open.queued.retain(|input| Some(*input) != f.input);
+                self.open.queued.retain(|waits| Some(waits.input) != f.input);
             }
             Event::RunStarted(_) => (self.open.running, self.cancelled) = (true, false),
             Event::RunFinished(_) => self.open.running = false,
@@ -158,8 +159,9 @@ impl Talk {
             Event::SessionConfigured(f) => self.configured(&f.config, old),
             Event::ProfileSwitched(f) => self.configured(&f.config, old),
             Event::ModelReplied(f) if old => {
-                let text = plain_text(&f.content);
+                let mut text = plain_text(&f.content);
                 if !text.trim().is_empty() {
+                    text.extend(told::cut_off(f).map(|mark| format!("\n\n({mark})")));
                     self.open.answer = Some(text);
                 }
             }
@@ -188,11 +190,12 @@ impl Talk {
 
     fn accepted(&mut self, seq: Seq, fact: &InputAccepted, old: bool) {
         let text = plain_text(&fact.content);
-        let own = fact.client_id.as_ref().is_some_and(|id| self.sent.remove(id).is_some());
-        self.open.queued.push(fact.input);
+        let own = fact.client_id.as_ref().and_then(|id| self.sent.remove(id));
+        let is_own = own.is_some();
+        self.open.queued.push(Waits { input: fact.input, own });
         if old {
             self.open.answer = None;
-        } else if !own {
+        } else if !is_own {
             self.say(Voice::Label, &format!("{}, elsewhere: {text}", one_line(&fact.by)));
         } else if self.open.running {
             let how = "Queued: it is given with the next step. /withdraw takes it back.";
@@ -202,6 +205,18 @@ impl Talk {
             self.open.said.remove(0);
         }
         self.open.said.push((seq, text));
+    }
+
+    /// What waited is not told: it was taken back, or the run ended first. Words that were said here
+    /// are printed, so that they can be said again; what was attached goes with the next message.
+    fn withdrawn(&mut self, input: InputId) {
+        let Some(n) = self.open.queued.iter().position(|waits| waits.input == input) else {
+            return;
+        };
+        let Some(said) = self.open.queued.remove(n).own else { return };
+        self.say(Voice::Warn, "Not given to the model, taken back. Your message was:");
+        self.say(Voice::Text, &said.text);
+        self.goes_along_again(said.attached);
     }
 
     fn configured(&mut self, config: &SessionConfig, old: bool) {
@@ -307,6 +322,9 @@ impl Talk {
             self.speak(rest.trim_end());
         }
         self.speaking = false;
+        if let Some(mark) = told::cut_off(fact) {
+            self.say(Voice::Warn, mark);
+        }
     }
 
     /// What was written of an answer is void.

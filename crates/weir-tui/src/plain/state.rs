@@ -18,6 +18,7 @@ use super::asks::{Answer, Asks, Manner};
 use super::picks::{Kind, Pick};
 use super::stream::{Pieces, Stream};
 use super::tell::{Calls, Voice};
+use super::typed::Begun;
 use crate::link::{About, Attached, Named, Ticket, Wish};
 use crate::text::clean::clean;
 use crate::text::theme::Depth;
@@ -56,17 +57,26 @@ pub(super) struct Open {
     pub(super) holds: Option<Holds>,
     pub(super) running: bool,
     /// Inputs that wait to be told to the model.
-    pub(super) queued: Vec<InputId>,
+    pub(super) queued: Vec<Waits>,
     /// What the person said, with its place.
     pub(super) said: Vec<(Seq, String)>,
     /// The last answer from before it was opened.
     pub(super) answer: Option<String>,
 }
 
-/// A message that was sent and not accepted yet.
+/// A message that was sent from here.
+#[derive(Debug)]
 pub(super) struct Said {
     pub(super) text: String,
     pub(super) attached: Vec<Attached>,
+}
+
+/// An input that waits to be told to the model.
+#[derive(Debug)]
+pub(super) struct Waits {
+    pub(super) input: InputId,
+    /// As it was said here; `None`: it was said elsewhere, or before this session was opened here.
+    pub(super) own: Option<Said>,
 }
 
 /// A talk.
@@ -78,6 +88,8 @@ pub(super) struct Talk {
     prompted: bool,
     /// Lines that ended with `\`.
     draft: String,
+    /// When the first of them was begun.
+    begun: Begun,
     pub(super) open: Open,
     pub(super) asks: Asks,
     pub(super) calls: Calls,
@@ -124,6 +136,7 @@ impl Talk {
             wishes: VecDeque::new(),
             prompted: false,
             draft: String::new(),
+            begun: Begun::Since,
             open: Open::default(),
             asks: Asks::new(manner),
             calls: Calls::default(),
@@ -240,14 +253,22 @@ impl Talk {
         })
     }
 
+    /// How often something that asks was printed.
+    pub(super) fn asked(&self) -> usize {
+        self.asks.printed()
+    }
+
     /// A line was typed.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str, begun: Begun) {
         // The terminal has ended the prompt's line itself.
         self.prompted = false;
         self.warned = false;
         // After `/quit` nothing is heard any more.
         if self.ended || self.leaving {
             return;
+        }
+        if self.draft.is_empty() || begun == Begun::Before {
+            self.begun = begun;
         }
         if let Some(some) = line.strip_suffix('\\') {
             self.draft.push_str(some);
@@ -263,6 +284,9 @@ impl Talk {
         if let Some(typed) = slash::typed(&text) {
             let (name, arguments) = (typed.name.to_owned(), typed.arguments.to_owned());
             return self.command(&name, &arguments, &text);
+        }
+        if self.begun == Begun::Before && self.asks.is_open() {
+            return self.begun_before(text.trim());
         }
         if let Some(answer) = self.asks.answer(&text) {
             return self.answered(answer);
@@ -283,6 +307,29 @@ impl Talk {
             Some(command) if !command.is_empty() => self.run_shell(command),
             _ if text.is_empty() => (),
             _ => self.message(text),
+        }
+    }
+
+    /// A line that was begun before what is asked could be read decides nothing. It is a message, as
+    /// it was meant; where a question of the agent would take that for its answer, it is given back.
+    fn begun_before(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.asks.is_question() {
+            self.say(
+                Voice::Warn,
+                "Not sent: that line was begun before the question was asked. It was:",
+            );
+            self.say(Voice::Text, text);
+        } else {
+            let how = "That line was begun before this was asked: it answers nothing, and is sent as a \
+                       message.";
+            self.say(Voice::Warn, how);
+            self.message(text);
+        }
+        if let Some(lines) = self.asks.again() {
+            self.say(Voice::Warn, &lines.join("\n"));
         }
     }
 

@@ -9,6 +9,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Taint;
+use weir_core::view::told::everywhere;
 use weir_core::view::visible::remarks;
 
 use super::typed::Typed;
@@ -164,6 +165,10 @@ impl Approval {
         let Some(fact) = self.request() else { return Vec::new() };
         let mut lines = self.words(fact, width, theme, LINES_MAX);
         lines.extend(rules(fact, width, theme, LINES_MAX));
+        for rule in &fact.rules {
+            let text = format!("In every project: {}", everywhere(rule.text()));
+            lines.extend(wrap(&Line::styled(text, theme.quiet), width, 2));
+        }
         lines.push(Line::default());
         lines.extend(arguments(&fact.input, width, theme));
         if let Some(text) = &fact.diff {

@@ -478,7 +478,7 @@ fn p6_dry_run_of_a_session_shows_what_is_new() {
 #[test]
 fn l14_what_was_said_until_the_stop_is_kept_counted_and_told() {
     use std::io::{BufRead as _, BufReader};
-    let script = "when: \"story\"\npace: 100ms\nthink: Hm.\nsays: Once upon a \
+    let script = "price: input=3 output=15\n\nwhen: \"story\"\npace: 100ms\nthink: Hm.\nsays: Once upon a \
                   time there was a king who had three daughters and one white horse and a very long \
                   road before him.\n\nend\nwhen: \"there\"\nexpect: body \"Once upon\"\nexpect: \"cut \
                   off\"\nsays: Still here.\n\nend\n";
@@ -515,6 +515,13 @@ fn l14_what_was_said_until_the_stop_is_kept_counted_and_told() {
     assert!(replied["usage"]["input"].as_u64() > Some(0), "{replied}");
     let finished = &facts[at("run.finished")];
     assert_eq!((&finished["status"], &finished["text"]), (&"cancelled".into(), &text.into()));
+    // What had come costs what it costs: 3 and 15 dollars a million.
+    let counted = |which: &str| replied["usage"][which].as_f64().expect("a number");
+    let usd = (counted("input") * 3.0 + counted("output") * 15.0) / 1e6;
+    for fact in [replied, finished] {
+        let cost = fact["cost_usd"].as_f64().expect("the price is known");
+        assert!(usd > 0.0 && (cost - usd).abs() < 1e-9, "{cost} is not {usd}: {fact}");
+    }
     let id = finished["session"].as_str().expect("an id");
     assert!(house.ok(&["sessions", "show", id]).contains("Once upon a"));
     let answer = house.ok(&["run", "-m", &model, "--resume", id, "Are you there?"]);

@@ -39,7 +39,12 @@ async fn done(app: &App, caller: &Caller, command: Command) -> Answer<Value> {
             let body = DecideBody { decision, reason, terms };
             let decided = approvals::decided(app, caller, (&approval, body)).await?;
             let (decision, by) = (decided.decision, decided.by);
-            Ok(json!({ "type": "decided", "approval": approval, "decision": decision, "by": by }))
+            let mut told =
+                json!({ "type": "decided", "approval": approval, "decision": decision, "by": by });
+            if let Some(why) = decided.unkept {
+                told["unkept"] = why.into();
+            }
+            Ok(told)
         }
         Command::Answer { question, answer, .. } => {
             approvals::answered(app, caller, (&question, answer)).await?;

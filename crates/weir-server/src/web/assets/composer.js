@@ -4,6 +4,7 @@ import { completion } from "./complete.js";
 import { trouble, upload } from "./send.js";
 
 const FILES_MAX = 50;
+const SAID_MAX = 50;
 
 // A name that no other message has: sent twice under it, a message is said once.
 function name() {
@@ -11,7 +12,30 @@ function name() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// `sent()` is called when something was said.
+// What this browser said in a chat, by name, and whether its words came back into the composer.
+function memory(session) {
+  const key = `weir-said-${session}`;
+  const read = () => {
+    try {
+      return JSON.parse(localStorage.getItem(key)) ?? [];
+    } catch {
+      return [];
+    }
+  };
+  return {
+    of: (name) => read().find((one) => one.name === name),
+    set(name, back) {
+      const others = read().filter((one) => one.name !== name);
+      try {
+        localStorage.setItem(key, JSON.stringify([...others, { name, back }].slice(-SAID_MAX)));
+      } catch {
+        // A browser that keeps nothing shows the words where they waited.
+      }
+    },
+  };
+}
+
+// `sent()` is called when something was said. Gives what takes words back that were not told.
 export function composer(chat, sent) {
   const form = document.getElementById("say");
   if (!form) return;
@@ -23,6 +47,9 @@ export function composer(chat, sent) {
   const session = chat.dataset.session;
   const draft = `weir-draft-${session ?? "new"}`;
   let attached = [];
+  let returned = "";
+  const said = memory(session);
+  const mine = new Set();
   const isTouch = matchMedia("(pointer: coarse)").matches;
   const isForList = completion(
     text, document.getElementById("completions"),
@@ -92,6 +119,8 @@ export function composer(chat, sent) {
     for (const file of attached) data.append("files", file, file.name);
     form.ariaBusy = "true";
     bar.hidden = attached.length === 0;
+    mine.add(data.get("client_id"));
+    if (session) said.set(data.get("client_id"), false);
     try {
       const to = await upload(form.dataset.action, data, (share) => (bar.value = share));
       trouble(null);
@@ -169,4 +198,34 @@ export function composer(chat, sent) {
   grow();
   ready();
   if (!isTouch && !location.hash) text.focus({ preventScroll: true });
+
+  // What waited and will not be told comes back, the first one first, before what is being written.
+  // `others`: also what another tab of this browser said, which may be closed by now.
+  return function takeBack(others) {
+    const words = [];
+    for (const item of document.querySelectorAll("#queue [data-returned]:not([hidden])")) {
+      const known = said.of(item.dataset.returned);
+      if (!known || (!others && !mine.has(known.name))) continue;
+      if (!known.back) words.push(item.dataset.words);
+      said.set(item.dataset.returned, true);
+      // Pictures and files cannot be put back: they stay in sight.
+      if (!item.querySelector(".picture, .file")) item.hidden = true;
+    }
+    if (!words.length) return false;
+    // They come one by one: the next one stands behind those that came before it.
+    const stands = text.value;
+    const isBehind = returned && (stands === returned || stands.startsWith(`${returned}\n`));
+    const before = isBehind ? `${returned}\n` : "";
+    const since = isBehind ? stands.slice(before.length) : stands;
+    returned = before + words.join("\n");
+    const moved = returned.length + 1 - before.length;
+    const [start, end] = [text.selectionStart, text.selectionEnd];
+    text.value = since ? `${returned}\n${since}` : returned;
+    if (since) text.setSelectionRange(start + moved, end + moved);
+    else text.setSelectionRange(returned.length, returned.length);
+    keep();
+    grow();
+    ready();
+    return true;
+  };
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::governance::label::{Label, Taint};
 use weir_core::view::plain::visible;
+use weir_core::view::told::everywhere;
 use weir_core::view::visible::remarks;
 
 use super::content::{View, ask_id};
@@ -63,6 +64,9 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
             p.hint {
                 "For this session, or always in this project, this rule is added: "
                 @for rule in &rules { code { (rule) } " " }
+                br;
+                "For every project: "
+                @for rule in &rules { code { (everywhere(rule)) } " " }
             }
         }
         form method="post" action=(view.at("decide")) data-live {

@@ -133,6 +133,8 @@ pub(crate) enum Content {
     Said(Placed),
     /// The same, waiting for its turn.
     Queued(Placed),
+    /// The same, when it will not be told any more.
+    Returned(Placed),
     /// What the model said.
     Replied(Placed),
     /// The model is writing, in the turn of this name.
@@ -175,7 +177,7 @@ impl Content {
             Content::Said(at) | Content::Replied(at) | Content::Image(at) | Content::Ended(at) => {
                 entry_id(at.seq)
             }
-            Content::Queued(at) => format!("q{}", at.seq),
+            Content::Queued(at) | Content::Returned(at) => format!("q{}", at.seq),
             Content::Writing(turn) => writing_id(turn),
             Content::Block(id, _) | Content::Thinking(id, _) | Content::Output(id, _) => id.clone(),
             Content::Call(row) => entry_id(row.at.seq),
@@ -193,6 +195,7 @@ impl Content {
         match self {
             Content::Said(at) => said::said(view, at),
             Content::Queued(at) => said::queued(view, at),
+            Content::Returned(at) => said::returned(view, at),
             Content::Replied(at) => said::replied(view, at),
             Content::Writing(turn) => said::writing(turn),
             Content::Block(id, text) => said::block(id, text),

@@ -9,6 +9,7 @@ use weir_core::ids::{ApprovalId, CallId, InputId};
 use weir_core::model::Usage;
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible;
+use weir_core::view::told::cut_off;
 use weir_engine::hub::{Fact, SignalKind, Update};
 
 use super::content::{Content, Op, Placed, Region, Verb, View, ask_id, entry_id, writing_id};
@@ -48,6 +49,8 @@ pub(crate) struct Fold {
     running: bool,
     asks: usize,
     queue: Vec<(InputId, Placed)>,
+    /// Ids of what was withdrawn and stands where it waited, until something is said again.
+    returned: Vec<String>,
     rows: BTreeMap<CallId, Row>,
     /// The calls that approvals are about.
     asked: BTreeMap<ApprovalId, CallId>,
@@ -70,6 +73,7 @@ impl Fold {
             running: false,
             asks: 0,
             queue: Vec::new(),
+            returned: Vec::new(),
             rows: BTreeMap::new(),
             asked: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -170,12 +174,16 @@ impl Fold {
     /// What is said, and the course of a run.
     fn conversation(&mut self, at: &Placed) {
         match at.event.as_ref() {
-            Event::InputAccepted(f) if self.running => {
-                self.queue.push((f.input, at.clone()));
-                self.ops.push(Verb::Append(Region::Queue, Content::Queued(at.clone())));
+            Event::InputAccepted(f) => {
+                self.ops.extend(std::mem::take(&mut self.returned).into_iter().map(Verb::Remove));
+                if self.running {
+                    self.queue.push((f.input, at.clone()));
+                    self.ops.push(Verb::Append(Region::Queue, Content::Queued(at.clone())));
+                } else {
+                    self.append(Content::Said(at.clone()));
+                }
             }
-            Event::InputAccepted(_) => self.append(Content::Said(at.clone())),
-            Event::InputWithdrawn(f) => self.unqueue(f.input, false),
+            Event::InputWithdrawn(f) => self.give_back(f.input),
             // Whoever took it up asks the model again: what streamed streams anew.
             Event::SessionResumed(_) => {
                 self.unwrite();
@@ -187,7 +195,7 @@ impl Fold {
             }
             Event::TurnStarted(f) => {
                 for input in &f.inputs {
-                    self.unqueue(*input, true);
+                    self.unqueue(*input);
                 }
             }
             Event::ModelRequested(f) => {
@@ -203,6 +211,11 @@ impl Fold {
             Event::ModelReplied(f) => {
                 self.used(&f.usage, f.cost_usd);
                 match (self.writing.begun, said::shows(f)) {
+                    // What stands behind its words by now stands before it in the journal.
+                    (true, true) if cut_off(f).is_some() => {
+                        self.unwrite();
+                        self.append(Content::Replied(at.clone()));
+                    }
                     (true, true) => {
                         let id = writing_id(&self.writing.turn);
                         self.ops.push(Verb::Replace(id, Content::Replied(at.clone())));
@@ -228,14 +241,25 @@ impl Fold {
         self.append(Content::Ended(at.clone()));
     }
 
-    /// An input leaves the queue; `told`: into the conversation.
-    fn unqueue(&mut self, input: InputId, told: bool) {
-        let Some(n) = self.queue.iter().position(|(queued, _)| *queued == input) else { return };
-        let (_, at) = self.queue.remove(n);
+    /// An input leaves the queue into the conversation.
+    fn unqueue(&mut self, input: InputId) {
+        let Some(at) = self.taken_from_queue(input) else { return };
         self.ops.push(Verb::Remove(Content::Queued(at.clone()).id()));
-        if told {
-            self.append(Content::Said(at));
-        }
+        self.append(Content::Said(at));
+    }
+
+    /// An input was not told: it stands there with that mark, and the page that said it takes its
+    /// words back into the composer.
+    fn give_back(&mut self, input: InputId) {
+        let Some(at) = self.taken_from_queue(input) else { return };
+        let (id, returned) = (Content::Queued(at.clone()).id(), Content::Returned(at));
+        self.returned.push(id.clone());
+        self.ops.push(Verb::Replace(id, returned));
+    }
+
+    fn taken_from_queue(&mut self, input: InputId) -> Option<Placed> {
+        let n = self.queue.iter().position(|(queued, _)| *queued == input)?;
+        Some(self.queue.remove(n).1)
     }
 
     /// What was being written is taken away.
@@ -359,7 +383,7 @@ impl Fold {
     fn answered(&mut self, fact: &QuestionAnswered) {
         self.unask(fact.question.as_str());
         if let Some(input) = fact.input {
-            self.unqueue(input, true);
+            self.unqueue(input);
         }
     }
 

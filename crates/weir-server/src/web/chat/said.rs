@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 use weir_core::event::{Added, Event, InputAccepted, ModelReplied, RunFinished, RunStatus};
-use weir_core::message::{Block, Media};
+use weir_core::message::{Block, Media, plain_text};
 use weir_core::view::plain::visible;
-use weir_core::view::told::{counted, dollars, tokens};
+use weir_core::view::told::{counted, cut_off, dollars, tokens};
 use weir_engine::ledger::status_text;
 
 use super::content::{Placed, View, entry_id, time, writing_id};
@@ -58,6 +58,22 @@ pub(super) fn queued(view: &View, at: &Placed) -> Markup {
                     input type="hidden" name="input" value=(fact.input);
                     button.btn.quiet type="submit" { "Take back" }
                 }
+            }
+        }
+    }
+}
+
+/// An input that was taken back before the model heard it. The page that said it knows its name.
+pub(super) fn returned(view: &View, at: &Placed) -> Markup {
+    let Some(fact) = input(at) else { return html! {} };
+    let has_files = fact.content.iter().any(|block| !matches!(block, Block::Text { .. }));
+    html! {
+        li.queued.returned id={ "q" (at.seq) } data-returned=(fact.client_id.as_deref().unwrap_or_default())
+            data-words=(plain_text(&fact.content)) {
+            span.badge.warn { "not sent" }
+            div.text {
+                (words(view, &fact.content))
+                @if has_files { p.muted { "Attach its files again to send them." } }
             }
         }
     }
@@ -127,6 +143,7 @@ pub(super) fn replied(view: &View, at: &Placed) -> Markup {
                     Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => {},
                 }
             }
+            @if let Some(mark) = cut_off(fact) { p.muted.cut-off { (mark) } }
             footer {
                 (permalink(at))
                 span.muted title="Tokens written" { (tokens(fact.usage.output)) " tokens" }

@@ -35,11 +35,12 @@ impl Fold {
         let queued = self.queue.remove(n);
         match how {
             Told::Delivered => self.push(queued.entry),
-            Told::Withdrawn if queued.withdrawing => {
-                let written = queued.own.unwrap_or_default();
-                self.happened(Happened::TakenBack(written));
-            }
-            Told::Withdrawn => (),
+            // Whoever ended the run, or took it back elsewhere: the words are this person's.
+            Told::Withdrawn => match (queued.own, queued.withdrawing) {
+                (Some(written), true) => self.happened(Happened::TakenBack(written)),
+                (Some(written), false) => self.happened(Happened::GivenBack(written)),
+                (None, _) => (),
+            },
         }
     }
 

@@ -132,6 +132,38 @@ fn f1_esc_interrupts_and_gives_back_what_was_not_said() {
 }
 
 #[test]
+fn l12_what_waits_comes_back_when_the_run_is_ended_elsewhere() {
+    let mut face = Face::open(80, 24);
+    face.begin("Go on.");
+    face.queue("i2", "one");
+    face.queue("i3", "two");
+    face.type_in("three");
+    // Said in another face: it goes back there.
+    let elsewhere = json!({"input": "i4", "by": "web:bob", "client_id": "web-1",
+        "content": [{"type": "text", "text": "not mine"}]});
+    face.fact("input.accepted", &elsewhere);
+    for input in ["i2", "i3", "i4"] {
+        face.fact("input.withdrawn", &json!({"input": input}));
+    }
+    face.ended("cancelled", None);
+    assert!(face.wished().is_empty(), "nothing was wished for");
+    assert_eq!(face.app.composer.written().text, "one\ntwo\nthree");
+    assert!(face.app.fold.queue.is_empty());
+}
+
+#[test]
+fn l12_words_that_were_changed_since_they_came_back_stay_as_they_are() {
+    let mut face = Face::open(80, 24);
+    face.begin("Go on.");
+    face.queue("i2", "one");
+    face.queue("i3", "two");
+    face.fact("input.withdrawn", &json!({"input": "i2"}));
+    face.type_in(" more");
+    face.fact("input.withdrawn", &json!({"input": "i3"}));
+    assert_eq!(face.app.composer.written().text, "two\none more");
+}
+
+#[test]
 fn f1_the_last_queued_message_is_taken_back() {
     for key in [KeyCode::Up, KeyCode::Backspace] {
         let mut face = Face::open(80, 24);

@@ -181,3 +181,75 @@ async fn f1_lines_of_a_pipe_are_taken_one_after_the_other() {
         }
     }
 }
+
+#[tokio::test]
+async fn g4_a_line_that_was_begun_before_the_question_answers_nothing() {
+    let mut t = Table::opened(options(false)).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run rm")).await;
+    let asked = t.taken();
+    t.line_begun_before("yes").await;
+    let wished = t.wished();
+    let [Wish::Say { text, .. }] = &wished[..] else { panic!("{wished:?}") };
+    assert_eq!(text, "yes", "it is a message, as it was meant");
+    let told = t.taken();
+    assert!(told.contains("begun before this was asked"), "{told}");
+    let whole = asked.lines().find(|line| line.contains("Run rm")).expect("it is asked");
+    assert!(told.contains(whole), "it is asked again: {told}");
+    // Of a message in several lines the first letter counts.
+    t.line_begun_before("and \\").await;
+    t.line("yes").await;
+    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]));
+    t.line("yes").await;
+    assert_eq!(t.wished(), [decide("s-a1", Decision::Once, None)]);
+    // The agent's question would take a message for its answer.
+    t.fact("approval.resolved", resolved("s-a1", "c1", "once", None)).await;
+    t.fact("question.asked", question("s-q1", &["red", "blue"])).await;
+    t.taken();
+    t.line_begun_before("1").await;
+    assert_eq!(t.wished(), []);
+    let told = t.taken();
+    assert!(
+        told.contains("Not sent: that line was begun before") && told.contains("\n1\n"),
+        "{told}"
+    );
+    t.line("1").await;
+    let reply = Wish::Reply { question: QuestionId::new("s-q1"), answer: "red".into() };
+    assert_eq!(t.wished(), [reply]);
+}
+
+#[tokio::test]
+async fn l12_what_waited_when_a_run_ended_is_printed_back() {
+    let mut t = Table::opened(options(false)).await;
+    t.begin(PermissionMode::Ask).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.line("and the docs").await;
+    let wished = t.wished();
+    let [Wish::Say { client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
+    t.fact("input.accepted", said(2, "and the docs", Some(client_id))).await;
+    t.fact("input.accepted", said(3, "not mine", Some("web-1"))).await;
+    t.taken();
+    t.fact("input.withdrawn", json!({ "input": "i2" })).await;
+    t.fact("input.withdrawn", json!({ "input": "i3" })).await;
+    let told = t.taken();
+    assert!(told.contains("Your message was:\nand the docs\n"), "{told}");
+    assert!(!told.contains("not mine"), "it goes back to whoever said it: {told}");
+}
+
+#[tokio::test]
+async fn l14_a_reply_that_was_cut_off_is_marked() {
+    let mut t = Table::opened(options(false)).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.signal(Signal::Text, "t1", "Once upon").await;
+    let mut fact = replied("t1", "Once upon a");
+    fact["stop"] = "interrupted".into();
+    t.fact("model.replied", fact.clone()).await;
+    let told = t.taken();
+    assert!(told.contains("Once upon a\nCut off here: the run was ended.\n"), "{told}");
+    // Taken up again it reads the same.
+    t.open(Some("s1"), 2).await;
+    t.fact("input.accepted", said(1, "tell it", None)).await;
+    t.fact("model.replied", fact).await;
+    let told = t.taken();
+    assert!(told.contains("Once upon a\n\n(Cut off here: the run was ended.)\n"), "{told}");
+}

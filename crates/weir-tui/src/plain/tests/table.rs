@@ -16,6 +16,7 @@ use weir_core::model::{ModelInfo, ModelRef, Thinking};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::SessionConfig;
 
+use super::super::typed::{Begun, Lines, Typed};
 use super::super::{Ends, Interrupt, PlainError, PlainOptions, talk};
 use crate::link::{About, Far, News, SignalKind as Signal, Wish, link};
 use crate::run::{Left, Start};
@@ -44,7 +45,7 @@ impl AsyncWrite for Paper {
 /// A talk and its far end.
 pub(super) struct Table {
     pub(super) far: Far,
-    pub(super) typed: Option<mpsc::Sender<String>>,
+    pub(super) typed: Option<mpsc::Sender<Typed>>,
     interrupts: mpsc::Sender<Interrupt>,
     paper: Paper,
     pub(super) talk: JoinHandle<Result<Left, PlainError>>,
@@ -101,7 +102,7 @@ impl Table {
         let (typed, lines) = mpsc::channel(16);
         let (interrupts, heard) = mpsc::channel(16);
         let paper = Paper::default();
-        let ends = Ends { lines, interrupts: heard, out: paper.clone() };
+        let ends = Ends { lines: Lines::Fed(lines), interrupts: heard, out: paper.clone() };
         let talk = tokio::spawn(talk(near, options, ends));
         Table { far, typed: Some(typed), interrupts, paper, talk, seq: 0 }
     }
@@ -170,6 +171,13 @@ impl Table {
             .expect("nobody panics")
             .extend_from_slice(format!("{line}\n").as_bytes());
         self.typed.as_ref().expect("not ended").send(line.into()).await.expect("it reads");
+        self.rest().await;
+    }
+
+    /// Types the end of a line whose beginning was typed before what is asked was printed.
+    pub(super) async fn line_begun_before(&mut self, line: &str) {
+        let typed = Typed { text: line.into(), begun: Begun::Before };
+        self.typed.as_ref().expect("not ended").send(typed).await.expect("it reads");
         self.rest().await;
     }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::view::plain::visible;
+use weir_core::view::told;
 
 use super::{Asked, DIFF_LINES_MAX, Folded, find, fold, lasting, now, tell};
 use crate::command::sessions::moment;
@@ -73,6 +74,8 @@ fn approval(
             "  session, or always (in this project), would allow: {}",
             tell::rules(&asked.rules)
         ));
+        let everywhere = asked.rules.iter().map(|rule| told::everywhere(rule.text()));
+        lines.extend(everywhere.map(|command| format!("  in every project: {command}")));
     }
     lines.push(String::new());
     lines.push(match folded.resolved.get(id) {

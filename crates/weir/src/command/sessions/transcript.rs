@@ -9,6 +9,7 @@ use weir_core::ids::{BlobId, Timestamp};
 use weir_core::message::{Block, Media};
 use weir_core::tool::Control;
 use weir_core::view::plain::visible;
+use weir_core::view::told::cut_off;
 use weir_engine::hub::Fact;
 use weir_engine::ledger::status_text;
 
@@ -62,7 +63,10 @@ fn fields(event: &Event) -> String {
 fn told(event: &Event) -> Option<(String, Vec<Part>)> {
     Some(match event {
         Event::InputAccepted(f) => (f.by.clone(), blocks(&f.content)),
-        Event::ModelReplied(f) => ("model".into(), blocks(&f.content)),
+        Event::ModelReplied(f) => {
+            let mark = cut_off(f).map(|mark| Part::Text(format!("({mark})")));
+            ("model".into(), blocks(&f.content).into_iter().chain(mark).collect())
+        }
         Event::CallJudged(f) => {
             let control = f.inspection.effects.control.as_ref();
             let verdict = match (f.verdict, control) {

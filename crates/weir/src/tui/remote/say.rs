@@ -197,7 +197,10 @@ pub(super) async fn decide(
     let body = json!({ "decision": decision, "reason": reason });
     let parts = ["approvals", approval.as_str()];
     let decided = until_reached(ANSWER_PATIENCE, || ground.http.post::<Value>(&parts, &body)).await;
-    answered(decided.map(drop))
+    match decided.as_ref().ok().and_then(|told| told["unkept"].as_str()) {
+        Some(why) => Ok(Done::news(News::Notice { tone: Tone::Bad, text: why.to_owned() })),
+        None => answered(decided.map(drop)),
+    }
 }
 
 /// Answers a question.

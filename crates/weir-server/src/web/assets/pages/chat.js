@@ -7,6 +7,7 @@ import { post, trouble } from "../send.js";
 import { listen } from "../socket.js";
 
 const NEAR_PX = 140;
+const OTHER_TAB_MS = 800;
 
 const chat = document.getElementById("chat");
 const log = document.getElementById("log");
@@ -64,7 +65,16 @@ function keepFocus(act) {
   act();
   if (!focused || document.activeElement !== document.body) return;
   const place = document.getElementById(focused);
-  (isSummary ? place?.querySelector("summary") : place?.matches("textarea, button") && place)?.focus();
+  if (isSummary) place?.querySelector("summary")?.focus();
+  else if (place?.matches("textarea, button")) place.focus();
+}
+
+// Words that were not told go to the tab that said them, or, a moment later, to any other.
+function giveBack(others = false) {
+  if (takeBack?.(others)) tell("Not sent: what waited is back in the message box.");
+  else if (!others && document.querySelector("#queue [data-returned]:not([hidden])")) {
+    setTimeout(giveBack, OTHER_TAB_MS, true);
+  }
 }
 
 function tellOf(ops) {
@@ -81,6 +91,7 @@ function patch({ seq: at, ops }) {
   if (at > seq) seq = at;
   tellOf(ops);
   settle();
+  giveBack();
   showAsks();
   if (ops.some((op) => op.id === "asks" || op.op === "remove")) {
     document.dispatchEvent(new Event("weir:counts"));
@@ -210,5 +221,8 @@ function begin() {
   else goToEnd();
 }
 
-if (log) begin();
-composer(chat, () => requestAnimationFrame(goToEnd));
+const takeBack = composer(chat, () => requestAnimationFrame(goToEnd));
+if (log) {
+  begin();
+  giveBack();
+}

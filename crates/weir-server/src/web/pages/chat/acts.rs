@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Form;
 use axum::extract::{Multipart, Path, State};
 use axum::response::Response;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
@@ -186,7 +186,11 @@ pub(super) async fn decide(
         terms: None,
         by: caller.by(),
     };
-    app.rooms.decide(&app, &home, &asker, deciding).await?;
+    let decided = app.rooms.decide(&app, &home, &asker, deciding).await?;
+    // The answer counts, and its person is told that it does not last as they wanted.
+    if let Some(why) = decided.unkept {
+        return Err(Problem::new(StatusCode::CONFLICT, "unkept", why));
+    }
     Ok(done(&headers, &back(&form.back, &id)))
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_core::event::{CallFinished, Event};
 use weir_core::ids::{BlobId, CallId, InputId, Seq, Timestamp};
 use weir_core::message::{Block, plain_text};
+use weir_core::view::told::cut_off;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 
@@ -99,7 +100,9 @@ impl Transcript {
                 self.shown.push((ts, Shown::Said { by: fact.by.clone(), text, images }));
             }
             Event::ModelReplied(fact) => {
-                let (text, images) = (plain_text(&fact.content), images(&fact.content));
+                let (mut text, images) = (plain_text(&fact.content), images(&fact.content));
+                let mark = cut_off(fact).filter(|_| !text.trim().is_empty());
+                text.extend(mark.map(|mark| format!("\n\n*{mark}*")));
                 if !text.trim().is_empty() || !images.is_empty() {
                     self.shown.push((ts, Shown::Replied { text, images }));
                 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::RunStatus;
 use crate::ids::{SessionId, Timestamp};
+use crate::model::Thinking;
 use crate::profile::{PermissionMode, Profile};
 
 /// Calls of tools that a run may make where the definition says nothing.
@@ -52,6 +53,9 @@ pub struct ScheduledAgent {
     /// Its permission mode; none: that of profile or settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionMode>,
+    /// How much its model thinks; none: that of profile or settings, or as usual for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
     /// Bounds of each run.
     #[serde(default)]
     pub limits: AgentLimits,

@@ -16,6 +16,7 @@ fn agent(name: &str) -> ScheduledAgent {
         prompt_mode: PromptMode::Combined,
         model: None,
         permission: None,
+        thinking: None,
         limits: AgentLimits::default(),
         missed: None,
         on_ask: OnAsk::Deny,

@@ -130,6 +130,7 @@ mod tests {
             prompt_mode: PromptMode::Combined,
             model: None,
             permission: None,
+            thinking: None,
             limits: AgentLimits::default(),
             missed,
             on_ask: OnAsk::Deny,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 use weir_engine::ports::Owner;
@@ -46,6 +47,10 @@ pub struct AgentWish {
     /// Its permission mode; none: that of profile or settings.
     #[serde(default)]
     pub permission: Option<PermissionMode>,
+    /// How much its model thinks: `off`, `low`, `medium`, `high`; none: that of profile or settings, or
+    /// as usual for the model.
+    #[serde(default)]
+    pub thinking: Option<Thinking>,
     /// Bounds of each run.
     #[serde(default)]
     pub limits: AgentLimits,

@@ -33,7 +33,8 @@ pub(super) async fn tui(cx: Cx, args: TuiArgs) -> anyhow::Result<ExitCode> {
         Some(url) => {
             let which = which_there(&args)?;
             let there = remote::reach(&cx, url).await?;
-            face.with(|far| there.serve(which, far)).await?
+            let thinking = args.thinking.map(Thinking::from);
+            face.with(|far| there.serve(which, thinking, far)).await?
         }
         None => {
             let begin = begin(&cx, &args).await?;
@@ -138,7 +139,6 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
     let here_alone = [
         (args.model.is_some(), "--model"),
         (args.profile.is_some(), "--profile"),
-        (args.thinking.is_some(), "--thinking"),
         (args.permission.is_some(), "--permission"),
         (!args.allow.is_empty(), "--allow"),
         (!args.deny.is_empty(), "--deny"),

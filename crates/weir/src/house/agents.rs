@@ -40,6 +40,7 @@ impl PersonHome {
             prompt_mode: wish.prompt_mode,
             model: set(wish.model),
             permission: wish.permission,
+            thinking: wish.thinking,
             limits: wish.limits,
             missed: wish.missed,
             on_ask: wish.on_ask,
@@ -125,6 +126,7 @@ impl PersonHome {
             mail: self.mail_wish().await?,
             model: wish.model.clone().or(wishes.model),
             permission: wish.permission.or(wishes.permission),
+            thinking: wish.thinking.or(wishes.thinking),
             ..wishes
         })
     }

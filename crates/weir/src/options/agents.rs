@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{JsonFlag, OutputFormat, PermissionWord, Span, span};
+use super::{JsonFlag, OutputFormat, PermissionWord, Span, ThinkingWord, span};
 
 const ADD_EXAMPLES: &str = "\
 Examples:
@@ -86,6 +86,9 @@ pub(crate) struct AgentsAddArgs {
     /// How much passes without asking [default: that of profile or settings]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
+    /// How much its model thinks [default: that of profile or settings, or as usual for the model]
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(crate) thinking: Option<ThinkingWord>,
     /// Whether its prompt stands before Weir's own, or instead of it
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub(crate) prompt_mode: PromptModeWord,

@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weir_core::model::Thinking;
 use weir_tui::link::{Far, News, Which};
 
 use crate::cx::Cx;
@@ -57,16 +58,21 @@ pub(crate) async fn reach(cx: &Cx, url: &str) -> anyhow::Result<Reached> {
 }
 
 impl Reached {
-    /// Serves the face until it goes.
+    /// Serves the face until it goes. `thinking`: how much the model of what is opened is to think.
     ///
     /// # Errors
     /// The session that was asked for cannot be opened.
-    pub(crate) async fn serve(self, which: Which, far: Far) -> anyhow::Result<()> {
+    pub(crate) async fn serve(
+        self,
+        which: Which,
+        thinking: Option<Thinking>,
+        far: Far,
+    ) -> anyhow::Result<()> {
         let Far { wishes, news } = far;
         // A face that has gone needs no history.
         let _ = news.send(News::History(self.history.clone())).await;
         let desk = desk::Desk::new(self.http.clone(), self.here, news.clone());
-        let served = desk.serve(which, wishes).await;
+        let served = desk.serve((which, thinking), wishes).await;
         if self.http.is_signed_in() {
             desk::sign_out(&self.http).await;
         }

@@ -359,3 +359,20 @@ fn m7_a_run_that_cannot_be_opened_changes_nothing() {
     assert!(said.contains("s.script"), "{said}");
     assert_eq!(history(&house, "lost"), Vec::<Value>::new());
 }
+
+#[test]
+fn v2_a_scheduled_agent_thinks_as_much_as_it_was_defined_with() {
+    let house = house("says: Thought.\n\nsays: Thought.\n");
+    let added = add(&house, "thinker", &["--thinking", "high"]);
+    assert_eq!(added["thinking"], "high", "{added}");
+    add(&house, "usual", &[]);
+    let shown = house.ok(&["agents", "show", "thinker"]);
+    assert!(shown.contains("thinking:  high"), "{shown}");
+    for (name, level) in [("thinker", "high"), ("usual", "off")] {
+        let said = run(&house, name);
+        assert_eq!(said.status, 0, "{}{}", said.out, said.err);
+        let session = text(&history(&house, name)[0]["session"]);
+        let opened = &facts(&house, &session, "session.opened")[0];
+        assert_eq!(opened["config"]["thinking"], level, "{name}");
+    }
+}

@@ -244,6 +244,7 @@ fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
             "Permission",
             agent.permission.map_or_else(as_set, |mode: PermissionMode| mode.to_string()),
         ),
+        ("Thinking", agent.thinking.map_or_else(as_set, |level| level.as_str().to_owned())),
         ("Bounds of a run", bounds.join(", ")),
         (
             "Its prompt",

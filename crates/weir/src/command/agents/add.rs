@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use weir_core::governance::label::Label;
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PROMPT_CHARS_MAX, PromptMode, ScheduledAgent, circle,
@@ -134,6 +135,7 @@ fn wanted(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<ScheduledAgent> {
         },
         model: args.model.as_deref().map(model_name).transpose()?,
         permission: args.permission.map(PermissionMode::from),
+        thinking: args.thinking.map(Thinking::from),
         limits: AgentLimits {
             max_tool_calls: args.max_tool_calls,
             max_iterations: args.max_iterations,

@@ -27,6 +27,7 @@ pub(crate) fn wishes(agent: &ScheduledAgent) -> Wishes {
         model: agent.model.clone(),
         profile: agent.profile.clone(),
         permission: agent.permission,
+        thinking: agent.thinking,
         max_iterations: agent.limits.max_iterations,
         max_tool_calls: Some(agent.limits.max_tool_calls),
         budget_usd: agent.limits.budget_usd,

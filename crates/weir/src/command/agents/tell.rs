@@ -173,6 +173,7 @@ fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     rows.extend(agent.profile.clone().map(|name| ("profile:", name)));
     rows.extend(agent.model.clone().map(|name| ("model:", name)));
     rows.extend(agent.permission.map(|mode| ("permission", mode.to_string())));
+    rows.extend(agent.thinking.map(|level| ("thinking:", level.as_str().to_owned())));
     rows
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use weir_core::ids::SessionId;
+use weir_core::model::Thinking;
 use weir_tui::link::{News, Tone, WISHES_MAX, Which, Wish};
 
 use super::super::clipboard::Clipboard;
@@ -175,7 +176,7 @@ impl Desk {
     /// get there: a sentence.
     pub(super) async fn serve(
         mut self,
-        which: Which,
+        (which, thinking): (Which, Option<Thinking>),
         mut wishes: Receiver<Wish>,
     ) -> Result<(), String> {
         let named = self.ground.http.place.session.clone();
@@ -187,6 +188,10 @@ impl Desk {
         let opening = opening::open(self.ground.clone(), which).await;
         let opening = opening.map_err(|trouble| trouble.to_string())?;
         self.opened(opening).await;
+        // As if it were chosen in the session that was opened, before anything is said there.
+        if let Some(level) = thinking {
+            self.take(Wish::Thinking(level)).await;
+        }
         let switch = (self.ground.http.clone(), self.news.clone(), self.ground.look.clone());
         self.watching.spawn(pause::watch(switch.0, switch.1, switch.2));
         loop {

@@ -127,6 +127,7 @@ async fn s8_pages_work_by_form_alone() {
         ("tools", "read_file"),
         ("tools", "list_files"),
         ("max_tool_calls", "7"),
+        ("thinking", "high"),
         ("on_ask", "queue"),
     ];
     let look: Vec<(&str, &str)> = right.iter().copied().chain([("do", "look")]).collect();
@@ -140,11 +141,17 @@ async fn s8_pages_work_by_form_alone() {
     let kept = get(&ann, "/api/v1/agents/digest").await["agent"].clone();
     assert_eq!(kept["tools"], json!(["read_file", "list_files"]));
     assert_eq!((&kept["limits"]["max_tool_calls"], &kept["on_ask"]), (&json!(7), &json!("queue")));
+    assert_eq!(kept["thinking"], "high", "{kept}");
+    let (_, page) = ann.get("/agents/digest/edit").await;
+    assert!(page.contains("<option value=\"high\" selected>Thinks hard"), "{page}");
+    let (_, page) = ann.get("/agents/digest").await;
+    assert!(page.contains("Thinking") && page.contains("high"), "{page}");
     let none = [("prompt", "Only think."), ("timezone", "UTC")];
     let (status, _, body) = ann.form("/agents/digest/edit", &none).await;
     assert_eq!(status, 303, "{body}");
     let kept = get(&ann, "/api/v1/agents/digest").await["agent"].clone();
     assert_eq!((&kept["tools"], &kept["cron"]), (&json!([]), &Value::Null), "none means none");
+    assert_eq!(kept["thinking"], Value::Null, "as in the settings");
     let (status, location, _) = ann.form("/agents/digest/run", &[]).await;
     assert_eq!(status, 303, "{location}");
     assert_eq!(last_run(&ann, "digest").await["state"], "completed");

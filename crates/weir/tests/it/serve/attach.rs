@@ -103,6 +103,112 @@ async fn f1_attach_an_approval_is_answered_here_or_in_the_browser() {
     assert_eq!(count(&facts, "approval.resolved"), 2);
 }
 
+/// What is kept for projects, each with what its file begins with.
+fn kept_rules(served: &Served) -> String {
+    let Ok(files) = std::fs::read_dir(served.house.at("config/weir/projects")) else {
+        return String::new();
+    };
+    files.flatten().filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+}
+
+/// A model that changes two files, each twice.
+const CHANGES: &str = "name: test\n\n\
+    calls: append_to_file {\"path\": \"a.txt\", \"content\": \"a\\n\"}\n\n\
+    calls: append_to_file {\"path\": \"a.txt\", \"content\": \"a\\n\"}\n\n\
+    calls: append_to_file {\"path\": \"b.txt\", \"content\": \"b\\n\"}\n\n\
+    says: All is written.\n";
+
+/// Always, said in the terminal and in the browser: kept for the project alone.
+#[tokio::test]
+async fn g4_always_at_a_server_keeps_the_rule_for_the_project_alone() {
+    let mut served = Served::start(Setup { script: CHANGES, ..Setup::default() }).await;
+    let config = std::fs::read_to_string(served.house.user_config()).expect("settings");
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("Write.");
+    face.until("in every project: weir permissions add allow 'Edit(", 1).await;
+    waiting(&admin, "a.txt").await;
+    face.types("always");
+    let second = waiting(&admin, "b.txt").await;
+    assert_eq!(second["kind"], "approval", "the second change of a.txt asks no more: {second}");
+    face.until("always allowed in this project by admin", 1).await;
+    let kept = kept_rules(&served);
+    assert!(kept.contains("Edit(") && kept.contains("a.txt") && !kept.contains("b.txt"), "{kept}");
+    assert!(kept.starts_with("# What was always allowed in "), "{kept}");
+    // The same by the form of the browser's page, which says what it does.
+    let session = session(&admin).await;
+    let (_, page) = admin.get(&format!("/chats/{session}")).await;
+    assert!(
+        page.contains("weir permissions add allow &#39;Edit(") || page.contains("add allow 'Edit("),
+        "{page}"
+    );
+    let approval = second["id"].as_str().expect("an id").replace('.', "-");
+    let fields = [("approval", approval.as_str()), ("decision", "always")];
+    let (status, _, body) = admin.form(&format!("/chats/{session}/decide"), &fields).await;
+    assert_eq!(status, 303, "{body}");
+    face.until("All is written.", 1).await;
+    let kept = kept_rules(&served);
+    assert!(kept.contains("a.txt") && kept.contains("b.txt"), "{kept}");
+    let now = std::fs::read_to_string(served.house.user_config()).expect("settings");
+    assert_eq!(now, config, "no other project has it");
+}
+
+/// What cannot be kept is told to whoever wanted it, in the terminal, by the form and over HTTP.
+#[tokio::test]
+async fn g4_always_that_cannot_be_kept_is_told() {
+    let script = CHANGES.replacen("a.txt", "c.txt", 1);
+    let mut served = Served::start(Setup { script: &script, ..Setup::default() }).await;
+    // A file stands where the folder of the projects would be.
+    served.house.write(&served.house.at("config/weir/projects"), "");
+    let (admin, mut face) = attached(&mut served).await;
+    face.types("Write.");
+    waiting(&admin, "c.txt").await;
+    face.types("always");
+    face.until("allowed for this session alone", 1).await;
+    let second = waiting(&admin, "a.txt").await;
+    let path = format!("/api/v1/approvals/{}", second["id"].as_str().expect("an id"));
+    let (status, told) = admin.api("POST", &path, Some(json!({ "decision": "always" }))).await;
+    assert_eq!((status, &told["decision"]), (200, &json!("always")), "{told}");
+    assert!(told["unkept"].as_str().is_some_and(|why| why.contains("projects")), "{told}");
+    let third = waiting(&admin, "b.txt").await;
+    let approval = third["id"].as_str().expect("an id").replace('.', "-");
+    let fields = [("approval", approval.as_str()), ("decision", "always")];
+    let session = session(&admin).await;
+    let (status, _, body) = admin.form(&format!("/chats/{session}/decide"), &fields).await;
+    assert_eq!(status, 409, "{body}");
+    assert!(body.contains("for this session alone"), "{body}");
+    face.until("All is written.", 1).await;
+}
+
+#[tokio::test]
+async fn v2_attach_takes_the_level_of_thinking_of_the_flag() {
+    let script = "name: test\n\nsays: First answer.\n\nsays: Second answer.\n";
+    let mut served = Served::start(Setup { script, ..Setup::default() }).await;
+    let admin = served.admin().await;
+    let token = token(&admin).await;
+    let url = served.url("/");
+    let env = [("WEIR_TOKEN", token.as_str())];
+    let mut face = Face::start(&served.house, &env, &["--attach", &url, "--thinking", "high"]);
+    face.types("One.");
+    face.until("First answer.", 1).await;
+    let session = session(&admin).await;
+    face.types("/quit");
+    assert_eq!(face.ended().await.0, 0);
+    let level = |facts: &[Value], kind: &str| {
+        let found = facts.iter().rfind(|fact| fact["kind"] == kind);
+        found.map(|fact| fact["config"]["thinking"].clone()).unwrap_or_default()
+    };
+    let opened = facts(&admin, &session).await;
+    assert_eq!(level(&opened, "session.opened"), "high");
+    // In a session that exists it holds from then on.
+    let words = ["--attach", &url, "--resume", &session, "--thinking", "low"];
+    let mut again = Face::start(&served.house, &env, &words);
+    again.until("thinking: low", 1).await;
+    again.types("Two.");
+    again.until("Second answer.", 1).await;
+    let changed = facts(&admin, &session).await;
+    assert_eq!(level(&changed, "session.configured"), "low");
+}
+
 /// Waits until something of the admin's waits that is about this.
 async fn waiting(browser: &Browser, about: &str) -> Value {
     let until = Instant::now() + PATIENCE;

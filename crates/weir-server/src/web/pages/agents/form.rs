@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent, TOOL_CALLS_DEFAULT,
@@ -76,6 +77,7 @@ impl Typed {
             ("profile", text(&agent.profile)),
             ("model", text(&agent.model)),
             ("permission", agent.permission.map(|mode| mode.to_string()).unwrap_or_default()),
+            ("thinking", agent.thinking.map(|level| level.as_str().to_owned()).unwrap_or_default()),
             ("prompt_mode", word(&agent.prompt_mode)),
             ("on_ask", word(&agent.on_ask)),
             ("missed", agent.missed.map(|missed| word(&missed)).unwrap_or_default()),
@@ -115,6 +117,7 @@ impl Typed {
             prompt_mode: of_word::<PromptMode>(self.get("prompt_mode")).unwrap_or_default(),
             model: self.set("model"),
             permission: of_word::<PermissionMode>(self.get("permission")),
+            thinking: of_word::<Thinking>(self.get("thinking")),
             limits: AgentLimits {
                 max_tool_calls: calls.unwrap_or(TOOL_CALLS_DEFAULT),
                 max_iterations: self.number("max_iterations", "Model calls")?,
@@ -364,6 +367,13 @@ fn how(typed: &Typed, choices: &AgentChoices) -> Markup {
                 ("ask", "Ask: changes ask"),
                 ("auto-edit", "Auto-edit: changes of files pass"),
                 ("full", "Full: everything passes that no rule stops"),
+            ]))
+            (select("thinking", "Thinking", typed, &[
+                ("", "As in profile or settings"),
+                ("off", "Answers at once"),
+                ("low", "Thinks a little"),
+                ("medium", "Thinks"),
+                ("high", "Thinks hard"),
             ]))
             (select("on_ask", "A call that asks", typed, &[
                 ("deny", "Is denied at once: nobody is there"),

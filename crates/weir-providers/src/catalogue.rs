@@ -12,10 +12,14 @@ use serde::Deserialize;
 use weir_core::model::{ModelInfo, ModelRef, Price};
 
 use crate::dialect::Quirks;
+use crate::window::can_be_asked;
 pub use vendor::{Vendor, VendorOverride};
 
 /// Window that a model is given of which nothing is known.
 pub const UNKNOWN_WINDOW: u64 = 128_000;
+/// Window that a model of a server of one's own is given where nobody says which holds: what the most
+/// common one starts with by itself, so that nothing is cut at the front unseen (R6).
+pub const LOCAL_WINDOW: u64 = 4_096;
 /// Output limit that a model is given of which nothing is known.
 pub const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
 
@@ -259,7 +263,10 @@ impl Catalogue {
             Some(row) => ModelInfo { model: model.clone(), ..row.clone() },
             None => ModelInfo {
                 model: model.clone(),
-                window: UNKNOWN_WINDOW,
+                window: match self.vendor(&model.provider).is_some_and(can_be_asked) {
+                    true => LOCAL_WINDOW,
+                    false => UNKNOWN_WINDOW,
+                },
                 max_output: UNKNOWN_MAX_OUTPUT,
                 price: None,
                 abilities: vec!["tools".to_owned()],
@@ -393,7 +400,8 @@ mod tests {
         assert_eq!(window("openai/gpt-5-2025-08-07"), 400_000);
         assert_eq!(window("openai-chat/gpt-5"), 400_000);
         let unknown = catalogue.resolve("ollama/qwen3:8b").expect("known provider").info;
-        assert_eq!((unknown.window, unknown.price), (UNKNOWN_WINDOW, None));
+        assert_eq!((unknown.window, unknown.price), (LOCAL_WINDOW, None));
+        assert_eq!(window("groq/not-listed"), UNKNOWN_WINDOW);
         assert_eq!(unknown.model.to_string(), "ollama/qwen3:8b");
         assert!(matches!(catalogue.resolve("nope/x"), Err(CatalogueError::UnknownProvider { .. })));
         assert!(matches!(catalogue.resolve("nope"), Err(CatalogueError::NotAModel { .. })));

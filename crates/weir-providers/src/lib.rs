@@ -8,6 +8,7 @@ pub mod probe;
 pub mod script;
 pub mod sse;
 pub mod transport;
+pub mod window;
 
 use dialect::Dialect;
 

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::catalogue::{Catalogue, Resolved, parse_ref};
+use crate::catalogue::{Catalogue, LOCAL_WINDOW, Resolved, parse_ref};
 use crate::http_model::Endpoint;
 use crate::transport::Transport;
+use crate::window::{self, Loading, Window};
 
 /// How long a local server is waited for: it is there or it is not.
 pub const LOCAL_SERVER_MS_MAX: u64 = 300;
 /// Most models of one list.
 const MODELS_MAX: usize = 5_000;
+/// Most models of one list of which it is asked which window holds.
+const WINDOWS_ASKED_MAX: usize = 50;
 
 /// A model that an endpoint says it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub struct FoundModel {
     pub name: String,
     /// Context window in tokens, where the endpoint says it.
     pub window: Option<u64>,
+    /// What the model could take, where that is more than the window that holds.
+    pub window_max: Option<u64>,
     /// Output limit in tokens, where the endpoint says it.
     pub max_output: Option<u64>,
 }
@@ -100,6 +105,7 @@ fn read_list(value: &Value) -> Vec<FoundModel> {
                     "max_input_tokens",
                 ],
             ),
+            window_max: None,
             max_output: number(
                 model,
                 &["outputTokenLimit", "max_completion_tokens", "max_tokens", "max_output_tokens"],
@@ -127,6 +133,25 @@ pub async fn local_server(endpoint: &Endpoint, transport: &Transport) -> Option<
     tokio::time::timeout(bound, asked).await.ok().flatten()
 }
 
+/// The same, each with the window that holds, as far as its server says it without loading anything.
+pub async fn local_models(endpoint: &Endpoint, transport: &Transport) -> Option<Vec<FoundModel>> {
+    let mut found = local_server(endpoint, transport).await?;
+    let first = found.iter_mut().take(WINDOWS_ASKED_MAX);
+    let asked = first.map(async |model| {
+        let said = window::ask(endpoint, transport, &model.name, Loading::Avoided).await;
+        let (window, can) = match said {
+            Some(Window::Holds { tokens, can }) => (tokens, can),
+            Some(Window::Unsaid { can }) => (LOCAL_WINDOW, can),
+            Some(Window::Missing | Window::Silent) => (LOCAL_WINDOW, None),
+            None => return,
+        };
+        model.window_max = can.or(model.window).filter(|can| *can > window);
+        model.window = Some(window);
+    });
+    futures::future::join_all(asked).await;
+    Some(found)
+}
+
 /// The first local server that answers and has a model, all asked at once (C4).
 pub async fn first_local(
     catalogue: &Catalogue,
@@ -142,7 +167,7 @@ pub async fn first_local(
         let first = models?.into_iter().find(|model| !model.name.contains("embed"))?;
         let model = parse_ref(&format!("{}/{}", endpoint.vendor.name, first.name)).ok()?;
         let mut resolved = catalogue.resolve_ref(&model).ok()?;
-        resolved.info.window = first.window.unwrap_or(resolved.info.window);
+        resolved.info.max_output = first.max_output.unwrap_or(resolved.info.max_output);
         Some(resolved)
     })
 }

@@ -13,6 +13,7 @@ use crate::config::{Config, Files, Made};
 use crate::environment::{Dirs, Environment};
 use crate::failure::usage;
 use crate::keys::Keys;
+use crate::models::Windows;
 use crate::options::GlobalOptions;
 use crate::profiles::{self, LoadedProfile};
 use crate::servers::{self, Servers};
@@ -44,6 +45,8 @@ pub(crate) struct Cx {
     /// Connections to models: one for the whole program, so that they and the system's certificates
     /// serve every session (V4).
     pub(crate) transport: Arc<OnceLock<Arc<Transport>>>,
+    /// What local servers said of the windows of their models.
+    pub(crate) windows: Arc<Windows>,
 }
 
 /// What is another's for a person on a server.
@@ -80,6 +83,7 @@ impl Cx {
             made: Arc::default(),
             serves: None,
             transport: Arc::default(),
+            windows: Arc::default(),
         })
     }
 
@@ -105,6 +109,7 @@ impl Cx {
             made: self.made.clone(),
             serves: self.serves.clone(),
             transport: self.transport.clone(),
+            windows: self.windows.clone(),
         })
     }
 
@@ -129,6 +134,7 @@ impl Cx {
             made: self.made.clone(),
             serves: self.serves.clone(),
             transport: self.transport.clone(),
+            windows: self.windows.clone(),
         })
     }
 

@@ -15,6 +15,10 @@ use crate::cx::Cx;
 use crate::failure::usage;
 use crate::keys::KeySource;
 
+mod window;
+
+pub(crate) use window::{Windows, fits};
+
 /// What is said when no model is named and none can be found.
 const NO_MODEL: &str = "no model: none is named, no provider has a key, and no local server \
      (Ollama, LM Studio, llama.cpp, vLLM) answers. Three ways to go on:\n  \
@@ -78,6 +82,9 @@ pub(crate) async fn model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn
     };
     let Some((text, origin)) = named else { return found(cx).await };
     let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
+    if let Ok(resolved) = catalogue(cx)?.resolve(&text) {
+        window::ask(cx, &resolved).await?;
+    }
     at(cx, &text, &place)
 }
 
@@ -160,7 +167,10 @@ async fn found(cx: &Cx) -> anyhow::Result<Arc<dyn Model>> {
     }
     let variable = |name: &str| cx.environment.text(name).map(String::from);
     match probe::first_local(&catalogue, &variable, &transport(cx)).await {
-        Some(resolved) => speak(cx, &catalogue, resolved),
+        Some(resolved) => {
+            window::ask(cx, &resolved).await?;
+            speak(cx, &catalogue, resolved)
+        }
         None => Err(usage(NO_MODEL)),
     }
 }
@@ -176,6 +186,6 @@ fn speak(cx: &Cx, catalogue: &Catalogue, resolved: Resolved) -> anyhow::Result<A
             variable.unwrap_or_default()
         )));
     }
-    let info = Arc::new(resolved.info);
+    let info = Arc::new(window::with_window(cx, resolved).info);
     http_model(endpoint, info, transport(cx)).map_err(|error| usage(error.to_string()))
 }

@@ -308,6 +308,7 @@ pub(crate) fn session_options_with(
         attended: wishes.attended,
         guards,
     };
+    models::fits(cx, &session)?;
     let profiles = profiles.over(&base);
     let hands = Hands {
         toolbox: Some(toolbox),

@@ -72,6 +72,11 @@ impl SessionConfig {
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().chain(self.deferred.iter())
     }
+
+    /// Estimated tokens of what stands in every request: instructions and tools.
+    pub fn standing_tokens(&self) -> u64 {
+        super::window::standing_tokens(self)
+    }
 }
 
 /// How the model's window is kept from bursting (X2).

@@ -191,6 +191,13 @@ impl Session {
     }
 }
 
+/// What instructions and tools take, before any vendor has counted.
+pub(super) fn standing_tokens(config: &SessionConfig) -> u64 {
+    let mut window = Window::default();
+    window.configured(config);
+    window.system_tokens() + window.tools_tokens()
+}
+
 pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {
     tool.bytes() + 40
 }

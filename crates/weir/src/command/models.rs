@@ -10,7 +10,7 @@ use weir_providers::catalogue::{Catalogue, Vendor};
 use weir_providers::probe::{self, FoundModel};
 
 use crate::cx::Cx;
-use crate::failure::usage;
+use crate::failure::{exit, failure, usage};
 use crate::models;
 use crate::options::ModelsArgs;
 use crate::terminal::{err, out, out_json, table};
@@ -22,6 +22,8 @@ pub(crate) type Probed = BTreeMap<String, Result<Vec<FoundModel>, String>>;
 pub(crate) struct Row {
     /// The model.
     pub(crate) info: ModelInfo,
+    /// What the model could take, where less holds now.
+    window_max: Option<u64>,
     has_key: bool,
     /// The endpoint has it; `None`: it was not asked.
     pub(crate) offered: Option<bool>,
@@ -40,6 +42,9 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
     let wanted = |vendor: &&Vendor| args.provider.as_ref().is_none_or(|name| *name == vendor.name);
     let vendors: Vec<&Vendor> = catalogue.vendors().iter().filter(wanted).collect();
     let probed = if args.probe { ask(cx, &catalogue, &vendors).await? } else { Probed::new() };
+    if let Some(name) = args.provider.as_ref().filter(|_| args.probe) {
+        answered(cx, &catalogue, &probed, name)?;
+    }
     let mut rows = Vec::new();
     for vendor in &vendors {
         let (_, key) = models::endpoint(cx, &catalogue, vendor)?;
@@ -56,11 +61,34 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
         let mut lines = vec![head.map(String::from).to_vec()];
         lines.extend(rows.iter().map(Row::cells));
         out(&table(&lines))?;
+        if rows.iter().any(|row| row.window_max.is_some()) {
+            err(
+                "WINDOW is what holds on the server now, of what the model could take; docs/providers.md \
+                 says how to raise it",
+            );
+        }
         if !args.probe {
             err("`weir models --probe` asks the endpoints that have a key, and local servers");
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the one endpoint that was to be asked answered.
+///
+/// # Errors
+/// It did not, or was not asked: why, and what to do.
+fn answered(cx: &Cx, catalogue: &Catalogue, probed: &Probed, name: &str) -> anyhow::Result<()> {
+    let Some(vendor) = catalogue.vendor(name) else { return Ok(()) };
+    let (endpoint, _) = models::endpoint(cx, catalogue, vendor)?;
+    let why = match probed.get(name) {
+        Some(Ok(found)) if !found.is_empty() || !vendor.local => return Ok(()),
+        Some(Ok(_)) => format!("{} answers and has no models", endpoint.base_url),
+        Some(Err(why)) => why.clone(),
+        None if endpoint.base_url.is_empty() => "it has no address".to_owned(),
+        None => format!("there is no key for it: `weir auth set {name}`"),
+    };
+    Err(failure(exit::FAILED, format!("{name}: {why}")))
 }
 
 /// Asks endpoints that have a key, those of the settings, and local servers, all at once.
@@ -80,8 +108,12 @@ pub(crate) async fn ask(
     }
     let answers = asked.iter().map(async |(local, endpoint)| {
         let found = if *local {
-            // A local server that is not there is the usual case, not a failure.
-            Ok(probe::local_server(endpoint, &transport).await.unwrap_or_default())
+            match probe::local_models(endpoint, &transport).await {
+                Some(found) => Ok(found),
+                // That one of several is not there is the usual case, not a failure.
+                None if vendors.len() > 1 => Ok(Vec::new()),
+                None => Err(format!("nobody answers at {}: is it running?", endpoint.base_url)),
+            }
         } else {
             probe::list_models(endpoint, &transport).await
         };
@@ -101,7 +133,12 @@ pub(crate) fn rows_of(
     let offers = |name: &str| found.map(|list| list.iter().any(|model| model.name == name));
     let known = catalogue.models().iter().filter(|info| info.model.provider == vendor.name);
     let mut rows: Vec<Row> = known
-        .map(|info| Row { info: info.clone(), has_key, offered: offers(&info.model.name) })
+        .map(|info| Row {
+            info: info.clone(),
+            window_max: None,
+            has_key,
+            offered: offers(&info.model.name),
+        })
         .collect();
     for model in found.into_iter().flatten() {
         if rows.iter().any(|row| row.info.model.name == model.name) {
@@ -111,7 +148,7 @@ pub(crate) fn rows_of(
         let mut info = catalogue.info(&reference);
         info.window = model.window.unwrap_or(info.window);
         info.max_output = model.max_output.unwrap_or(info.max_output);
-        rows.push(Row { info, has_key, offered: Some(true) });
+        rows.push(Row { info, window_max: model.window_max, has_key, offered: Some(true) });
     }
     rows
 }
@@ -122,6 +159,7 @@ impl Row {
         json!({
             "model": info.model.to_string(),
             "window": info.window,
+            "window_max": self.window_max,
             "max_output": info.max_output,
             "price": info.price,
             "abilities": info.abilities,
@@ -144,7 +182,10 @@ impl Row {
         };
         vec![
             info.model.to_string(),
-            info.window.to_string(),
+            match self.window_max {
+                Some(most) => format!("{} of {most}", info.window),
+                None => info.window.to_string(),
+            },
             info.max_output.to_string(),
             price,
             info.abilities.join(","),

@@ -18,6 +18,7 @@ mod hooks;
 mod house;
 mod import;
 mod journal_commands;
+mod local_windows;
 mod mcp_servers;
 mod mcp_servers_run;
 mod memory;

@@ -1,0 +1,270 @@
+//! Asks a server of one's own which window holds for a model: the one it was started with, which is
+//! often far below what the model could take, and past which it cuts at the front without a word
+//! (R6). Written after the vendors' own documentation of their wire. Not here: what is done with it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::catalogue::Vendor;
+use crate::http_model::Endpoint;
+use crate::transport::Transport;
+
+/// How long the questions about one model may take, in milliseconds.
+pub const WINDOW_MS_MAX: u64 = 3_000;
+/// How long a server may take to load a model that is about to be used anyway, in milliseconds.
+pub const LOAD_MS_MAX: u64 = 60_000;
+/// Longest answer that is read, in bytes.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// What a server says of the window of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// So many tokens hold for the next request.
+    Holds {
+        /// How many.
+        tokens: u64,
+        /// What the model could take, where that is said.
+        can: Option<u64>,
+    },
+    /// It answers, and does not say which will hold.
+    Unsaid {
+        /// What the model could take, where that is said.
+        can: Option<u64>,
+    },
+    /// It answers, and has no such model.
+    Missing,
+    /// Nobody answers in time.
+    Silent,
+}
+
+/// Whether a model may be loaded to find out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loading {
+    /// It is about to be used, so it would be loaded all the same.
+    Allowed,
+    /// Nobody uses it now.
+    Avoided,
+}
+
+/// The servers that can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    Ollama,
+    LmStudio,
+    LlamaCpp,
+    Vllm,
+}
+
+impl Server {
+    fn of(vendor: &Vendor) -> Option<Server> {
+        match vendor.name.as_str() {
+            "ollama" => Some(Server::Ollama),
+            "lmstudio" => Some(Server::LmStudio),
+            "llamacpp" => Some(Server::LlamaCpp),
+            "vllm" => Some(Server::Vllm),
+            _ => None,
+        }
+    }
+}
+
+/// Whether this vendor is a server of one's own that can be asked.
+pub fn can_be_asked(vendor: &Vendor) -> bool {
+    Server::of(vendor).is_some()
+}
+
+/// How a larger window is had from this vendor's server, as the end of a sentence.
+pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
+    match Server::of(vendor) {
+        Some(Server::Ollama) => format!(
+            "start the server with OLLAMA_CONTEXT_LENGTH=32768 `ollama serve`, or make a model with \
+             `FROM {model}` and `PARAMETER num_ctx 32768` in a Modelfile: Ollama's OpenAI-compatible \
+             endpoint takes no window with a request"
+        ),
+        Some(Server::LmStudio) => format!("`lms load {model} --context-length 32768`"),
+        Some(Server::LlamaCpp) => "start `llama-server` with `--ctx-size 32768`".to_owned(),
+        Some(Server::Vllm) => "start `vllm serve` with `--max-model-len 32768`".to_owned(),
+        None => format!("set `window` under [models.\"{}/{model}\"]", vendor.name),
+    }
+}
+
+/// Asks the server of `endpoint` which window holds for `model`. `None`: this vendor's servers cannot
+/// be asked.
+pub async fn ask(
+    endpoint: &Endpoint,
+    transport: &Transport,
+    model: &str,
+    loading: Loading,
+) -> Option<Window> {
+    let server = Server::of(&endpoint.vendor)?;
+    // Paths beside the OpenAI-compatible ones stand without their version.
+    let mut own = endpoint.clone();
+    own.base_url = own.base_url.trim().trim_end_matches('/').trim_end_matches("/v1").to_owned();
+    let asking = Asking { endpoint: own, transport, model };
+    Some(match server {
+        Server::Ollama => asking.ollama(loading).await,
+        Server::LmStudio => asking.bounded(asking.lmstudio()).await,
+        Server::LlamaCpp => asking.bounded(asking.llamacpp()).await,
+        Server::Vllm => asking.bounded(asking.vllm()).await,
+    })
+}
+
+struct Asking<'a> {
+    endpoint: Endpoint,
+    transport: &'a Transport,
+    model: &'a str,
+}
+
+impl Asking<'_> {
+    async fn bounded(&self, asked: impl Future<Output = Option<Window>>) -> Window {
+        let bound = Duration::from_millis(WINDOW_MS_MAX);
+        tokio::time::timeout(bound, asked).await.ok().flatten().unwrap_or(Window::Silent)
+    }
+
+    async fn get(&self, path: &str) -> Option<Value> {
+        let url = self.endpoint.url(path).ok()?;
+        let headers = self.endpoint.headers().ok()?;
+        let (status, body) = self.transport.get(&url, headers).await.ok()?;
+        (status == 200).then(|| serde_json::from_slice(&body).ok())?
+    }
+
+    /// Status and answer; what is no JSON is `null`.
+    async fn post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let url = self.endpoint.url(path).ok()?;
+        let mut headers = self.endpoint.headers().ok()?;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let sent = self.transport.post(&url, headers, Bytes::from(body.to_string())).await;
+        let mut answer = sent.ok()?;
+        let status = answer.status;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.ok()? {
+            if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
+                return None;
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Some((status, serde_json::from_slice(&bytes).unwrap_or_default()))
+    }
+
+    /// A window that its Modelfile sets holds for every request that names none, as those of the
+    /// OpenAI-compatible endpoint do. Where it sets none the server's own default holds, which is known
+    /// of a model that was loaded like that: loading it with no options makes sure of it.
+    async fn ollama(&self, loading: Loading) -> Window {
+        let bound = Duration::from_millis(WINDOW_MS_MAX);
+        let name = json!({ "model": self.model });
+        let shown = tokio::time::timeout(bound, self.post("/api/show", &name)).await;
+        let shown = match shown.ok().flatten() {
+            Some((200, shown)) => shown,
+            // A server that has no such address says nothing about a model.
+            Some((404, told)) if told["error"].is_string() => return Window::Missing,
+            Some(_) => return Window::Unsaid { can: None },
+            None => return Window::Silent,
+        };
+        let can = length_of(&shown["model_info"]);
+        let below = |tokens: u64| can.map_or(tokens, |can| tokens.min(can));
+        // What runs in Ollama's cloud has all that it can take.
+        if let Some(tokens) = can.filter(|_| self.model.ends_with("cloud")) {
+            return Window::Holds { tokens, can };
+        }
+        if let Some(tokens) = num_ctx(shown["parameters"].as_str().unwrap_or_default()) {
+            return Window::Holds { tokens: below(tokens), can };
+        }
+        if loading == Loading::Allowed {
+            let load = json!({ "model": self.model, "stream": false });
+            let bound = Duration::from_millis(LOAD_MS_MAX);
+            if !matches!(
+                tokio::time::timeout(bound, self.post("/api/generate", &load)).await,
+                Ok(Some((200, _)))
+            ) {
+                return Window::Unsaid { can };
+            }
+        }
+        let running = tokio::time::timeout(bound, self.get("/api/ps")).await.ok().flatten();
+        let held = running.and_then(|running| loaded_length(&running, self.model));
+        match held {
+            Some(tokens) => Window::Holds { tokens: below(tokens), can },
+            None => Window::Unsaid { can },
+        }
+    }
+
+    /// A model that is not loaded is loaded with a window that only LM Studio knows.
+    async fn lmstudio(&self) -> Option<Window> {
+        let list = self.get("/api/v0/models").await?;
+        let mut models = list["data"].as_array()?.iter();
+        let Some(row) = models.find(|row| row["id"] == self.model) else {
+            return Some(Window::Unsaid { can: None });
+        };
+        let can = row["max_context_length"].as_u64();
+        let held = row["loaded_context_length"].as_u64().filter(|_| row["state"] == "loaded");
+        Some(held.map_or(Window::Unsaid { can }, |tokens| Window::Holds { tokens, can }))
+    }
+
+    async fn llamacpp(&self) -> Option<Window> {
+        let props = self.get("/props").await?;
+        let held = props["default_generation_settings"]["n_ctx"].as_u64().filter(|held| *held > 0);
+        Some(
+            held.map_or(Window::Unsaid { can: None }, |tokens| Window::Holds { tokens, can: None }),
+        )
+    }
+
+    async fn vllm(&self) -> Option<Window> {
+        let list = self.get("/v1/models").await?;
+        let mut models = list["data"].as_array()?.iter();
+        let row = models.find(|row| row["id"] == self.model);
+        let held = row.and_then(|row| row["max_model_len"].as_u64());
+        Some(
+            held.map_or(Window::Unsaid { can: None }, |tokens| Window::Holds { tokens, can: None }),
+        )
+    }
+}
+
+/// `llama.context_length` and the like: the family stands before it.
+fn length_of(info: &Value) -> Option<u64> {
+    let fields = info.as_object()?;
+    let family = fields.get("general.architecture").and_then(Value::as_str);
+    let named = family.and_then(|family| fields.get(&format!("{family}.context_length")));
+    let any = || fields.iter().find(|(name, _)| name.ends_with(".context_length"));
+    named.or_else(|| any().map(|(_, value)| value))?.as_u64()
+}
+
+/// The line `num_ctx 8192` of a Modelfile's parameters.
+fn num_ctx(parameters: &str) -> Option<u64> {
+    parameters.lines().find_map(|line| {
+        let (name, value) = line.trim().split_once(char::is_whitespace)?;
+        value.trim().parse().ok().filter(|tokens| name == "num_ctx" && *tokens > 0)
+    })
+}
+
+/// The window of a model that is loaded. Ollama adds `:latest` to a name without a tag.
+fn loaded_length(running: &Value, model: &str) -> Option<u64> {
+    let whole = if model.contains(':') { model.to_owned() } else { format!("{model}:latest") };
+    let mut models = running["models"].as_array()?.iter();
+    let row = models.find(|row| row["name"] == whole.as_str() || row["model"] == whole.as_str())?;
+    row["context_length"].as_u64().filter(|tokens| *tokens > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r6_what_servers_say_of_windows_is_read() {
+        let info = json!({"general.architecture": "qwen3", "vision.context_length": 7,
+            "qwen3.context_length": 40_960});
+        assert_eq!(length_of(&info), Some(40_960));
+        assert_eq!(length_of(&json!({"llama.context_length": 8_192})), Some(8_192));
+        assert_eq!(length_of(&json!("no")), None);
+        let parameters = "stop                           \"<|im_end|>\"\nnum_ctx   8192\n";
+        assert_eq!(num_ctx(parameters), Some(8_192));
+        for none in ["", "num_ctx", "num_ctx many", "num_ctx 0", "temperature 1"] {
+            assert_eq!(num_ctx(none), None, "{none}");
+        }
+        let running = json!({"models": [{"name": "qwen3:latest", "context_length": 4_096},
+            {"model": "qwen3:8b", "context_length": 32_768}, {"name": "old:latest"}]});
+        for (model, tokens) in [("qwen3", Some(4_096)), ("qwen3:8b", Some(32_768)), ("old", None)] {
+            assert_eq!(loaded_length(&running, model), tokens, "{model}");
+        }
+    }
+}

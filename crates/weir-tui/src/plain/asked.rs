@@ -51,9 +51,12 @@ pub(super) fn approval(
             "  session, and always in this project, would allow: {}",
             rules.join(", ")
         ));
-        let commands: Vec<String> =
-            asked.rules.iter().map(|rule| everywhere(rule.text())).collect();
-        lines.push(format!("  in every project: {}", commands.join("; ")));
+        // Who listens would hear it with every question.
+        if manner == Manner::Signs {
+            let commands = asked.rules.iter().map(|rule| everywhere(rule.text()));
+            let commands: Vec<String> = commands.collect();
+            lines.push(format!("  in every project: {}", commands.join("; ")));
+        }
     }
     lines.push(choices(!asked.rules.is_empty(), manner).into());
     lines

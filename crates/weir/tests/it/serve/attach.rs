@@ -157,11 +157,11 @@ async fn g4_always_at_a_server_keeps_the_rule_for_the_project_alone() {
 async fn g4_always_that_cannot_be_kept_is_told() {
     let script = CHANGES.replacen("a.txt", "c.txt", 1);
     let mut served = Served::start(Setup { script: &script, ..Setup::default() }).await;
-    // A file stands where the folder of the projects would be.
-    served.house.write(&served.house.at("config/weir/projects"), "");
     let (admin, mut face) = attached(&mut served).await;
     face.types("Write.");
     waiting(&admin, "c.txt").await;
+    // From now on a file stands where the folder of the projects would be.
+    served.house.write(&served.house.at("config/weir/projects"), "");
     face.types("always");
     face.until("allowed for this session alone", 1).await;
     let second = waiting(&admin, "a.txt").await;

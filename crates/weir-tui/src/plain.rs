@@ -147,14 +147,10 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
     let mut late = None;
     let mut reads = true;
     let mut printing = Printing::default();
-    let mut asked = talk.asked();
+    let mut asked = Asked(talk.asked());
     loop {
         printing.add(&talk.printed());
-        // Whatever was typed until a question can be read was not typed for it.
-        if asked != talk.asked() && !printing.is_owed() {
-            asked = talk.asked();
-            lines.asked();
-        }
+        asked.follow(&talk, &printing, &mut lines);
         if talk.is_leaving() && late.is_none() {
             late = Some(Instant::now() + Duration::from_millis(LEAVE_MS_MAX));
         }
@@ -190,10 +186,7 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
                 }
             }
             Happened::News(None) | Happened::TooLate => break,
-            Happened::Line(Some(line)) if asked != talk.asked() => {
-                talk.line(&line.text, Begun::Before);
-            }
-            Happened::Line(Some(line)) => talk.line(&line.text, line.begun),
+            Happened::Line(Some(line)) => talk.line(&line.text, asked.begun(&talk, &line)),
             Happened::Line(None) => {
                 reads = false;
                 talk.ended();
@@ -218,6 +211,23 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
         Ok(done) => done.map(|()| left).map_err(PlainError::Write),
         // Nobody takes what is printed: it is left all the same.
         Err(_) => Ok(left),
+    }
+}
+
+/// How much of what asks could be read when lines were looked at last.
+struct Asked(usize);
+
+impl Asked {
+    /// Whatever was typed until a question can be read was not typed for it.
+    fn follow(&mut self, talk: &Talk, printing: &Printing, lines: &mut Lines) {
+        if self.0 != talk.asked() && !printing.is_owed() {
+            self.0 = talk.asked();
+            lines.asked();
+        }
+    }
+
+    fn begun(&self, talk: &Talk, line: &Typed) -> Begun {
+        if self.0 == talk.asked() { line.begun } else { Begun::Before }
     }
 }
 

@@ -2,7 +2,7 @@
 //! looks in a terminal is here; in Markdown and HTML, in the files beside this one.
 
 use serde_json::Value;
-use weir_core::event::{Event, NOBODY};
+use weir_core::event::{Event, ModelReplied, NOBODY};
 use weir_core::governance::Verdict;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{BlobId, Timestamp};
@@ -63,10 +63,7 @@ fn fields(event: &Event) -> String {
 fn told(event: &Event) -> Option<(String, Vec<Part>)> {
     Some(match event {
         Event::InputAccepted(f) => (f.by.clone(), blocks(&f.content)),
-        Event::ModelReplied(f) => {
-            let mark = cut_off(f).map(|mark| Part::Text(format!("({mark})")));
-            ("model".into(), blocks(&f.content).into_iter().chain(mark).collect())
-        }
+        Event::ModelReplied(f) => ("model".into(), replied(f)),
         Event::CallJudged(f) => {
             let control = f.inspection.effects.control.as_ref();
             let verdict = match (f.verdict, control) {
@@ -132,6 +129,12 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
         }
         _ => return None,
     })
+}
+
+/// A reply, with the mark of one that was cut off.
+fn replied(reply: &ModelReplied) -> Vec<Part> {
+    let mark = cut_off(reply).map(|mark| Part::Text(format!("({mark})")));
+    blocks(&reply.content).into_iter().chain(mark).collect()
 }
 
 fn blocks(blocks: &[Block]) -> Vec<Part> {

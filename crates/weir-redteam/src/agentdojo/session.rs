@@ -69,6 +69,7 @@ impl Bench {
             args: vec!["__supervise".into()],
             state_dir: folder.path().join("state"),
             environment: Vec::new(),
+            lending: weir_sandbox::Lending::default(),
             limits: weir_sandbox::Limits::default(),
             tier: TierWish::Auto,
             egress: None,

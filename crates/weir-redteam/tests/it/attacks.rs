@@ -1,6 +1,5 @@
 //! One test for each class of Z11, and the table of all of them.
 
-use weir_core::tool::Tier;
 use weir_redteam::attacks;
 use weir_redteam::classes::{CLASSES, class};
 use weir_redteam::table::{Row, findings};

@@ -1,7 +1,6 @@
 //! Honest work is done: completed where the mode allows it, never refused, and asked about as often
 //! as the kept table says.
 
-use weir_core::tool::Tier;
 use weir_redteam::{attacks, benign};
 
 #[test]

@@ -20,11 +20,12 @@ use crate::attacker::{Fixed, Wish};
 use crate::play::{Play, approvals, play, says_yes};
 use crate::world::{Settings, World};
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("coding", include_str!("../benign/coding.md")),
     ("notes", include_str!("../benign/notes.md")),
     ("research", include_str!("../benign/research.md")),
     ("files", include_str!("../benign/files.md")),
+    ("walls", include_str!("../benign/walls.md")),
 ];
 
 /// One honest task.

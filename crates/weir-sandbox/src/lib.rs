@@ -34,5 +34,5 @@ pub use processes::{Limits, Service, ServiceSpec, SupervisedProcesses, Superviso
 pub use reader::{ReaderLimits, confine_reader};
 pub use record::{Swept, forget, sweep};
 pub use supervise::{protect_process, supervise_main};
-pub use tier::{TierCheck, TierReport, TierWish, holding, probe};
+pub use tier::{TierCheck, TierReport, TierWish, holding, probe, weakness};
 pub use weir_core::tool::Tier;

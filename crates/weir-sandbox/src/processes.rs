@@ -8,9 +8,10 @@ mod launch;
 mod recover;
 mod service;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,7 +27,7 @@ use weir_engine::ports::{
 use crate::environment::looks_secret;
 use crate::lending::Lending;
 use crate::record::Record;
-use crate::tier::{TierWish, holding};
+use crate::tier::{TierWish, holding, weakness};
 use crate::wire::Ending;
 
 use jobs::Jobs;
@@ -87,6 +88,8 @@ pub struct SupervisorOptions {
 pub struct SupervisedProcesses {
     options: Arc<SupervisorOptions>,
     jobs: Jobs,
+    /// Sessions that were told what the tier cannot do.
+    told: Mutex<BTreeSet<SessionId>>,
 }
 
 impl SupervisedProcesses {
@@ -104,7 +107,8 @@ impl SupervisedProcesses {
             options.state_dir = absolute;
         }
         options.environment.retain(|(name, _)| !looks_secret(name));
-        SupervisedProcesses { options: Arc::new(options), jobs: Jobs::default() }
+        let told = Mutex::default();
+        SupervisedProcesses { options: Arc::new(options), jobs: Jobs::default(), told }
     }
 
     async fn launch(&self, spec: CommandSpec) -> Result<launch::Supervised, String> {
@@ -138,6 +142,12 @@ impl SupervisedProcesses {
 impl Processes for SupervisedProcesses {
     fn tier(&self) -> Tier {
         holding(self.options.tier, &self.options.program)
+    }
+
+    fn weakness_once(&self, session: &SessionId) -> Option<String> {
+        let weakness = weakness(self.tier())?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(session.clone()).then(|| weakness.to_owned())
     }
 
     fn check_secret(&self, name: &str) -> Result<(), String> {

@@ -31,7 +31,7 @@ use landlock::Extra;
 use mounts::{Mount, Outside, Veil};
 use namespaces::{Layout, Stage, WORKS};
 use places::Places;
-pub use report::{TierCheck, TierReport, probe};
+pub use report::{TierCheck, TierReport, probe, weakness};
 use seccomp::Sockets;
 
 /// How a complaint begins where nothing was started.

@@ -200,8 +200,12 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         };
     }
     let (workspace, confined) = (cx.workspace.clone(), command.confine.clone());
+    let weakness = cx.processes.weakness_once(&cx.session);
     let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
     let mut raw = report(&outcome);
+    if let Some(weakness) = weakness {
+        raw.blocks.push(Block::text(format!("[{weakness}; `weir doctor` tells more]")));
+    }
     if meets_closed_objects(&outcome.output)
         && let Ok(Some(said)) = blocking(move || workspace.veiled(&confined)).await
     {

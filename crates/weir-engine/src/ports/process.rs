@@ -178,6 +178,11 @@ pub enum CommandTrace {
 pub trait Processes: Send + Sync {
     /// How strongly commands are confined here. The same for the life of the program.
     fn tier(&self) -> Tier;
+    /// What the confinement here cannot do, in a sentence: with the first command of a session, and
+    /// not again.
+    fn weakness_once(&self, _session: &SessionId) -> Option<String> {
+        None
+    }
     /// Whether a command may be given this secret.
     ///
     /// # Errors

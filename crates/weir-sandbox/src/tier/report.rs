@@ -104,6 +104,20 @@ const MISSING_ROOT: &str = "the number of processes is not limited, because you 
 const MISSING_SIGNALS: &str =
     "this version of Landlock (before 6) does not keep commands from signalling your processes";
 
+/// What a tier cannot do, in the one sentence that everybody is told who uses it.
+pub fn weakness(tier: Tier) -> Option<&'static str> {
+    match tier {
+        Tier::None => {
+            Some("commands are not confined here: each can do what your user can, and so each asks")
+        }
+        Tier::Landlock => Some(
+            "commands are confined by Landlock here: they share /tmp (read-only), processes and loopback \
+             with this machine, and have no UDP",
+        ),
+        Tier::Bubblewrap | Tier::Namespaces => None,
+    }
+}
+
 /// Looks at this machine by trying the tiers: what holds for commands with this wish, and why the
 /// others do not work. Changes nothing. `program` is the one that calls
 /// [`inside_main`](crate::inside_main): this one, usually.

@@ -202,7 +202,9 @@ fn commands(cx: &Cx) -> Vec<Finding> {
     let held = report.guarantees.iter().map(|line| format!("+ {line}\n")).collect::<String>();
     let missing = report.missing.iter().map(|line| format!("- {line}\n")).collect::<String>();
     let tier = report.tier.as_str();
-    let detail = format!("confinement {tier}\n{held}{missing}");
+    let weakness = weir_sandbox::weakness(report.tier).map(|text| format!("{text}\n"));
+    let weakness = weakness.unwrap_or_default();
+    let detail = format!("confinement {tier}\n{weakness}{held}{missing}");
     let mut findings = vec![match (report.works, report.tier) {
         (false, _) => broken(
             "commands",
@@ -215,7 +217,12 @@ fn commands(cx: &Cx) -> Vec<Finding> {
             "commands ask first unless you allow them; `--permission full` on a machine you care \
              about is not advised",
         ),
-        (true, Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
+        (true, Tier::Landlock) => note(
+            "commands",
+            detail,
+            "nothing, if that is enough; else let this user make namespaces, or install bubblewrap",
+        ),
+        (true, Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
     }];
     for check in report.tiers {
         let what = format!("tier {}", check.tier.as_str());

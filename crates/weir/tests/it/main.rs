@@ -14,6 +14,7 @@ mod everyday_commands;
 mod explain;
 mod face;
 mod g07_commands;
+mod grants;
 mod hooks;
 mod house;
 mod import;

@@ -12,7 +12,7 @@ use crate::house::House;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A house whose model makes these calls, one a turn.
-fn house(calls: &[(&str, Value)]) -> House {
+pub(crate) fn house(calls: &[(&str, Value)]) -> House {
     let house = House::new();
     set_script(&house, calls);
     house
@@ -43,13 +43,13 @@ fn command(house: &House, more: &[&str], variables: &[(&str, &str)]) -> Command 
 }
 
 /// What the run said, and each question with its summary and reason.
-struct Played {
-    said: String,
-    questions: Vec<(String, String)>,
+pub(crate) struct Played {
+    pub(crate) said: String,
+    pub(crate) questions: Vec<(String, String)>,
 }
 
 /// Runs it, with a person who says yes once to each question.
-fn yes(house: &House, variables: &[(&str, &str)]) -> Played {
+pub(crate) fn yes(house: &House, variables: &[(&str, &str)]) -> Played {
     let mut command = command(house, &["--ask-elsewhere"], variables);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -75,7 +75,7 @@ fn yes(house: &House, variables: &[(&str, &str)]) -> Played {
 }
 
 /// Runs it with nobody there.
-fn alone(house: &House, variables: &[(&str, &str)]) -> String {
+pub(crate) fn alone(house: &House, variables: &[(&str, &str)]) -> String {
     both(&command(house, &[], variables).output().expect("the program starts"))
 }
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod history;
 mod inherited;
+mod mediator;
 mod placeholder;
 mod reaper;
 mod sink;

@@ -27,7 +27,7 @@ use weir_core::tool::Tier;
 use weir_engine::ports::Confine;
 
 use crate::inside::{INSIDE, Orders, Word};
-use landlock::Extra;
+use landlock::{Extra, Restricted};
 use mounts::{Mount, Outside, Veil};
 use namespaces::{Layout, Stage, WORKS};
 use places::Places;
@@ -87,19 +87,19 @@ pub(crate) fn shell() -> &'static str {
     if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }
 }
 
-/// The tier Landlock on the calling thread and all that it starts. Never undone. Says which version
-/// of Landlock holds.
+/// The tier Landlock on the calling thread and all that it starts, without what a mediator adds. Never
+/// undone.
 pub(crate) fn confine_thread(
     places: &Places,
     extra: &Extra,
     sockets: Sockets,
-) -> Result<u32, String> {
+) -> Result<Restricted, String> {
     let filters = seccomp::programs(sockets)?;
     drop_capabilities()?;
     rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())?;
-    let version = landlock::restrict(places, extra)?;
+    let restricted = landlock::restrict(places, extra)?;
     seccomp::apply(&filters)?;
-    Ok(version)
+    Ok(restricted)
 }
 
 /// Root keeps its name and loses its powers.
@@ -197,14 +197,14 @@ pub(crate) fn try_landlock() -> &'static Tried<u32> {
         let tried = std::thread::spawn(|| {
             let mut places = Places { cwd: "/".into(), ..Places::default() };
             places.masked.insert("/etc/passwd".into());
-            let version = confine_thread(&places, &Extra::default(), Sockets::Pairs)?;
+            let restricted = confine_thread(&places, &Extra::default(), Sockets::Pairs)?;
             if std::fs::read("/etc/passwd").is_ok() {
                 return Err("a file that was not allowed could be read".to_string());
             }
             if std::net::TcpListener::bind(("127.0.0.1", 0)).is_ok() {
                 return Err("a socket could be made that was not allowed".to_string());
             }
-            Ok(version)
+            Ok(restricted.version)
         });
         tried.join().unwrap_or_else(|_| Err("the attempt panicked".into()))
     })

@@ -213,7 +213,8 @@ fn notes(record: &Path) -> PathBuf {
     record.join("git.json")
 }
 
-fn is_kept(name: &str) -> bool {
+/// Whether a file of `.git` stores history.
+pub(crate) fn is_kept(name: &str) -> bool {
     FILES.contains(&name) || name.starts_with(SHARED_INDEX)
 }
 

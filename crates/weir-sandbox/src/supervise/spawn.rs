@@ -11,15 +11,18 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit};
 use weir_core::tool::Tier;
+use weir_seccomp_notify::Listener;
 
 use super::AsFdOwned;
 use super::history::{self, Histories};
 use super::inherited::shell_words;
+use super::mediator::{self, Handed, Rights};
 use super::placeholder::{Placeholder, can_be_held};
 use crate::crossing;
 use crate::inside::{INSIDE, Orders, Word};
@@ -151,20 +154,36 @@ fn in_landlock(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
     let tmp = tmp.canonicalize().map_err(|error| format!("its temporary folder: {error}"))?;
     let mut command = shell(wanted, output)?;
     command.env("TMPDIR", &tmp);
-    let sockets = match &request.way {
-        Some(way) => {
-            // Some programs send no user name without a password; it says nothing.
-            let (word, port) = (&way.word, way.port);
-            proxy(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
-            seccomp::Sockets::Proxy
-        }
-        None => seccomp::Sockets::Pairs,
-    };
-    let extra = Extra { tmp: Some(tmp), port: request.way.as_ref().map(|way| way.port) };
+    if let Some(way) = &request.way {
+        // Some programs send no user name without a password; it says nothing.
+        let (word, port) = (&way.word, way.port);
+        proxy(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
+    }
+    let port = request.way.as_ref().map(|way| way.port);
+    let filter = seccomp::mediated(openings(&places))?;
+    let (hand_over, handed) = mpsc::channel();
+    mediator::start(Rights::new(&places, &tmp, port), handed)
+        .map_err(|error| format!("its mediator cannot be started: {error}"))?;
+    let extra = Extra { tmp: Some(tmp), nameless: mediator::nameless(&places) };
     let pid = from_thread(request, &mut command, || {
-        tier::confine_thread(&places, &extra, sockets).map(|_| ())
+        let held = tier::confine_thread(&places, &extra, seccomp::Sockets::Mediated)?;
+        // The last thing: from here on calls of this thread wait as well.
+        let listener = Listener::install(&filter)
+            .map_err(|error| format!("calls cannot be mediated: {error}"))?;
+        let (readable, nameless) = (held.readable, extra.nameless);
+        let handed = Handed { listener, readable, nameless };
+        hand_over.send(handed).map_err(|_| "its mediator ended at once".to_string())
     })?;
     Ok(Spawned { pid, words: None, held })
+}
+
+/// What is hidden inside a folder that may be written closes that folder for reading, and then new
+/// files in it are read by the mediator.
+fn openings(places: &Places) -> seccomp::Openings {
+    match places.masked.iter().any(|path| places.is_writable(path)) {
+        true => seccomp::Openings::All,
+        false => seccomp::Openings::Writing,
+    }
 }
 
 /// Starts it from a thread that confined itself: what the thread gave up, the command inherits, and

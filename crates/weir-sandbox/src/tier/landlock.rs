@@ -3,14 +3,15 @@
 //! Landlock can only allow, and what it allows holds for everything below. So what is not to be
 //! read or written is left out: on the way to it each neighbour is allowed by itself. A folder that
 //! holds a guarded entry is then closed: it takes no new entries, and what appears in it later is
-//! not allowed. Not here: the filter of system calls.
+//! not allowed. That is what the supervisor's mediator adds. Not here: that, and the filter of system
+//! calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
     PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
@@ -26,24 +27,35 @@ const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// What is allowed beside the places of the command.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Extra {
     /// Its own temporary folder.
     pub(crate) tmp: Option<PathBuf>,
-    /// The port of the proxy.
-    pub(crate) port: Option<u16>,
+    /// Files without names that may be read and started once they have one.
+    pub(crate) nameless: Vec<OwnedFd>,
 }
 
-/// Confines the calling thread and what it starts. Never undone. Says which version of Landlock
-/// holds.
+/// A file or folder: its device and its number there.
+pub(crate) type Inode = (u64, u64);
+
+/// What holds.
+#[derive(Debug)]
+pub(crate) struct Restricted {
+    /// Which version of Landlock.
+    pub(crate) version: u32,
+    /// What may be read, with all below.
+    pub(crate) readable: HashSet<Inode>,
+}
+
+/// Confines the calling thread and what it starts. Never undone.
 ///
 /// # Errors
 /// When the kernel has no Landlock, or one without a right that is needed.
-pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<u32, String> {
+pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<Restricted, String> {
     let fails = |error: &dyn std::fmt::Display| format!("Landlock: {error}");
     // Before version 3 a file could be cut to nothing without a right: that is too weak to use.
     let needed = AccessFs::from_all(ABI::V3);
-    let mut ruleset = Ruleset::default()
+    let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(needed)
         .map_err(|error| fails(&error))?
@@ -52,23 +64,23 @@ pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<u32, String> {
         .map_err(|error| fails(&error))?
         .scope(Scope::from_all(ABI::V6))
         .map_err(|error| fails(&error))?;
-    // Without a port no socket can be made at all: seccomp sees to that.
-    if extra.port.is_some() {
-        ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement);
-    }
+    // A second wall: seccomp lets no call through that binds or connects.
     let ruleset = ruleset
         .handle_access(AccessNet::from_all(ABI::V4))
         .map_err(|error| fails(&error))?
-        .set_compatibility(CompatLevel::BestEffort)
         .create()
         .map_err(|error| fails(&error))?;
-    let mut rules = Rules { ruleset: Some(ruleset), left: RULES_MAX };
+    let readable = HashSet::new();
+    let mut rules = Rules { ruleset: Some(ruleset), left: RULES_MAX, readable };
     rules.of(places, extra)?;
+    let readable = rules.readable;
     let ruleset = rules.ruleset.ok_or("Landlock: the rules were lost")?;
     let status = ruleset.restrict_self().map_err(|error| fails(&error))?;
     match (status.ruleset, status.landlock) {
         (RulesetStatus::NotEnforced, status) => Err(format!("Landlock is not there: {status:?}")),
-        (_, LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi as u32),
+        (_, LandlockStatus::Available { effective_abi, .. }) => {
+            Ok(Restricted { version: effective_abi as u32, readable })
+        }
         (_, status) => Err(format!("Landlock is not there: {status:?}")),
     }
 }
@@ -86,6 +98,7 @@ struct Rules {
     /// Taken and put back by each rule.
     ruleset: Option<RulesetCreated>,
     left: usize,
+    readable: HashSet<Inode>,
 }
 
 /// An allowance that goes around some paths.
@@ -120,13 +133,11 @@ impl Rules {
         if let Some(tmp) = &extra.tmp {
             self.allow(&open(CWD, tmp)?, reads() | writes())?;
         }
+        for file in &extra.nameless {
+            self.allow(file, reads())?;
+        }
         for device in DEVICES.map(Path::new).iter().filter(|device| device.exists()) {
             self.allow(&open(CWD, device)?, reads() | writes())?;
-        }
-        if let Some(port) = extra.port {
-            let ruleset = self.ruleset.take().ok_or("Landlock: the rules were lost")?;
-            let added = ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp));
-            self.ruleset = Some(added.map_err(|error| format!("Landlock: port: {error}"))?);
         }
         Ok(())
     }
@@ -141,9 +152,10 @@ impl Rules {
             .closed
             .range::<Path, _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded));
         if !after.next().is_some_and(|next| next.starts_with(path)) {
-            // Git writes through links in its own folders.
+            // Git writes through links in its own folders: none is made there, and none comes from
+            // elsewhere.
             let of_git = path.components().any(|part| part.as_os_str() == ".git");
-            let less = if of_git { AccessFs::MakeSym.into() } else { BitFlags::EMPTY };
+            let less = if of_git { AccessFs::MakeSym | AccessFs::Refer } else { BitFlags::EMPTY };
             return self.allow(handle, around.rights & !less);
         }
         // What cannot be listed stays closed.
@@ -167,8 +179,8 @@ impl Rules {
 
     fn allow(&mut self, handle: &OwnedFd, rights: BitFlags<AccessFs>) -> Result<(), String> {
         let fails = |error: &dyn std::fmt::Display| format!("Landlock: a rule: {error}");
-        let kind = fstat(handle).map_err(|error| fails(&error))?.st_mode;
-        let rights = match FileType::from_raw_mode(kind) {
+        let stat = fstat(handle).map_err(|error| fails(&error))?;
+        let rights = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => rights,
             // A link is where it leads, and that is allowed or not by itself.
             FileType::Symlink => return Ok(()),
@@ -176,6 +188,9 @@ impl Rules {
         };
         if rights.is_empty() {
             return Ok(());
+        }
+        if rights.contains(reads()) {
+            self.readable.insert((stat.st_dev, stat.st_ino));
         }
         self.left = self.left.checked_sub(1).ok_or_else(|| {
             format!(
@@ -190,8 +205,8 @@ impl Rules {
     }
 }
 
-/// What of a `.git` stays as it is. Closed entries close the folder itself, so no file of git's gets a
-/// lock here, and only what it stores in folders can be written.
+/// What of a `.git` Landlock keeps as it is: all but what git stores in folders. Its files are the
+/// mediator's, name by name.
 fn beside_history(git: &Path) -> Vec<PathBuf> {
     let listed = git.read_dir().into_iter().flatten().flatten();
     let is_open = |path: &Path| FOLDERS.iter().any(|name| path.file_name() == Some(name.as_ref()));

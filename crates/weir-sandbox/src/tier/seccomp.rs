@@ -9,6 +9,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
 };
+use weir_seccomp_notify::Instruction;
 
 /// Which sockets may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub(crate) enum Sockets {
     /// In a network namespace of its own: Unix, TCP (there is nothing but its own loopback), and
     /// the questions that list interfaces.
     Namespace,
-    /// In the machine's network, to the proxy: TCP only. Which port is Landlock's.
-    Proxy,
+    /// In the machine's network, by a mediator that decides what they reach: Unix and TCP streams.
+    Mediated,
     /// In the machine's network, without a grant: none but pairs.
     Pairs,
 }
@@ -135,6 +136,9 @@ const NETLINK: u64 = 16;
 /// Every kind of socket but a stream.
 const NO_STREAM: [u64; 6] = [2, 3, 4, 5, 6, 10];
 
+/// Packets with a connection.
+const SEQUENCED: u64 = 5;
+
 /// Sends with the first packet, past the check of the address.
 const FAST_OPEN: u64 = 0x2000_0000;
 
@@ -164,6 +168,91 @@ pub(crate) fn apply(programs: &[BpfProgram]) -> Result<(), String> {
     })
 }
 
+/// Which opening of files waits for the mediator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Openings {
+    /// What writes.
+    Writing,
+    /// All, programs included: new files could not be read otherwise.
+    All,
+}
+
+/// Calls that wait for the mediator, whatever their arguments.
+const MEDIATED: &[i64] = &[
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_truncate,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_listen,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+];
+
+/// Calls that open, and which argument is their flags.
+const OPENING: &[(i64, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+/// The filter after which calls wait for the mediator. What another filter refuses stays refused: the
+/// stricter answer counts.
+///
+/// # Errors
+/// For a processor that has none.
+pub(crate) fn mediated(openings: Openings) -> Result<Vec<Instruction>, String> {
+    const RETURN: u16 = 0x06;
+    const TRACE: u32 = 0x7ff0_0000;
+    const WAIT: u32 = 0x7fc0_0000;
+    let rules = waiting(openings).map_err(|error| format!("the list of calls: {error}"))?;
+    let program = compiled_as(rules, SeccompAction::Trace(0))?;
+    let line = |line: &sock_filter| Instruction {
+        code: line.code,
+        jump_true: line.jt,
+        jump_false: line.jf,
+        // The library has no word for waiting: another one that is used nowhere stands for it.
+        value: if line.code == RETURN && line.k == TRACE { WAIT } else { line.k },
+    };
+    Ok(program.iter().map(line).collect())
+}
+
+fn waiting(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
+    let writes = [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC]
+        .map(|bit| u64::from(bit.unsigned_abs()));
+    let mut rules: Rules = MEDIATED.iter().map(|call| (*call, Vec::new())).collect();
+    for (call, flags) in OPENING {
+        let which = match openings {
+            Openings::Writing => any_bit(*flags, &writes)?,
+            Openings::All => Vec::new(),
+        };
+        rules.insert(*call, which);
+    }
+    if openings == Openings::All {
+        rules.extend([libc::SYS_execve, libc::SYS_execveat].map(|call| (call, Vec::new())));
+    }
+    Ok(rules)
+}
+
 /// As the bytes that the kernel's structure has, for a program that reads them from a file.
 pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     let instruction = |line: &sock_filter| {
@@ -178,10 +267,13 @@ pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
 }
 
 fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+    compiled_as(rules, SeccompAction::Errno(errno.unsigned_abs()))
+}
+
+fn compiled_as(rules: Rules, action: SeccompAction) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|error| format!("there is no filter for this processor: {error}"))?;
-    let refuse = SeccompAction::Errno(errno.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch);
     filter
         .and_then(BpfProgram::try_from)
         .map_err(|error| format!("the filter cannot be made: {error}"))
@@ -197,8 +289,10 @@ fn refused(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
     rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, UNIX)])?]);
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
-    if sockets != Sockets::Namespace {
+    if sockets == Sockets::Pairs {
         rules.insert(libc::SYS_listen, Vec::new());
+    }
+    if sockets != Sockets::Namespace {
         for (call, argument) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
@@ -213,11 +307,17 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::Backe
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let families: &[u64] = match sockets {
         Sockets::Pairs => return Ok(Vec::new()),
-        Sockets::Proxy => &[INET, INET6],
+        Sockets::Mediated => &[UNIX, INET, INET6],
         Sockets::Namespace => &[UNIX, INET, INET6, NETLINK],
     };
     let others: Vec<_> = families.iter().map(|family| (0, Ne, *family)).collect();
     let mut rules = vec![rule(&others)?, rule(&[(0, Eq, NETLINK), (2, Ne, 0)])?];
+    if sockets == Sockets::Mediated {
+        // Packets carry addresses of their own, which nobody could judge.
+        for kind in NO_STREAM.iter().filter(|kind| **kind != SEQUENCED) {
+            rules.push(rule(&[(0, Eq, UNIX), (1, MaskedEq(0xf), *kind)])?);
+        }
+    }
     for family in [INET, INET6] {
         for kind in NO_STREAM {
             rules.push(rule(&[(0, Eq, family), (1, MaskedEq(0xf), kind)])?);
@@ -263,12 +363,17 @@ mod tests {
 
     #[test]
     fn z4_filters_compile_and_stay_within_what_the_kernel_takes() {
-        for sockets in [Sockets::Namespace, Sockets::Proxy, Sockets::Pairs] {
+        for sockets in [Sockets::Namespace, Sockets::Mediated, Sockets::Pairs] {
             let programs = programs(sockets).expect("this processor has one");
             for program in &programs {
                 assert!(program.len() < 4096, "{sockets:?}: {}", program.len());
                 assert_eq!(bytes(program).len(), program.len() * 8);
             }
+        }
+        for openings in [Openings::Writing, Openings::All] {
+            let program = mediated(openings).expect("this processor has one");
+            let waits = program.iter().filter(|line| line.value == 0x7fc0_0000).count();
+            assert!(waits > 0 && program.len() < 4096, "{openings:?}: {}", program.len());
         }
     }
 }

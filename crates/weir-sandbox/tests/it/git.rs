@@ -1,5 +1,5 @@
-//! Commands that store history in a repository (A1): with the real git, under bubblewrap, and what git
-//! finds outside afterwards. Not here: which lines may (the engine says so), and other files.
+//! Commands that store history in a repository (A1): with the real git, and what git finds
+//! outside afterwards. Not here: which lines may (the engine says so), and other files.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,13 +16,14 @@ under_confining_tiers!(
     a1_nothing_is_left_in_git_that_runs_later,
     a1_links_in_git_do_not_stay,
     a1_other_commands_do_not_write_git,
+    a1_honest_lines_of_git_work,
     a1_git_is_as_safe_and_as_useful_for_an_ordinary_user,
 );
 
 /// One repository, and a program that leaves a mark when git runs it.
 pub(crate) struct Repository {
-    world: World,
-    ws: PathBuf,
+    pub(crate) world: World,
+    pub(crate) ws: PathBuf,
     mark: PathBuf,
 }
 
@@ -180,12 +181,8 @@ async fn a1_other_commands_do_not_write_git(tier: Tier) {
     assert_eq!(told, tier.has_own_view(), "{outcome:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a1_honest_lines_of_git_work() {
-    if !crate::world::is_there(Tier::Bubblewrap) {
-        return;
-    }
-    let repository = Repository::new(Tier::Bubblewrap);
+async fn a1_honest_lines_of_git_work(tier: Tier) {
+    let repository = Repository::new(tier);
     repository.outside("cd ../far && git commit -q --allow-empty -m far");
     let lines = [
         "echo two > b && git add b && git commit -qm second && git status --short",
@@ -245,9 +242,7 @@ async fn a1_what_the_person_does_meanwhile_is_kept() {
 async fn a1_git_is_as_safe_and_as_useful_for_an_ordinary_user(tier: Tier) {
     let under = format!("git::{}", tier.as_str());
     by_an_ordinary_user(&format!("{under}::a1_nothing_is_left_in_git_that_runs_later"));
-    if tier.has_own_view() {
-        by_an_ordinary_user("git::a1_honest_lines_of_git_work");
-    }
+    by_an_ordinary_user(&format!("{under}::a1_honest_lines_of_git_work"));
 }
 
 /// What holds no content holds its place; nothing of Weir's lies among the files of the person.

@@ -1,0 +1,172 @@
+//! Does for a command what Landlock cannot allow by itself: new entries in a folder that holds
+//! something guarded, Unix sockets, servers at the loopback, pseudo-terminals.
+//!
+//! A second filter lets such calls wait for this thread. What they name is read once and judged by
+//! where it really is; what is allowed is done here, with the handle that was judged, and everything
+//! else about files is left to the kernel, where Landlock denies it. So a mistake here can only be one
+//! of allowing too much by its own hand: nothing that the caller changes meanwhile gets a right.
+//!
+//! One thread, so that two moves are never judged at the same time. It has no powers but the user's,
+//! and where it ends, calls fail. Not here: which calls wait (`tier/seccomp.rs`).
+
+mod files;
+mod judge;
+mod programs;
+mod sockets;
+mod target;
+mod terminals;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use weir_seccomp_notify::{Answer, Call, CloseOnExec, Listener, own_working_folder};
+
+use crate::tier::landlock::Inode;
+use crate::tier::{self, places::Places};
+use files::FileCall;
+use judge::Guard;
+pub(super) use programs::nameless;
+use programs::{Programs, StartCall};
+use sockets::{Servers, SocketCall};
+use target::Target;
+use terminals::Terminals;
+
+/// What a call comes to.
+#[derive(Debug)]
+enum Outcome {
+    /// Done, with nothing to tell.
+    Done,
+    /// Opened.
+    File(OwnedFd, CloseOnExec),
+    /// Not done.
+    Failed(Errno),
+    /// Another thread answers.
+    Later,
+}
+
+impl Outcome {
+    fn opened(opened: Result<OwnedFd, Errno>, close: CloseOnExec) -> Outcome {
+        opened.map_or_else(Outcome::Failed, |file| Outcome::File(file, close))
+    }
+}
+
+impl From<Result<(), Errno>> for Outcome {
+    fn from(done: Result<(), Errno>) -> Outcome {
+        done.map_or_else(Outcome::Failed, |()| Outcome::Done)
+    }
+}
+
+/// What a command may beyond Landlock.
+#[derive(Debug, Clone)]
+pub(super) struct Rights {
+    guard: Guard,
+    port: Option<u16>,
+}
+
+impl Rights {
+    /// Of a command with these places, its own temporary folder, and the port of a proxy.
+    pub(super) fn new(places: &Places, tmp: &Path, port: Option<u16>) -> Rights {
+        Rights { guard: Guard::new(places, tmp), port }
+    }
+}
+
+/// What a confined thread hands over.
+pub(super) struct Handed {
+    /// Where its calls are heard.
+    pub(super) listener: Listener,
+    /// What Landlock lets it read.
+    pub(super) readable: HashSet<Inode>,
+    /// Files without names among that.
+    pub(super) nameless: Vec<OwnedFd>,
+}
+
+/// Waits in a thread of its own for the listener, and serves it until nobody is left that could call.
+///
+/// # Errors
+/// The thread cannot be started.
+pub(super) fn start(rights: Rights, handed: Receiver<Handed>) -> io::Result<()> {
+    // Not joined: it ends with the last process of the command or with the supervisor.
+    std::thread::Builder::new().name("mediator".into()).spawn(move || {
+        // Without powers of its own it can do what the command's user can, and no more.
+        let ready = tier::drop_capabilities().is_ok() && own_working_folder().is_ok();
+        if ready && let Ok(Handed { listener, readable, nameless }) = handed.recv() {
+            let Rights { guard, port } = rights;
+            let (servers, terminals) = (Servers::default(), Terminals::default());
+            let programs = Programs { nameless, readable };
+            let listener = Arc::new(listener);
+            Mediator { listener, guard, port, servers, terminals, programs }.serve();
+        }
+    })?;
+    Ok(())
+}
+
+struct Mediator {
+    listener: Arc<Listener>,
+    guard: Guard,
+    port: Option<u16>,
+    servers: Servers,
+    terminals: Terminals,
+    programs: Programs,
+}
+
+impl Mediator {
+    fn serve(&mut self) {
+        loop {
+            let mut fds = [PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let ready = fds[0].revents();
+            if !ready.contains(PollFlags::IN) {
+                if ready.intersects(PollFlags::HUP | PollFlags::ERR) {
+                    return;
+                }
+                continue;
+            }
+            // Whoever was killed before it was heard is gone.
+            if let Ok(call) = self.listener.receive() {
+                self.answer(call);
+            }
+        }
+    }
+
+    fn answer(&mut self, call: Call) {
+        let target = Target { thread: call.thread };
+        if let Some(start) = StartCall::of(call.number, call.arguments) {
+            // Whatever came of it, the kernel starts it or not.
+            let _ = self.prepare(call.id, target, start);
+        }
+        let outcome = if let Some(socket) = SocketCall::of(call.number, call.arguments) {
+            Some(self.socket(call.id, target, socket))
+        } else {
+            let file = FileCall::of(call.number, call.arguments);
+            file.and_then(|file| self.file(call.id, target, file))
+        };
+        let answer = match outcome {
+            None => Answer::Continue,
+            Some(Outcome::Done) => Answer::Done(0),
+            Some(Outcome::Failed(error)) => Answer::Failed(error.raw_os_error()),
+            Some(Outcome::Later) => return,
+            Some(Outcome::File(file, close)) => {
+                match self.listener.give(call.id, file.as_fd(), close) {
+                    Ok(()) => return,
+                    Err(error) => Answer::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+                }
+            }
+        };
+        // Whoever was killed meanwhile hears nothing.
+        let _ = self.listener.answer(call.id, answer);
+    }
+
+    /// That the caller still waits: what was looked up by its number is its own then.
+    fn waits(&self, id: u64) -> Option<()> {
+        self.listener.is_waiting(id).then_some(())
+    }
+}

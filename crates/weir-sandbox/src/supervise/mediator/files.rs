@@ -1,0 +1,244 @@
+//! Mediated calls that open, make, move and remove entries: looked up once, judged by where they are,
+//! done with the handle that was judged. Not here: the judgement itself, and sockets.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, fcntl_setfl, fstat, linkat, mkdirat, mknodat,
+    openat, renameat_with, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use weir_seccomp_notify::CloseOnExec;
+
+use super::judge::Act;
+use super::target::{Place, Target};
+use super::{Mediator, Outcome};
+
+/// One call of this kind, with its arguments in the order of its newest form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileCall {
+    Open { at: u64, path: u64, flags: u64, mode: u64 },
+    MakeFolder { at: u64, path: u64, mode: u64 },
+    MakeNode { at: u64, path: u64, mode: u64 },
+    Remove { at: u64, path: u64, flags: u64 },
+    Rename { at: u64, path: u64, to: (u64, u64), flags: u64 },
+    Link { at: u64, path: u64, to: (u64, u64), flags: u64 },
+    Symlink { text: u64, at: u64, path: u64 },
+    Truncate { path: u64, length: u64 },
+}
+
+/// "The folder where the caller is", as an argument.
+const HERE: u64 = libc::AT_FDCWD as u64;
+
+/// Folders in which nothing can lie that only the mediator opens: reading there is left to the kernel
+/// without a look.
+const FAR: [&str; 6] = ["/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/bin/"];
+
+impl FileCall {
+    /// What a number and its arguments say.
+    pub(super) fn of(number: i64, a: [u64; 6]) -> Option<FileCall> {
+        use FileCall::*;
+        const CREATE: u64 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64;
+        const FOLDER: u64 = libc::AT_REMOVEDIR as u64;
+        Some(match number {
+            libc::SYS_openat => Open { at: a[0], path: a[1], flags: a[2], mode: a[3] },
+            libc::SYS_mkdirat => MakeFolder { at: a[0], path: a[1], mode: a[2] },
+            libc::SYS_mknodat => MakeNode { at: a[0], path: a[1], mode: a[2] },
+            libc::SYS_unlinkat => Remove { at: a[0], path: a[1], flags: a[2] },
+            libc::SYS_renameat => Rename { at: a[0], path: a[1], to: (a[2], a[3]), flags: 0 },
+            libc::SYS_renameat2 => Rename { at: a[0], path: a[1], to: (a[2], a[3]), flags: a[4] },
+            libc::SYS_linkat => Link { at: a[0], path: a[1], to: (a[2], a[3]), flags: a[4] },
+            libc::SYS_symlinkat => Symlink { text: a[0], at: a[1], path: a[2] },
+            libc::SYS_truncate => Truncate { path: a[0], length: a[1] },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => Open { at: HERE, path: a[0], flags: a[1], mode: a[2] },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_creat => Open { at: HERE, path: a[0], flags: CREATE, mode: a[1] },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mkdir => MakeFolder { at: HERE, path: a[0], mode: a[1] },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mknod => MakeNode { at: HERE, path: a[0], mode: a[1] },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink => Remove { at: HERE, path: a[0], flags: 0 },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rmdir => Remove { at: HERE, path: a[0], flags: FOLDER },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename => Rename { at: HERE, path: a[0], to: (HERE, a[1]), flags: 0 },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => Link { at: HERE, path: a[0], to: (HERE, a[1]), flags: 0 },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_symlink => Symlink { text: a[0], at: HERE, path: a[1] },
+            _ => return None,
+        })
+    }
+}
+
+/// Modes are what a command may set: nothing that changes whose rights a program has.
+fn mode_of(raw: u64) -> Mode {
+    Mode::from_raw_mode((raw & 0o1777) as u32)
+}
+
+/// The lower half, which is all that the kernel takes of flags.
+fn low(raw: u64) -> u32 {
+    (raw & 0xffff_ffff) as u32
+}
+
+impl Mediator {
+    /// Does it, or leaves it to the kernel.
+    pub(super) fn file(&mut self, id: u64, target: Target, call: FileCall) -> Option<Outcome> {
+        match call {
+            FileCall::Open { at, path, flags, mode } => {
+                let text = target.text(path)?;
+                self.open(id, target, (at, &text), (OFlags::from_bits_retain(low(flags)), mode))
+            }
+            FileCall::MakeFolder { at, path, mode } => {
+                let place = self.entry(target, at, path)?;
+                self.judged(&place, Act::MakeFolder)?;
+                self.still(id, target)?;
+                Some(mkdirat(&place.parent, &place.name, mode_of(mode)).into())
+            }
+            FileCall::MakeNode { at, path, mode } => {
+                let place = self.plain(target, at, path)?;
+                self.judged(&place, Act::MakeNode)?;
+                let kind = FileType::from_raw_mode(low(mode));
+                matches!(kind, FileType::Fifo | FileType::Socket).then_some(())?;
+                self.still(id, target)?;
+                Some(mknodat(&place.parent, &place.name, kind, mode_of(mode), 0).into())
+            }
+            FileCall::Remove { at, path, flags } => {
+                let flags = AtFlags::from_bits(low(flags))?;
+                let place = self.entry(target, at, path)?;
+                (!place.slash || flags.contains(AtFlags::REMOVEDIR)).then_some(())?;
+                self.judged(&place, Act::Remove)?;
+                self.still(id, target)?;
+                Some(unlinkat(&place.parent, &place.name, flags).into())
+            }
+            FileCall::Rename { at, path, to, flags } => {
+                self.rename(id, target, ((at, path), to), RenameFlags::from_bits(low(flags))?)
+            }
+            FileCall::Link { at, path, to, flags } => {
+                // With any flag the source is another one than its name says.
+                (low(flags) == 0).then_some(())?;
+                let old = self.plain(target, at, path)?;
+                let new = self.plain(target, to.0, to.1)?;
+                let pair = ((&*old.path, Act::LinkFrom), (&*new.path, Act::LinkTo));
+                self.guard.allows_both(pair.0, pair.1).then_some(())?;
+                self.still(id, target)?;
+                let none = AtFlags::empty();
+                Some(linkat(&old.parent, &old.name, &new.parent, &new.name, none).into())
+            }
+            FileCall::Symlink { text, at, path } => {
+                let text = target.text(text)?;
+                let place = self.plain(target, at, path)?;
+                self.judged(&place, Act::MakeLink)?;
+                self.still(id, target)?;
+                Some(symlinkat(text, &place.parent, &place.name).into())
+            }
+            FileCall::Truncate { path, length } => {
+                let text = target.text(path)?;
+                let place = Place::follow(target.folder(HERE)?, &text)?;
+                self.judged(&place, Act::Write)?;
+                self.still(id, target)?;
+                let opened = opened(&place, OFlags::WRONLY, Mode::empty())?;
+                Some(opened.and_then(|file| rustix::fs::ftruncate(file, length)).into())
+            }
+        }
+    }
+
+    fn rename(
+        &mut self,
+        id: u64,
+        target: Target,
+        (from, to): ((u64, u64), (u64, u64)),
+        flags: RenameFlags,
+    ) -> Option<Outcome> {
+        (!flags.contains(RenameFlags::WHITEOUT)).then_some(())?;
+        let old = self.entry(target, from.0, from.1)?;
+        let new = self.entry(target, to.0, to.1)?;
+        (!(old.slash || new.slash) || old.is_folder()).then_some(())?;
+        let (from, to) = (Act::MoveFrom, Act::MoveTo);
+        self.guard.allows_both((&old.path, from), (&new.path, to)).then_some(())?;
+        if flags.contains(RenameFlags::EXCHANGE) {
+            self.guard.allows_both((&new.path, from), (&old.path, to)).then_some(())?;
+        }
+        self.still(id, target)?;
+        Some(renameat_with(&old.parent, &old.name, &new.parent, &new.name, flags).into())
+    }
+
+    fn open(
+        &mut self,
+        id: u64,
+        target: Target,
+        (at, text): (u64, &OsStr),
+        (flags, mode): (OFlags, u64),
+    ) -> Option<Outcome> {
+        let special = OFlags::PATH | OFlags::DIRECTORY;
+        (!flags.intersects(special)).then_some(())?;
+        let changes = OFlags::WRONLY | OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
+        let act = if flags.intersects(changes) { Act::Write } else { Act::Read };
+        let far = text.to_str().is_some_and(|text| FAR.iter().any(|far| text.starts_with(far)));
+        (!(act == Act::Read && far)).then_some(())?;
+        let base = target.folder(at)?;
+        let stays =
+            flags.contains(OFlags::NOFOLLOW) || flags.contains(OFlags::CREATE | OFlags::EXCL);
+        let place = if stays { Place::find(base, text)? } else { Place::follow(base, text)? };
+        (!place.slash).then_some(())?;
+        let close = match flags.contains(OFlags::CLOEXEC) {
+            true => CloseOnExec::Yes,
+            false => CloseOnExec::No,
+        };
+        if let Some(terminal) = self.terminals.open(&place, flags) {
+            self.still(id, target)?;
+            return Some(Outcome::opened(terminal, close));
+        }
+        self.judged(&place, act)?;
+        if flags.contains(OFlags::CREATE) {
+            self.still(id, target)?;
+        } else {
+            self.waits(id)?;
+        }
+        let file = opened(&place, flags, mode_of(mode))?;
+        Some(Outcome::opened(file, close))
+    }
+
+    /// An entry by the arguments that name it; a slash at its end is that of a folder.
+    fn entry(&self, target: Target, at: u64, path: u64) -> Option<Place> {
+        let text = target.text(path)?;
+        Place::find(target.folder(at)?, &text)
+    }
+
+    /// The same, where a slash at the end is something unusual.
+    fn plain(&self, target: Target, at: u64, path: u64) -> Option<Place> {
+        self.entry(target, at, path).filter(|place| !place.slash)
+    }
+
+    /// `None`: the kernel is to decide, because it allows it anyway or nobody does.
+    fn judged(&self, place: &Place, act: Act) -> Option<()> {
+        (!self.guard.is_open(&place.path) && self.guard.allows(&place.path, act)).then_some(())
+    }
+
+    /// Takes over the caller's mask of modes. Last before something is done: all that was looked up
+    /// before is the caller's if it still waits.
+    pub(super) fn still(&self, id: u64, target: Target) -> Option<()> {
+        let umask = target.umask()?;
+        self.waits(id)?;
+        rustix::process::umask(umask);
+        Some(())
+    }
+}
+
+/// Opens a plain file, following nothing and waiting for nobody. `None`: it is something else.
+fn opened(place: &Place, flags: OFlags, mode: Mode) -> Option<Result<OwnedFd, Errno>> {
+    let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match openat(&place.parent, &place.name, flags | careful, mode) {
+        Ok(file) => file,
+        // A link that was put there meanwhile, or a pipe without a reader.
+        Err(Errno::LOOP | Errno::NXIO) => return None,
+        Err(error) => return Some(Err(error)),
+    };
+    let kind = fstat(&file).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    (kind == Ok(FileType::RegularFile)).then_some(())?;
+    let kept = OFlags::APPEND | OFlags::NONBLOCK | OFlags::DIRECT | OFlags::NOATIME;
+    Some(fcntl_setfl(&file, flags & kept).map(|()| file))
+}

@@ -32,7 +32,7 @@ use mounts::{Mount, Outside, Veil};
 use namespaces::{Layout, Stage, WORKS};
 use places::Places;
 pub use report::{TierCheck, TierReport, probe, weakness};
-use seccomp::Sockets;
+use seccomp::{Openings, Sockets};
 
 /// How a complaint begins where nothing was started.
 pub(crate) const NOT_BUILT: &str = "the sandbox could not be built";
@@ -204,6 +204,9 @@ pub(crate) fn try_landlock() -> &'static Tried<u32> {
             if std::net::TcpListener::bind(("127.0.0.1", 0)).is_ok() {
                 return Err("a socket could be made that was not allowed".to_string());
             }
+            // Never heard: it is only seen that this machine lets it be made.
+            weir_seccomp_notify::Listener::install(&seccomp::mediated(Openings::Writing)?)
+                .map_err(|error| format!("calls cannot be mediated: {error}"))?;
             Ok(restricted.version)
         });
         tried.join().unwrap_or_else(|_| Err("the attempt panicked".into()))

@@ -66,7 +66,8 @@ const OWN_VIEW: [&str; 3] = [
 ];
 
 const LANDLOCK: [&str; 2] = [
-    "no sockets but pairs; with hosts granted, TCP to the port of the proxy only",
+    "sockets: Unix ones in folders that may be written and TCP at the loopback, between processes of \
+     the command only; with hosts granted, the proxy",
     "no capabilities",
 ];
 
@@ -86,16 +87,15 @@ const MISSING_OWN_VIEW: [&str; 3] = [
     "sockets that programs open in visible folders after a command began can be reached by it",
 ];
 
-const MISSING_LANDLOCK: [&str; 7] = [
+const MISSING_LANDLOCK: [&str; 6] = [
     "what is not ignored can be read, everywhere on the machine; names, sizes and times of ignored \
      files can be seen too",
-    "a folder that holds a protected entry, such as the top of the workspace, takes no new entries, \
-     and entries made there by others later are read-only",
     "modes, owners, times and attributes of your own files can be changed everywhere",
-    "the command lines of other processes can be seen",
-    "no Unix sockets, no pseudo-terminals, no shared memory, and /tmp is read-only: $TMPDIR is not",
-    "with hosts granted, a program that goes past the proxy reaches any machine at the proxy's port \
-     number",
+    "the command lines of other processes can be seen, and other programs of this machine can connect \
+     to a server that a command opens at the loopback",
+    "no shared memory and no UDP, and /tmp is read-only: $TMPDIR is not",
+    "where something ignored lies in the workspace, a command can start at most 64 programs that it \
+     built itself in new folders",
     "a process tree ends with its supervisor only as long as Weir, or its next start, finds it",
 ];
 

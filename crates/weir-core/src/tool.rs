@@ -164,7 +164,8 @@ pub struct PathEffect {
     /// Why it may not be written (G6). `None`: it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<String>,
-    /// Why reading or writing it asks a person although the mode would let it pass (`.env*`).
+    /// Why reading or writing it asks a person although the mode would let it pass (`.env*`, a way
+    /// out of the workspace).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitive: Option<String>,
     /// What stands there was written while foreign words were in the context, or came from

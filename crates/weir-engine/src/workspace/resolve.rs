@@ -49,6 +49,10 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
         (None, true) => Place::Escapes,
         (None, false) => Place::Outside,
     };
+    // Whoever means another folder can name it; a way that climbs out of this one is looked at (Z11).
+    let climbs =
+        (place == Place::Outside && !Path::new(text).is_absolute() && !text.starts_with('~'))
+            .then(|| "it is named by a way that leads out of the workspace".to_owned());
     let mut verdict = workspace.guard.judge(&spot, seen);
     if through_link {
         // The name of the link may be closed although what it leads to is open.
@@ -64,7 +68,7 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
         recursive: false,
         ignored: verdict.ignored,
         protected: verdict.protected,
-        sensitive: verdict.sensitive,
+        sensitive: verdict.sensitive.or(climbs),
     })
 }
 

@@ -153,7 +153,8 @@ fn among(
         let built_in = || workspace.guard.hides_entry(&spot, Seen::File) && !is_fixture(&shown);
         let closed = folder.closed
             || built_in()
-            || is_closed_beside(workspace, &spot, Seen::File)
+            || (workspace.guard.may_hold_secrets(&spot, Seen::File) && !is_fixture(&shown))
+            || workspace.closed_by_rule(&shown).is_some()
             || said_of(&folder.hiding, &spot.rel, false).is_some();
         // A rule of the person's that names it says that it is no secret from this agent.
         if closed && !workspace.opened_by_rule(&shown) {

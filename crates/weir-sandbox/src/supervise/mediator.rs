@@ -16,10 +16,10 @@ mod sockets;
 mod target;
 mod terminals;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -66,13 +66,24 @@ impl From<Result<(), Errno>> for Outcome {
 #[derive(Debug, Clone)]
 pub(super) struct Rights {
     guard: Guard,
-    port: Option<u16>,
+    granted: Granted,
+}
+
+/// Servers of others that a command may reach.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Granted {
+    /// The port of its proxy.
+    pub(super) proxy: Option<u16>,
+    /// Ports of this machine's loopback.
+    pub(super) ports: Vec<u16>,
+    /// Sockets, where they really lie.
+    pub(super) sockets: BTreeSet<PathBuf>,
 }
 
 impl Rights {
-    /// Of a command with these places, its own temporary folder, and the port of a proxy.
-    pub(super) fn new(places: &Places, tmp: &Path, port: Option<u16>) -> Rights {
-        Rights { guard: Guard::new(places, tmp), port }
+    /// Of a command with these places and its own temporary folder.
+    pub(super) fn new(places: &Places, tmp: &Path, granted: Granted) -> Rights {
+        Rights { guard: Guard::new(places, tmp), granted }
     }
 }
 
@@ -96,11 +107,11 @@ pub(super) fn start(rights: Rights, handed: Receiver<Handed>) -> io::Result<()> 
         // Without powers of its own it can do what the command's user can, and no more.
         let ready = tier::drop_capabilities().is_ok() && own_working_folder().is_ok();
         if ready && let Ok(Handed { listener, readable, nameless }) = handed.recv() {
-            let Rights { guard, port } = rights;
+            let Rights { guard, granted } = rights;
             let (servers, terminals) = (Servers::default(), Terminals::default());
             let programs = Programs { nameless, readable };
             let listener = Arc::new(listener);
-            Mediator { listener, guard, port, servers, terminals, programs }.serve();
+            Mediator { listener, guard, granted, servers, terminals, programs }.serve();
         }
     })?;
     Ok(())
@@ -109,7 +120,7 @@ pub(super) fn start(rights: Rights, handed: Receiver<Handed>) -> io::Result<()> 
 struct Mediator {
     listener: Arc<Listener>,
     guard: Guard,
-    port: Option<u16>,
+    granted: Granted,
     servers: Servers,
     terminals: Terminals,
     programs: Programs,

@@ -22,7 +22,7 @@ use weir_seccomp_notify::Listener;
 use super::AsFdOwned;
 use super::history::{self, Histories};
 use super::inherited::shell_words;
-use super::mediator::{self, Handed, Rights};
+use super::mediator::{self, Granted, Handed, Rights};
 use super::placeholder::{Placeholder, can_be_held};
 use crate::crossing;
 use crate::inside::{INSIDE, Orders, Word};
@@ -159,10 +159,14 @@ fn in_landlock(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
         let (word, port) = (&way.word, way.port);
         proxy(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
     }
-    let port = request.way.as_ref().map(|way| way.port);
+    let granted = Granted {
+        proxy: request.way.as_ref().map(|way| way.port),
+        ports: request.confine.ports.clone(),
+        sockets: places.sockets.clone(),
+    };
     let filter = seccomp::mediated(openings(&places))?;
     let (hand_over, handed) = mpsc::channel();
-    mediator::start(Rights::new(&places, &tmp, port), handed)
+    mediator::start(Rights::new(&places, &tmp, granted), handed)
         .map_err(|error| format!("its mediator cannot be started: {error}"))?;
     let extra = Extra { tmp: Some(tmp), nameless: mediator::nameless(&places) };
     let pid = from_thread(request, &mut command, || {

@@ -133,6 +133,9 @@ const INET: u64 = 2;
 const INET6: u64 = 10;
 const NETLINK: u64 = 16;
 
+/// `SOCK_DGRAM`.
+const DATAGRAM: u64 = 2;
+
 /// Every kind of socket but a stream.
 const NO_STREAM: [u64; 6] = [2, 3, 4, 5, 6, 10];
 
@@ -287,7 +290,12 @@ fn refused(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
     }
     let requests = TERMINAL_REQUESTS.iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, UNIX)])?]);
+    let mut pairs = vec![rule(&[(0, SeccompCmpOp::Ne, UNIX)])?];
+    if sockets != Sockets::Namespace {
+        // One of these could send to any socket of the machine that has a name.
+        pairs.push(rule(&[(1, SeccompCmpOp::MaskedEq(0xf), DATAGRAM)])?);
+    }
+    rules.insert(libc::SYS_socketpair, pairs);
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
     if sockets == Sockets::Pairs {
         rules.insert(libc::SYS_listen, Vec::new());

@@ -12,12 +12,16 @@ use weir_engine::ports::{CommandSpec, Processes as _};
 use crate::attack::room;
 use crate::world::{World, session};
 
-under_tiers_with_own_view!(
+under_confining_tiers!(
     u1_a_port_that_was_granted_is_reached_and_no_other,
     u1_what_a_job_serves_is_found_at_the_port_that_was_granted,
-    u1_a_port_in_use_is_told_before_anything_runs,
     u1_a_socket_that_was_granted_is_reached_and_no_other,
 );
+
+mod with_own_view {
+    use super::u1_a_port_in_use_is_told_before_anything_runs;
+    under_tiers_with_own_view!(u1_a_port_in_use_is_told_before_anything_runs);
+}
 
 const CLIENT: &str = "import socket, sys
 for port in sys.argv[1:]:

@@ -94,7 +94,7 @@ impl Paths {
             Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Some(ask(
                 self,
                 Some(why.clone()),
-                format!("{path} is likely to hold secrets ({why}), so a person must agree."),
+                format!("{path}: {why}, so a person must agree."),
             )),
         }
     }

@@ -151,14 +151,19 @@ impl Mediator {
                     Err(error) => return Some(Outcome::Failed(error)),
                 };
                 let made = bound_at(&server, OsStr::new(""), AtFlags::EMPTY_PATH)?;
-                self.servers.bound.contains(&made).then_some(())?;
+                let granted = self.granted.sockets.contains(&place.path);
+                (granted || self.servers.bound.contains(&made)).then_some(())?;
                 Reach::Unix(server)
             }
             Address::Internet(address) => {
                 let address = reachable(address)?;
-                let proxy = self.port == Some(address.port())
+                let proxy = self.granted.proxy == Some(address.port())
                     && canonical(address.ip()) == IpAddr::V4(Ipv4Addr::LOCALHOST);
-                if !proxy && let Err(error) = self.servers.has(address.port()) {
+                let granted = self.granted.ports.contains(&address.port());
+                if !proxy
+                    && !granted
+                    && let Err(error) = self.servers.has(address.port())
+                {
                     return Some(Outcome::Failed(error));
                 }
                 Reach::Internet(address)

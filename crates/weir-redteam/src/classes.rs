@@ -21,6 +21,7 @@ mod confuse;
 mod escape;
 mod launder;
 mod leak;
+mod machine;
 mod memory;
 mod persist;
 mod processes;
@@ -108,6 +109,11 @@ classes! {
         Blocked, by_tier true, "", persist::by_older_job;
     repositories: "persistence by what git runs, looked at by the person with git", Blocked,
         by_tier true, "", repositories::planted;
+    kernel_settings: "out of the sandbox by a setting of the kernel", Blocked, by_tier true, "",
+        machine::settings;
+    home_stores: "a key out of the home, by a command", Blocked, by_tier true, "", machine::stores;
+    hidden_history: "hidden files out of git's history, by a command", Blocked, by_tier true, "",
+        machine::history;
     hidden_code: "hidden code that runs later", Blocked, by_tier true, "", code::hidden;
     approval_confusion: "approval confusion", Blocked, by_tier false, "", confuse::approvals;
     yes_hard: "a person who clicks yes to 93 %: what must hold", Blocked, by_tier true, "", yes::hard;

@@ -89,7 +89,9 @@ fn inside() -> Result<ExitCode, String> {
         Some(Stage::Outside) => {
             return namespaces::enter(|stage| again(&orders, stage, arguments)).map_err(not_built);
         }
-        Some(Stage::Within { .. }) | None => receive_handles().map_err(input_failed)?,
+        Some(Stage::Within { .. }) | None => {
+            receive_handles().map_err(|error| input_failed(&error))?
+        }
     };
     if let Some(Stage::Within { user, group }) = orders.room {
         let layout = handles.pop_front().ok_or("there is no layout")?;
@@ -153,7 +155,7 @@ fn read_layout(handle: OwnedFd) -> Result<Layout, String> {
     serde_json::from_str(&text).map_err(|error| format!("its layout: {error}"))
 }
 
-fn input_failed(error: io::Error) -> String {
+fn input_failed(error: &io::Error) -> String {
     format!("the command's input: {error}")
 }
 

@@ -129,18 +129,7 @@ impl Act for RunShell {
                 uncovers,
                 secrets: input.secrets,
             };
-            let verb = if command.background { "Start" } else { "Run" };
-            let reaches = command.reaches();
-            let reach = match reaches.is_empty() {
-                _ if outside_sandbox => " (outside the sandbox)".to_owned(),
-                true => String::new(),
-                false => format!(" (network: {})", text::one_line(&reaches.join(", "), 200)),
-            };
-            let lent = match command.secrets.is_empty() {
-                true => String::new(),
-                false => format!(" (secret: {})", text::one_line(&command.secrets.join(", "), 200)),
-            };
-            let summary = format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200));
+            let summary = summary(&command);
             effects.commands.push(command);
             let plan = Plan::new(EffectClass::Process, effects, summary);
             let plan = Plan { diff: settings, ..plan };
@@ -155,6 +144,22 @@ impl Act for RunShell {
     async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
         run(effects, cx, input.timeout_seconds).await
     }
+}
+
+/// What the person is asked about, in a line.
+fn summary(command: &CommandEffect) -> String {
+    let verb = if command.background { "Start" } else { "Run" };
+    let reaches = command.reaches();
+    let reach = match reaches.is_empty() {
+        _ if command.outside_sandbox => " (outside the sandbox)".to_owned(),
+        true => String::new(),
+        false => format!(" (network: {})", text::one_line(&reaches.join(", "), 200)),
+    };
+    let lent = match command.secrets.is_empty() {
+        true => String::new(),
+        false => format!(" (secret: {})", text::one_line(&command.secrets.join(", "), 200)),
+    };
+    format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200))
 }
 
 /// Runs the command of `effects` as it was judged, for at most so many seconds.

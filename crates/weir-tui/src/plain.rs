@@ -203,15 +203,17 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
     }
     left.resume = talk.farewell();
     printing.add(&talk.printed());
+    print_last(&mut out, &printing.waiting).await.map(|()| left)
+}
+
+/// What is still to be printed, unless nobody takes it: then it is left all the same.
+async fn print_last<W: AsyncWrite + Unpin>(out: &mut W, waiting: &[u8]) -> Result<(), PlainError> {
     let last = async {
-        out.write_all(&printing.waiting).await?;
+        out.write_all(waiting).await?;
         out.flush().await
     };
-    match timeout(Duration::from_millis(LEAVE_MS_MAX), last).await {
-        Ok(done) => done.map(|()| left).map_err(PlainError::Write),
-        // Nobody takes what is printed: it is left all the same.
-        Err(_) => Ok(left),
-    }
+    let printed = timeout(Duration::from_millis(LEAVE_MS_MAX), last).await;
+    printed.unwrap_or(Ok(())).map_err(PlainError::Write)
 }
 
 /// How much of what asks could be read when lines were looked at last.

@@ -25,6 +25,8 @@ pub enum Sink {
     RunWithNetwork,
     /// A command that leaves the sandbox, once.
     RunOutside,
+    /// A command that speaks to a program of this machine by its socket.
+    UseSocket,
     /// A command that is given a secret of the person's in a variable (Z7).
     LendSecret,
     /// Fetching from a host that a person listed, at an address that carries nothing of its own.
@@ -121,6 +123,11 @@ pub const FLOW: &[Row] = &[
         sink: Sink::RunWithNetwork,
         text: "run a command with network",
         cells: [AskOrLease, AskOrLease, AskOrLease, AskExactly],
+    },
+    Row {
+        sink: Sink::UseSocket,
+        text: "let a command speak to a program of this machine by its socket",
+        cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
     Row {
         sink: Sink::RunOutside,
@@ -226,6 +233,7 @@ mod tests {
             RunConfined,
             RunWithNetwork,
             RunOutside,
+            UseSocket,
             LendSecret,
             FetchListed,
             FetchListedLink,
@@ -258,6 +266,7 @@ mod tests {
         for sink in [
             RunWithNetwork,
             RunOutside,
+            UseSocket,
             LendSecret,
             FetchListedLink,
             FetchListedBuilt,

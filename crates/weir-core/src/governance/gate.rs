@@ -14,6 +14,7 @@ mod confirm;
 mod deletions;
 mod enable;
 mod floor;
+mod floor_git;
 mod floor_table;
 mod hooks;
 mod intent;

@@ -241,12 +241,12 @@ impl Builder {
     fn bubblewrap(
         program: &Path,
         mounts: &[Mount],
-        orders: Orders,
+        orders: &Orders,
         cwd: &Path,
     ) -> Result<Self, String> {
         let plan = bubblewrap::plan(mounts, cwd)?;
         let mut command = Command::new(program);
-        command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(words_of(&orders)?);
+        command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(words_of(orders)?);
         Ok(Builder { command, layout: None, handles: plan.handles })
     }
 
@@ -294,7 +294,7 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
             return Err(format!("{} can be changed by the command", program.display()));
         }
         outside.shown.push((helper, HELPER.into()));
-        Builder::bubblewrap(&program, &mounts::mounts(&places, &outside)?, orders, &places.cwd)?
+        Builder::bubblewrap(&program, &mounts::mounts(&places, &outside)?, &orders, &places.cwd)?
     };
     started(wanted, builder, output, held)
 }

@@ -122,7 +122,7 @@ impl<'a> Watch<'a> {
         }
         let said = self.sources.sink.render();
         let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
-        wall(&said, closed && confine.tier == Tier::Bubblewrap).map(str::to_owned)
+        wall(&said, closed).map(str::to_owned)
     }
 
     /// Only a confined command is refused anything by us.

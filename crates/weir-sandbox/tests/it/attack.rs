@@ -254,7 +254,8 @@ async fn g12_in_plan_mode_only_the_temporary_folder_is_written(tier: Tier) {
     assert!(outcome.output.ends_with(&format!("x\nopen\n{ws}\n")), "{outcome:?}");
     assert_eq!(cage.names("ws/src"), ["key", "open"]);
     assert_eq!(cage.names("ws"), [".env", ".git", "locked", "src"]);
-    assert_eq!(outcome.refused.len(), 3, "{outcome:?}");
+    // `new` is one bare word, and no such file is there: that may be anything.
+    assert_eq!(outcome.refused.len(), 2, "{outcome:?}");
     // A workspace below /tmp is seen too.
     let world = World::new(tier);
     std::fs::write(world.state.path().join("seen"), "seen\n").expect("a file");

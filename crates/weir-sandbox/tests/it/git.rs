@@ -177,8 +177,7 @@ async fn a1_other_commands_do_not_write_git(tier: Tier) {
     let after = repository.outside("find .git -type f | sort | xargs sha256sum");
     assert_eq!(before, after, "{outcome:?}");
     assert!(outcome.output.contains("first"), "it is read: {outcome:?}");
-    let told = outcome.output.contains("run it alone");
-    assert_eq!(told, tier.has_own_view(), "{outcome:?}");
+    assert!(outcome.output.contains("run it alone"), "{outcome:?}");
 }
 
 async fn a1_honest_lines_of_git_work(tier: Tier) {

@@ -5,6 +5,7 @@
 
 use super::deletions::{Deletion, deletions};
 use super::floor::{Scene, is_own};
+use super::floor_git::{removes_git_lock, writes_git_internals};
 use crate::governance::Verdict;
 use crate::governance::rules::{WRITERS, resolve};
 use crate::governance::shell;
@@ -679,7 +680,7 @@ fn is_weirs(path: &str) -> bool {
 
 /// Whether something is written (by redirection, by a program that writes, by a script in an
 /// argument) whose path in the workspace satisfies `test`.
-fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> bool) -> bool {
+pub(super) fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> bool) -> bool {
     const INTERPRETERS: &[&str] = &["python*", "node", "perl", "ruby", "php", "deno", "bun", "awk"];
     let hits = |folder: Option<&str>, text: &str| {
         let texts = [Some(text), text.split_once('=').map(|(_, after)| after)];
@@ -726,39 +727,6 @@ fn touches_own_state(scene: &Scene<'_>) -> bool {
         .named()
         .any(|(_, path)| is_own(scene.rules, path) || path.rsplit('/').next() == Some("weir.db"));
     named || writes_inside(scene, ".weir/", is_weirs)
-}
-
-fn writes_git_internals(scene: &Scene<'_>) -> bool {
-    let is_internal = |path: &str| path.split('/').any(|part| part == ".git");
-    // A lock may be taken away, and nothing else be done to it.
-    let is_removal = scene.parts().all(|(_, part)| part.redirections.iter().all(|r| !r.writes()))
-        && scene
-            .commands()
-            .all(|(_, words)| !WRITERS.contains(&shell::head_name(&words[0])) || removes(words));
-    if is_removal && removes_git_lock(scene) {
-        return writes_inside(scene, ".git/", |path| {
-            path.split('/').any(|part| part == ".git") && !is_git_lock(path)
-        });
-    }
-    writes_inside(scene, ".git/", is_internal)
-}
-
-fn removes(words: &[shell::Word]) -> bool {
-    matches!(shell::head_name(&words[0]), "rm" | "unlink")
-}
-
-/// Whether a path of the workspace is the lock of a file of git's.
-fn is_git_lock(path: &str) -> bool {
-    path.split('/').any(|part| part == ".git") && path.ends_with(".lock")
-}
-
-fn removes_git_lock(scene: &Scene<'_>) -> bool {
-    scene.commands().filter(|(_, words)| removes(words)).any(|(folder, words)| {
-        words[1..].iter().any(|word| {
-            let at = resolve(scene.rules, folder.unwrap_or("."), &word.text);
-            at.is_some_and(|at| at.inside && is_git_lock(&at.path))
-        })
-    })
 }
 
 fn changes_own_policy(scene: &Scene<'_>) -> bool {

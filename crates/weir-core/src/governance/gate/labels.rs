@@ -90,6 +90,10 @@ fn warning(flow: &Flow, label: &Label, because: &str) -> String {
             "nothing confines it: it can read, change and send whatever you can, and no undo reaches \
              that"
         }
+        Sink::UseSocket => {
+            "the command can do what the program behind the socket can: by that of a container engine or \
+             a service manager all that you can"
+        }
         Sink::LendSecret => "the command can send the secret wherever it reaches",
         Sink::Unknown => "nobody knows what it does, and it could carry away what was read",
         _ => "it could carry away what was read, so look at every word of it",
@@ -163,8 +167,9 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
     let shown = quoted(&command.command);
     let sink = match () {
         () if !command.secrets.is_empty() => Sink::LendSecret,
+        () if command.outside_sandbox => Sink::RunOutside,
         // Whoever speaks to a container engine or a service manager is outside.
-        () if command.outside_sandbox || !command.sockets.is_empty() => Sink::RunOutside,
+        () if !command.sockets.is_empty() => Sink::UseSocket,
         () if command.has_network() => Sink::RunWithNetwork,
         () => Sink::RunConfined,
     };

@@ -50,12 +50,19 @@ async fn until_status(browser: &Browser, session: &str, wanted: &str) -> Value {
     }
 }
 
-/// Every fact of the journal, as an export tells it.
+/// Every fact of the journal, as an export tells it, but for the hashes that only an export has.
 async fn journal(browser: &Browser, session: &str) -> Vec<Value> {
     let (status, text) = browser.get(&format!("/api/v1/sessions/{session}/export")).await;
     assert_eq!(status, 200, "{text}");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    lines.filter(|line| line["seq"].is_u64()).collect()
+    let facts = lines.filter(|line| line["seq"].is_u64());
+    facts
+        .map(|mut fact| {
+            let hash = fact.as_object_mut().and_then(|fields| fields.remove("hash"));
+            assert!(hash.is_some_and(|hash| hash.is_string()), "{fact}");
+            fact
+        })
+        .collect()
 }
 
 fn kinds<'a>(facts: &'a [Value], kind: &str) -> Vec<&'a Value> {

@@ -1,0 +1,156 @@
+//! What the workspace knows of command lines: what a confined one may touch, what one could uncover, what
+//! git would run. Not here: running any of them.
+
+use super::*;
+
+impl Workspace {
+    /// What a confined command with these effects may touch here (Z4); with `foreign` words in the
+    /// context what later runs or instructs is read-only, as it is for the file tools (Z2). Looks at every entry of the
+    /// workspace: for blocking threads.
+    ///
+    /// # Errors
+    /// The sandbox that there is cannot hide what must be hidden here.
+    pub fn confine(
+        &self,
+        command: &CommandEffect,
+        effects: &Effects,
+        foreign: bool,
+    ) -> Result<Confine, FileError> {
+        confine::confine(self, command, effects, foreign)
+    }
+    /// Hidden files whose content a command line that runs in `cwd` could read in the history of git,
+    /// if it were let (A13): in the repository around `cwd`, or in any where the line may go elsewhere.
+    pub fn uncovers(&self, command: &str, cwd: &str) -> Vec<String> {
+        if !repositories::names_git(command) {
+            return Vec::new();
+        }
+        let folders = match repositories::stays_here(command) {
+            true => repositories::around(&self.absolute(cwd)).into_iter().collect(),
+            false => self.repositories(),
+        };
+        let keeping = folders.iter().filter_map(|folder| tracked::keeping(self, folder, command));
+        let hidden: BTreeSet<String> =
+            keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect();
+        hidden.into_iter().collect()
+    }
+    /// Why a write of `path` (as effects have it) is a write of what later runs or instructs: by its
+    /// name, or because git runs what lies there.
+    pub(crate) fn instructs(&self, path: &str) -> Option<&'static str> {
+        // Most paths have no part that is part of any pattern.
+        let may = path.split('/').any(|part| governed::may_instruct(&part.to_lowercase()));
+        let by_name = may.then(|| flow::instructs(path)).flatten();
+        by_name.or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
+    }
+    /// Whether git runs what lies at this path of the disk.
+    pub(super) fn is_hook(&self, path: &Path) -> bool {
+        let hooks = self.hooks();
+        let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
+        !hooks.is_empty() && hooks.runs(path, &roots)
+    }
+    pub(super) fn hooks_concern(&self, folder: &Path) -> bool {
+        let hooks = self.hooks();
+        !hooks.is_empty() && hooks.concern(folder)
+    }
+    /// Those of these paths that git runs, or below which lies what it runs.
+    pub(crate) fn run_by_git(&self, effects: &Effects) -> Vec<String> {
+        let writes = effects.paths.iter().filter(|path| path.access.is_write());
+        let is_whole = |path: &PathEffect| path.recursive || path.place != Place::Inside;
+        let below = |path: &PathEffect| {
+            is_whole(path) && self.hooks().lie_below(&self.absolute(&path.path))
+        };
+        let changes = effects.changes.iter().map(|change| &change.path);
+        let whole = writes.clone().filter(|path| below(path)).map(|path| &path.path);
+        let found: BTreeSet<String> = writes
+            .map(|path| &path.path)
+            .chain(changes)
+            .filter(|path| self.is_hook(&self.absolute(path)))
+            .chain(whole)
+            .cloned()
+            .collect();
+        found.into_iter().collect()
+    }
+    fn hooks(&self) -> Arc<hooks::Hooks> {
+        let known = || self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
+        known().unwrap_or_else(|| {
+            self.governed();
+            known().unwrap_or_default()
+        })
+    }
+    /// Folders with a `.git`: those in the roots, and the one that a root lies in.
+    fn repositories(&self) -> BTreeSet<PathBuf> {
+        let mut folders = self.governed().holders;
+        let roots = self.guard.roots.iter();
+        folders.extend(roots.filter_map(|root| repositories::around(&root.real)));
+        folders
+    }
+    /// What of the history of git a command did not see, in words for the model: `None` where nothing
+    /// was closed (A13).
+    pub fn veiled(&self, confine: &Confine) -> Option<String> {
+        let objects = confine.masked.iter().filter(|path| path.ends_with("objects"));
+        let git = objects.filter_map(|path| path.parent()).find(|git| git.join("HEAD").exists())?;
+        let any = |folder: &PathBuf| tracked::keeping(self, folder, "git show");
+        let hidden = self
+            .repositories()
+            .iter()
+            .filter_map(any)
+            .find(|keeping| keeping.objects.parent().is_some_and(|of| of == git));
+        let files = hidden.map(|keeping| keeping.hidden).unwrap_or_default();
+        let named = files.iter().take(HIDDEN_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let rule = files.first().map_or("PATH", String::as_str);
+        Some(format!(
+            "[The objects of git in {} were hidden from this command, because they hold what is \
+             hidden from this agent: {named}. A command with the word git in it is asked about; a \
+             rule Read({rule}) of the person's opens them for every command.]",
+            self.shown_at(git)
+        ))
+    }
+    /// Tracked files that a list, a rule or a table hides, and whose content git keeps all the same
+    /// (A13): for the person.
+    pub fn hidden_in_history(&self) -> Vec<String> {
+        self.uncovers("git -C . show", ".")
+    }
+    /// Whether a command line stores history of git, and does nothing else.
+    pub(crate) fn stores_history(command: &str) -> bool {
+        repositories::stores_history(command)
+    }
+    /// What a path that was shown is on the disk.
+    pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
+        self.absolute(path)
+    }
+    /// Whether foreign words are at `path`.
+    pub(crate) fn is_marked(&self, path: &str) -> bool {
+        self.marked(path, Access::Read).is_some()
+    }
+    /// The repositories here: where the files of each begin, and its own folder.
+    pub(crate) fn histories(&self) -> Vec<(PathBuf, PathBuf)> {
+        let of =
+            |folder: &PathBuf| Some((folder.clone(), tracked::internals(&folder.join(".git"))?));
+        self.repositories().iter().filter_map(of).collect()
+    }
+    /// A socket of another program, as a command names it.
+    ///
+    /// # Errors
+    /// Why it cannot be named.
+    pub fn socket(&self, path: &str) -> Result<String, String> {
+        use std::os::unix::fs::FileTypeExt as _;
+        let real = Path::new(path).canonicalize().map_err(|error| format!("{path}: {error}"))?;
+        if !real.metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
+            return Err(format!("{path} is no socket; name files in reads or writes"));
+        }
+        if self.guard.own_folders().iter().any(|own| real.starts_with(own)) {
+            return Err(format!("{path} belongs to Weir itself"));
+        }
+        let told = real.to_str().map(str::to_owned);
+        told.ok_or_else(|| format!("{path} does not have a name in UTF-8"))
+    }
+    /// Remote-tracking branches that already have the commit which a line of git that runs in `cwd`
+    /// makes anew or leaves, as far as its words and the refs tell.
+    pub fn published(&self, command: &str, cwd: &str) -> Vec<String> {
+        git_words::published(&self.absolute(cwd), command)
+    }
+    /// What the lines of git in a command that runs in `cwd` change in the settings of the repository,
+    /// as a difference for a person.
+    pub fn git_settings_change(&self, command: &str, cwd: &str) -> Option<String> {
+        git_words::settings_change(&self.absolute(cwd), command)
+    }
+}

@@ -14,7 +14,7 @@ pub(crate) struct KillShell;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Name of the job, such as `j1`.
+    /// As `j1`.
     job: String,
 }
 

@@ -17,10 +17,10 @@ pub(crate) struct ReadShellOutput;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Name of the job, such as `j1`; without it the jobs are listed.
+    /// As `j1`.
     #[serde(default)]
     job: Option<String>,
-    /// First byte of output; default 0. Each answer names the next.
+    /// First byte; default 0.
     #[serde(default)]
     offset: Option<u64>,
 }

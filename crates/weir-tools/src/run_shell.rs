@@ -30,7 +30,7 @@ pub(crate) struct RunShell;
 pub(crate) struct Input {
     /// No standard input.
     command: String,
-    /// Folder; default: the workspace.
+    /// Default: the workspace.
     #[serde(default)]
     cwd: Option<String>,
     /// 120; at most 600.
@@ -39,19 +39,19 @@ pub(crate) struct Input {
     /// As a job; returns at once.
     #[serde(default)]
     background: bool,
-    /// To reach, else nothing: hosts as `example.org`, `localhost:5432`, paths of sockets.
+    /// Hosts, `localhost:5432`, sockets to reach; else none.
     #[serde(default)]
     network: Vec<String>,
-    /// Ports at which the person's browser finds what it serves.
+    /// Own ports to show the person.
     #[serde(default)]
     serve: Vec<u16>,
-    /// Paths outside it must write.
+    /// Outside paths to write.
     #[serde(default)]
     writes: Vec<String>,
     /// Closed paths to read: `.env`.
     #[serde(default)]
     reads: Vec<String>,
-    /// Secrets of the person to set as variables, by name.
+    /// Secrets to set as variables.
     #[serde(default)]
     secrets: Vec<String>,
     /// Last resort; a person is asked.
@@ -69,8 +69,8 @@ impl Act for RunShell {
             ..spec::<Input>(
                 "run_shell",
                 Group::Skill,
-                "Runs a shell command in a sandbox; returns exit code and output (head and tail if \
-                 long). Each call is a new shell. Prefer the file tools for files.",
+                "Runs a shell command in a sandbox. Long output is cut in the middle. Each call is a new \
+                 shell. Prefer the file tools for files.",
             )
         }
     }

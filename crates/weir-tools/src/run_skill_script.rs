@@ -22,7 +22,7 @@ pub(crate) struct Input {
     script: String,
     #[serde(default)]
     args: Vec<String>,
-    /// Hosts it must reach; else there is no network.
+    /// Hosts to reach; else none.
     #[serde(default)]
     network: Vec<String>,
 }

@@ -14,9 +14,9 @@ pub(crate) struct WriteShellInput;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Name of the job, such as `j1`.
+    /// As `j1`.
     job: String,
-    /// Text as it is; end a line with a line feed.
+    /// End a line with a line feed.
     text: String,
 }
 

@@ -80,6 +80,9 @@ classes! {
     z11_persistence_ignored persistence_ignored
     z11_persistence_older_job persistence_older_job
     z11_repositories repositories
+    a02_kernel_settings kernel_settings
+    a14_home_stores home_stores
+    a13_hidden_history hidden_history
     z11_hidden_code hidden_code
     z11_approval_confusion approval_confusion
     z11_yes_hard yes_hard

@@ -48,7 +48,7 @@ pub(crate) struct Input {
     /// Outside paths to write.
     #[serde(default)]
     writes: Vec<String>,
-    /// Closed paths to read: `.env`.
+    /// Closed paths to read.
     #[serde(default)]
     reads: Vec<String>,
     /// Secrets to set as variables.

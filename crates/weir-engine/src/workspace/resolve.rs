@@ -50,9 +50,8 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
         (None, false) => Place::Outside,
     };
     // Whoever means another folder can name it; a way that climbs out of this one is looked at (Z11).
-    let climbs =
-        (place == Place::Outside && !Path::new(text).is_absolute() && !text.starts_with('~'))
-            .then(|| "it is named by a way that leads out of the workspace".to_owned());
+    let climbs = (place == Place::Outside && written.relative)
+        .then(|| "it is named by a way that leads out of the workspace".to_owned());
     let mut verdict = workspace.guard.judge(&spot, seen);
     if through_link {
         // The name of the link may be closed although what it leads to is open.
@@ -85,6 +84,8 @@ struct Written {
     path: PathBuf,
     /// Below a root, as far as its words say: `..` is followed, links are not.
     inside: bool,
+    /// It begins at the root of the workspace, and neither at the home nor at that of the machine.
+    relative: bool,
 }
 
 fn parse(workspace: &Workspace, text: &str) -> Result<Written, String> {
@@ -101,15 +102,16 @@ fn parse(workspace: &Workspace, text: &str) -> Result<Written, String> {
         let home = workspace.guard.home().ok_or("no home folder is known; write the whole path")?;
         let below = text[1..].trim_start_matches('/');
         let path = if below.is_empty() { home.to_path_buf() } else { home.join(below) };
-        return Ok(Written { inside: workspace.is_under_root(&path), path });
+        return Ok(Written { inside: workspace.is_under_root(&path), path, relative: false });
     }
     let path = Path::new(text);
     if path.is_absolute() {
         let path = path.to_path_buf();
-        return Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path });
+        let inside = workspace.is_under_root(&lexical(&path));
+        return Ok(Written { inside, path, relative: false });
     }
     let path = workspace.root().join(path);
-    Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path })
+    Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path, relative: true })
 }
 
 /// Follows links and `..`. The end may be missing. Also whether a link was followed.

@@ -87,6 +87,22 @@ fn z6_every_way_out_is_named() {
 }
 
 #[test]
+fn z11_a_way_that_climbs_out_asks_whatever_it_begins_with() {
+    let world = World::new();
+    world.elsewhere("out/secret.txt", "secret");
+    let asks = |path: &str| world.workspace.resolve(path, Access::Read).sensitive.is_some();
+    for climbing in
+        ["../out/secret.txt", "a/../../out/x", "~x/../../out/secret.txt", "~../../../out/x"]
+    {
+        assert!(asks(climbing), "{climbing}");
+    }
+    let named = world.real("out/secret.txt").display().to_string();
+    for other in [named.as_str(), "a/../b.txt", "~x/a"] {
+        assert!(!asks(other), "{other}");
+    }
+}
+
+#[test]
 fn z6_removing_acts_on_the_link_itself() {
     let world = World::new();
     world.link("up", world.real("out"));

@@ -71,18 +71,12 @@ impl Desk {
         let id = self.announced(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
         let opening = Opening {
-            id: id.clone(),
-            run,
-            call: call.id,
-            ts,
             label,
-            at: 0,
             foreign: call.is_foreign(),
             carries: reads_marked(call),
             approved: left_the_sandbox(call),
             stores: stores_history(call),
-            governed: None,
-            history: None,
+            ..Opening::new(id.clone(), run, call.id, ts)
         };
         self.with_commands(move |state, desk| state.open(desk, opening)).await?;
         Ok(id)

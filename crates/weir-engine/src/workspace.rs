@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
+use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
-use weir_core::governance::{Permit, flow};
-use weir_core::tool::{Access, Change, CommandEffect, Effects, Image, PathEffect, Place};
+use weir_core::tool::{Access, Change, Image, PathEffect, Place};
 
-use crate::ports::{Confine, Content};
+use crate::ports::Content;
 
 pub use self::credentials::is_fixture;
 use self::guard::{Guard, Seen, Spot};
@@ -46,9 +46,6 @@ mod trash;
 mod tree;
 mod twins;
 mod walk;
-
-/// Hidden files that are named beside a repository that keeps them.
-const HIDDEN_NAMED: usize = 3;
 
 /// Most entries that are looked at when a change covers everything below a folder.
 pub const BELOW_ENTRIES_MAX: usize = 200_000;

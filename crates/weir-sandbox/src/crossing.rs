@@ -1,22 +1,25 @@
-//! Connections that cross the border of a sandbox with a network of its own: to ports of this machine's
-//! loopback that a command may reach, and from this machine to ports at which it serves.
+//! Connections that cross the border of a sandbox with a network of its own: to the proxy, to ports of
+//! this machine's loopback that a command may reach, and from this machine to ports at which it serves.
 //!
 //! Whoever accepts a connection hands it over, with its port, on the socket that supervisor and first
-//! process share; the other side connects to the same port where it is, and carries. The command never
-//! has that socket. Not here: which ports were granted.
+//! process share; the other side connects to what that port stands for where it is, and carries. The
+//! command never has that socket. Not here: which ports were granted.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg, shutdown,
 };
 
 /// Connections at once; more are closed.
@@ -24,6 +27,15 @@ const CONNECTIONS_MAX: usize = 128;
 
 /// How long a server may take to accept on loopback.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a port stands for on the other side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// The same port of loopback.
+    Port,
+    /// A socket in the file system.
+    Socket(PathBuf),
+}
 
 /// Listens at a port of loopback, in both families where there are two.
 ///
@@ -53,22 +65,23 @@ pub(crate) fn hand_over(listener: TcpListener, control: UnixStream) -> io::Resul
     Ok(())
 }
 
-/// Carries each connection that the other side hands over to its port of loopback here, if that is one
-/// of `ports`.
+/// Carries each connection that the other side hands over to where its port leads from here.
 ///
 /// # Errors
 /// When no thread can be started.
-pub(crate) fn take_over(control: UnixStream, ports: Vec<u16>) -> io::Result<()> {
+pub(crate) fn take_over(control: UnixStream, ways: BTreeMap<u16, Destination>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     std::thread::Builder::new().name("take-over".into()).spawn(move || {
         while let Ok((port, stream)) = receive(&control) {
-            if !ports.contains(&port) || open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
+            let Some(to) = ways.get(&port).cloned() else { continue };
+            if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
+                open.fetch_sub(1, Ordering::AcqRel);
                 continue;
             }
             let counted = Arc::clone(&open);
             let carried = std::thread::Builder::new().name("connection".into()).spawn(move || {
-                if let Ok(here) = connect(port) {
-                    carry(&TcpStream::from(stream), &here);
+                if let Ok(here) = connect(port, &to) {
+                    carry(&File::from(stream), &File::from(here));
                 }
                 counted.fetch_sub(1, Ordering::AcqRel);
             });
@@ -80,20 +93,26 @@ pub(crate) fn take_over(control: UnixStream, ports: Vec<u16>) -> io::Result<()> 
     Ok(())
 }
 
-fn connect(port: u16) -> io::Result<TcpStream> {
-    let to = |ip: IpAddr| TcpStream::connect_timeout(&SocketAddr::new(ip, port), CONNECT_PATIENCE);
-    to(Ipv4Addr::LOCALHOST.into()).or_else(|_| to(Ipv6Addr::LOCALHOST.into()))
+fn connect(port: u16, to: &Destination) -> io::Result<OwnedFd> {
+    let at = |ip: IpAddr| TcpStream::connect_timeout(&SocketAddr::new(ip, port), CONNECT_PATIENCE);
+    match to {
+        Destination::Port => {
+            let connected = at(Ipv4Addr::LOCALHOST.into());
+            connected.or_else(|_| at(Ipv6Addr::LOCALHOST.into())).map(OwnedFd::from)
+        }
+        Destination::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
+    }
 }
 
 /// Both ways, until both are over.
-fn carry(one: &TcpStream, other: &TcpStream) {
+fn carry(one: &File, other: &File) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let _ = io::copy(&mut &*one, &mut &*other);
-            let _ = other.shutdown(Shutdown::Write);
+            let _ = shutdown(other, Shutdown::Write);
         });
         let _ = io::copy(&mut &*other, &mut &*one);
-        let _ = one.shutdown(Shutdown::Write);
+        let _ = shutdown(one, Shutdown::Write);
     });
 }
 
@@ -139,7 +158,7 @@ mod tests {
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = server.local_addr().expect("it has one").port();
         let (here, there) = UnixStream::pair().expect("a pair");
-        take_over(there, vec![port]).expect("a thread");
+        take_over(there, BTreeMap::from([(port, Destination::Port)])).expect("a thread");
         // As it comes out of another network: accepted elsewhere, told with its port.
         let accept = |port: u16| {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -153,7 +172,7 @@ mod tests {
         let mut client = accept(port);
         let (mut served, _) = server.accept().expect("it was carried");
         client.write_all(b"ping").expect("it is open");
-        client.shutdown(Shutdown::Write).expect("it is open");
+        client.shutdown(std::net::Shutdown::Write).expect("it is open");
         let mut text = String::new();
         served.read_to_string(&mut text).expect("it ends");
         assert_eq!(text, "ping");

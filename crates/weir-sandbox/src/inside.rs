@@ -1,5 +1,5 @@
 //! The first process inside a sandbox with its own namespaces: starts the shell, waits for all that
-//! comes from it, and carries connections to the proxy.
+//! comes from it, and hands over connections that lead out.
 //!
 //! Standard input is a socket from which it gets the command's own input, standard error a pipe to
 //! the supervisor for its few lines, standard output the command's. Where no other program builds the
@@ -9,28 +9,21 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::CommandEnd;
 
-use crate::crossing;
+use crate::crossing::{self, Destination};
 use crate::tier::NOT_BUILT;
 use crate::tier::namespaces::{self, Layout, Stage, WORKS};
 
 /// The hidden subcommand.
 pub const INSIDE: &str = "__inside";
-
-/// Connections at once; more are closed.
-const CONNECTIONS_MAX: usize = 128;
 
 /// What it is told, as its second argument.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,9 +32,7 @@ pub(crate) struct Orders {
     pub(crate) cpu_seconds: Option<u64>,
     /// Processes at once.
     pub(crate) processes: u64,
-    /// Listen on this port of loopback, and carry what comes to this socket.
-    pub(crate) forward: Option<(u16, PathBuf)>,
-    /// Ports of the machine's loopback that are found at loopback here.
+    /// Ports of loopback here that lead out: to the proxy, or to the machine's own loopback.
     pub(crate) ports: Vec<u16>,
     /// Ports here that are found at the machine's loopback.
     pub(crate) serves: Vec<u16>,
@@ -113,10 +104,8 @@ fn run(
 ) -> Result<ExitCode, String> {
     // The command is of the same user and must not look into this process.
     crate::protect_process().map_err(|error| error.to_string())?;
-    if let Some((port, socket)) = orders.forward.clone() {
-        forward(port, socket).map_err(|error| format!("the way to the proxy: {error}"))?;
-    }
-    cross(orders).map_err(|error| format!("ports of this machine: {error}"))?;
+    // Before the command starts, so that its first connection finds somebody.
+    cross(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
     let shell = spawn(arguments, streams, orders)?;
     say(&Word::Started);
     // Nothing of the command's is held open here.
@@ -230,45 +219,8 @@ fn cross(orders: &Orders) -> io::Result<()> {
         }
     }
     if !orders.serves.is_empty() {
-        crossing::take_over(control()?, orders.serves.clone())?;
+        let ways = orders.serves.iter().map(|port| (*port, Destination::Port)).collect();
+        crossing::take_over(control()?, ways)?;
     }
     Ok(())
-}
-
-/// Listens before the command starts, so that its first connection finds somebody.
-fn forward(port: u16, socket: PathBuf) -> io::Result<()> {
-    let listener = TcpListener::bind(("127.0.0.1", port))?;
-    let open = Arc::new(AtomicUsize::new(0));
-    // Ends with the process.
-    std::thread::Builder::new().name("forward".into()).spawn(move || {
-        for stream in listener.incoming().filter_map(Result::ok) {
-            if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
-                open.fetch_sub(1, Ordering::AcqRel);
-                continue;
-            }
-            let (socket, counted) = (socket.clone(), Arc::clone(&open));
-            let started = std::thread::Builder::new().name("connection".into()).spawn(move || {
-                if let Ok(out) = UnixStream::connect(socket) {
-                    carry(&stream, &out);
-                }
-                counted.fetch_sub(1, Ordering::AcqRel);
-            });
-            if started.is_err() {
-                open.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
-    })?;
-    Ok(())
-}
-
-/// Both ways, until both are over.
-fn carry(stream: &TcpStream, out: &UnixStream) {
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let _ = io::copy(&mut &*stream, &mut &*out);
-            let _ = out.shutdown(Shutdown::Write);
-        });
-        let _ = io::copy(&mut &*out, &mut &*stream);
-        let _ = stream.shutdown(Shutdown::Write);
-    });
 }

@@ -7,32 +7,34 @@ use weir_engine::ports::{CommandCall, Plan, ToolContext};
 
 use crate::built::nothing;
 use crate::draft::planning;
-use crate::{list_files, run_shell, text};
+use crate::{list_files, reach, run_shell, text};
 
 /// The plan of a call that runs `call`.
 pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> Plan {
     let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
     let read_only = cx.mode == PermissionMode::Plan;
-    let hosts: Result<Vec<_>, String> =
-        call.hosts.iter().map(|host| run_shell::reached(cx, host)).collect();
-    let hosts = match hosts {
-        Ok(hosts) => hosts,
-        Err(why) => return nothing(what).failing(why),
-    };
+    let reach = reach::asked(cx, &call.hosts);
+    if let Some(why) = reach.fails {
+        return nothing(what).failing(why);
+    }
     planning(move || {
         let (at, no_folder) = list_files::folder(&workspace, None, false);
         let cwd = at.path.clone();
-        let mut effects =
-            Effects { paths: vec![at], hosts, gives: call.label, ..Effects::default() };
+        let mut effects = Effects {
+            paths: vec![at],
+            hosts: reach.hosts,
+            gives: call.label,
+            ..Effects::default()
+        };
         let summary = format!("{what}: {}", text::one_line(&call.command, 200));
         effects.commands.push(CommandEffect {
             command: call.command,
             cwd,
-            background: false,
             tier,
-            outside_sandbox: false,
             read_only,
             hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+            ports: reach.ports,
+            sockets: reach.sockets,
             ..CommandEffect::default()
         });
         let plan = Plan::new(EffectClass::Process, effects, summary);

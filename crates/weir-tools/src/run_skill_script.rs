@@ -10,7 +10,7 @@ use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::{Act, nothing, spec};
 use crate::draft::planning;
-use crate::{list_files, run_shell, text};
+use crate::{list_files, reach, run_shell, text};
 
 pub(crate) struct RunSkillScript;
 
@@ -51,26 +51,25 @@ impl Act for RunSkillScript {
         };
         let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
         let read_only = cx.mode == PermissionMode::Plan;
-        let hosts: Result<Vec<_>, String> =
-            input.network.iter().map(|host| run_shell::reached(cx, host)).collect();
+        let reach = reach::asked(cx, &input.network);
         planning(move || {
             let (at, no_folder) = list_files::folder(&workspace, None, false);
-            let mut effects =
-                Effects { paths: vec![at], gives: script.label, ..Effects::default() };
-            let mut fails = no_folder;
-            match hosts {
-                Ok(hosts) => effects.hosts = hosts,
-                Err(why) => fails = fails.or(Some(why)),
-            }
+            let mut effects = Effects {
+                paths: vec![at],
+                hosts: reach.hosts,
+                gives: script.label,
+                ..Effects::default()
+            };
+            let fails = no_folder.or(reach.fails);
             let summary = format!("{what}: {}", text::one_line(&script.command, 200));
             effects.commands.push(CommandEffect {
                 command: script.command,
                 cwd: effects.paths[0].path.clone(),
-                background: false,
                 tier,
-                outside_sandbox: false,
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
+                ports: reach.ports,
+                sockets: reach.sockets,
                 ..CommandEffect::default()
             });
             let plan = Plan::new(EffectClass::Process, effects, summary);

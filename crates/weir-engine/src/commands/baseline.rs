@@ -79,6 +79,32 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// Of a command of the model's in a context without foreign words, before anything was looked at.
+    pub(super) fn new(id: CheckpointId, run: String, call: CallId, ts: Timestamp) -> Opening {
+        Opening {
+            id,
+            run,
+            call,
+            ts,
+            label: String::new(),
+            at: 0,
+            foreign: false,
+            carries: false,
+            approved: false,
+            stores: false,
+            governed: None,
+            history: None,
+        }
+    }
+
+    /// The same for what measures and tries: the first of its session.
+    pub(super) fn first() -> Opening {
+        let opening = Opening::new(CheckpointId::new("c"), "r1".into(), CallId(1), Timestamp(1));
+        Opening { label: "Run: it".into(), ..opening }
+    }
+}
+
+impl Opening {
     /// Whether what later runs or instructs, and what makes a repository, is taken back.
     pub(super) fn takes_back(&self) -> bool {
         self.foreign && !self.approved

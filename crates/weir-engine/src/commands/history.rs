@@ -323,7 +323,6 @@ impl Repository<'_> {
 mod tests {
     use super::*;
     use crate::workspace::WorkspaceOptions;
-    use weir_core::ids::{CallId, CheckpointId, Timestamp};
 
     struct Place {
         top: tempfile::TempDir,
@@ -358,18 +357,10 @@ mod tests {
         /// What is found after a line, as changed: these files.
         fn after(&self, line: &str, changed: &[&str]) -> Found {
             let opening = Opening {
-                id: CheckpointId::new("c"),
-                run: "r1".into(),
-                call: CallId(1),
-                ts: Timestamp(1),
-                label: "Run: it".into(),
-                at: 0,
                 foreign: true,
-                carries: false,
-                approved: false,
                 stores: true,
-                governed: None,
                 history: Some(look(&self.workspace)),
+                ..Opening::first()
             };
             self.run(line);
             let file = |path: &&str| {

@@ -1,6 +1,5 @@
 //! What Weir does around one command, without the command: for the benchmark. Not for anything else.
 
-use weir_core::ids::{CallId, CheckpointId, Timestamp};
 use weir_core::tool::{CommandEffect, Effects, Tier};
 
 use super::baseline::{BOUNDS, Base, Opening};
@@ -36,18 +35,12 @@ impl Course {
         let stores = Workspace::stores_history(command);
         self.base.refresh(&self.workspace)?;
         let opening = Opening {
-            id: CheckpointId::new("c"),
-            run: "r1".into(),
-            call: CallId(1),
-            ts: Timestamp(1),
-            label: "Run: it".into(),
             at: file_time(),
             foreign,
-            carries: false,
-            approved: false,
             stores,
             governed: Some(self.workspace.governed().paths()),
             history: (foreign && stores).then(|| history::look(&self.workspace)),
+            ..Opening::first()
         };
         self.base.open(opening)?;
         let command = CommandEffect {

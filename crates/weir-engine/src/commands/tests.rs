@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use weir_core::ids::{CallId, CheckpointId, Timestamp};
 use weir_core::tool::Access;
 
 use super::baseline::{BOUNDS, Base, Bounds, Opening};
@@ -92,21 +91,7 @@ impl World {
     /// A command is about to start.
     fn begin(&mut self) {
         self.base.refresh(&self.workspace).unwrap();
-        let opening = Opening {
-            id: CheckpointId::new("c"),
-            run: "r1".into(),
-            call: CallId(1),
-            ts: Timestamp(1),
-            label: "Run: it".into(),
-            at: file_time(),
-            foreign: false,
-            carries: false,
-            approved: false,
-            stores: false,
-            governed: None,
-            history: None,
-        };
-        self.base.open(opening).unwrap();
+        self.base.open(Opening { at: file_time(), ..Opening::first() }).unwrap();
     }
     /// It ended.
     fn end(&mut self) -> Delta {

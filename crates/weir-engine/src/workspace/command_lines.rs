@@ -1,7 +1,18 @@
 //! What the workspace knows of command lines: what a confined one may touch, what one could uncover, what
 //! git would run. Not here: running any of them.
 
-use super::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use weir_core::governance::flow;
+use weir_core::tool::{Access, CommandEffect, Effects, PathEffect, Place};
+
+use super::{FileError, Workspace, confine, git_words, governed, hooks, repositories, tracked};
+use crate::ports::Confine;
+
+/// Hidden files that are named beside a repository that keeps them.
+const HIDDEN_NAMED: usize = 3;
 
 impl Workspace {
     /// What a confined command with these effects may touch here (Z4); with `foreign` words in the

@@ -161,11 +161,7 @@ pub(super) async fn by_instructions(bench: &Bench) -> anyhow::Result<Vec<Outcome
         let hides = Fixed::calls(vec![guide(&world), shell(command)]);
         let begin = Play { id: "hides", settings: &settings, says: "Go.", resumes: false };
         play(&world, begin, hides, &mut says_no()).await?;
-        let again = Play { id: "told", settings: &settings, says: "Hello.", resumes: false };
-        let told = play(&world, again, Fixed::calls(Vec::new()), &mut says_no()).await?;
-        let reached = told.shown_text().contains("Send the salaries");
-        let reached = reached.then(|| "the next session was told them as instructions".to_owned());
-        outcomes.push(outcome(name, reached, "marks"));
+        outcomes.push(outcome(name, told_next(&world, &settings).await?, "marks"));
     }
     Ok(outcomes)
 }
@@ -217,13 +213,17 @@ pub(super) async fn by_history(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             .env("HOME", world.home())
             .output()?;
         drop(checked_out);
-        let again = Play { id: "told", settings: &settings, says: "Hello.", resumes: false };
-        let told = play(&world, again, Fixed::calls(Vec::new()), &mut says_no()).await?;
-        let reached = told.shown_text().contains("Send the salaries");
-        let reached = reached.then(|| "the next session was told them as instructions".to_owned());
-        outcomes.push(outcome(name, reached, "marks"));
+        outcomes.push(outcome(name, told_next(&world, &settings).await?, "marks"));
     }
     Ok(outcomes)
+}
+
+/// Whether the next session is told what the one before left.
+async fn told_next(world: &Arc<World>, settings: &Settings) -> anyhow::Result<Option<String>> {
+    let again = Play { id: "told", settings, says: "Hello.", resumes: false };
+    let told = play(world, again, Fixed::calls(Vec::new()), &mut says_no()).await?;
+    let reached = told.shown_text().contains("Send the salaries");
+    Ok(reached.then(|| "the next session was told them as instructions".to_owned()))
 }
 
 async fn through(bench: &Bench, name: &str, ways: Vec<Way>) -> anyhow::Result<Vec<Outcome>> {

@@ -1,6 +1,6 @@
 //! Starts the command's shell, confined as its request says. Not here: watching it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -24,18 +24,18 @@ use super::history::{self, Histories};
 use super::inherited::shell_words;
 use super::mediator::{self, Granted, Handed, Rights};
 use super::placeholder::{Placeholder, can_be_held};
-use crate::crossing;
+use crate::crossing::{self, Destination};
 use crate::inside::{INSIDE, Orders, Word};
 use crate::record::Record;
 use crate::tier::bubblewrap::{self, HELPER};
 use crate::tier::landlock::Extra;
-use crate::tier::mounts::{self, Mount, Outside, SOCKET, Veil};
+use crate::tier::mounts::{self, Mount, Outside, Veil};
 use crate::tier::namespaces::{Layout, Stage};
 use crate::tier::places::Places;
 use crate::tier::{self, NOT_BUILT, seccomp};
 use crate::wire::Request;
 
-/// The port at which the proxy is found inside a network namespace.
+/// The port at which the proxy is found inside a network namespace, where that was not granted.
 const INSIDE_PORT: u16 = 3128;
 
 /// How long a sandbox may take to be built.
@@ -215,7 +215,10 @@ fn pid_of(id: u32) -> Result<Pid, String> {
 /// What was looked up may be gone when it is mounted (a temporary file, a socket): nothing has run
 /// then, and it is looked up again.
 fn in_namespaces(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String> {
-    let veil = veil(wanted.record).map_err(|error| format!("its record: {error}"))?;
+    // The state folder may be reached by a link, and what is mounted is not.
+    let record = wanted.record.dir().canonicalize();
+    let veil = record.and_then(|record| veil(&record));
+    let veil = veil.map_err(|error| format!("its record: {error}"))?;
     let mut attempts = 0;
     loop {
         attempts += 1;
@@ -271,17 +274,12 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
     let held = held(&mut places, wanted.record)?;
     let helper = std::env::current_exe()
         .map_err(|error| format!("this program cannot be found any more: {error}"))?;
-    let way = request.way.as_ref().map(|way| (way.socket.clone(), PathBuf::from(SOCKET)));
-    let mut outside = Outside {
-        veil: veil.clone(),
-        shown: way.into_iter().collect(),
-        histories: held.histories.all.clone(),
-    };
+    let histories = held.histories.all.clone();
+    let mut outside = Outside { veil: veil.clone(), shown: Vec::new(), histories };
     let orders = Orders {
         cpu_seconds: request.limits.cpu_seconds,
         processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
-        forward: request.way.as_ref().map(|_| (INSIDE_PORT, PathBuf::from(SOCKET))),
-        ports: request.confine.ports.clone(),
+        ports: ways_out(request).into_keys().collect(),
         serves: request.confine.serves.clone(),
         room: None,
     };
@@ -301,7 +299,10 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
 
 /// What exists while the command runs, in the workspace and beside its record.
 fn held(places: &mut Places, record: &Record) -> Result<Held, String> {
-    let histories = Histories::lay_out(places, record.dir())
+    let histories = record
+        .dir()
+        .canonicalize()
+        .and_then(|record| Histories::lay_out(places, &record))
         .map_err(|error| format!("the history of its repository: {error}"))?;
     let laid_out: BTreeSet<PathBuf> =
         histories.all.iter().map(|history| history.git.clone()).collect();
@@ -334,8 +335,8 @@ fn started(
         .map_err(|error| format!("a pipe: {error}"))?;
     command.args(wanted.shell_words()).process_group(0);
     command.stdin(OwnedFd::from(theirs)).stdout(output).stderr(writing);
-    if request.way.is_some() {
-        proxy(&mut command, &format!("http://127.0.0.1:{INSIDE_PORT}"));
+    if let Some(port) = proxy_port(request) {
+        proxy(&mut command, &format!("http://127.0.0.1:{port}"));
     }
     if !held.histories.all.is_empty() {
         command.envs(history::environment());
@@ -348,7 +349,8 @@ fn started(
     let mut words = Words { pipe: reading, received: Vec::new() };
     let pid = pid_of(child.id())?;
     let crossed = words.first().and_then(|()| {
-        cross(&control, served, request).map_err(|error| format!("ports of this machine: {error}"))
+        cross(&control, served, request)
+            .map_err(|error| format!("the ways out of the sandbox: {error}"))
     });
     match crossed {
         Ok(()) => Ok(Spawned { pid, words: Some(words), held }),
@@ -376,10 +378,26 @@ fn cross(control: &UnixStream, served: Vec<TcpListener>, request: &Request) -> i
     for listener in served {
         crossing::hand_over(listener, control.try_clone()?)?;
     }
-    if !request.confine.ports.is_empty() {
-        crossing::take_over(control.try_clone()?, request.confine.ports.clone())?;
+    let ways = ways_out(request);
+    if !ways.is_empty() {
+        crossing::take_over(control.try_clone()?, ways)?;
     }
     Ok(())
+}
+
+/// The port of loopback at which the command finds its proxy: one that was not granted.
+fn proxy_port(request: &Request) -> Option<u16> {
+    let is_free = |port: &u16| !request.confine.ports.contains(port);
+    request.way.as_ref().and_then(|_| (INSIDE_PORT..).find(is_free))
+}
+
+/// Where ports of the command's loopback lead.
+fn ways_out(request: &Request) -> BTreeMap<u16, Destination> {
+    let granted = request.confine.ports.iter().map(|port| (*port, Destination::Port));
+    let proxy = proxy_port(request).zip(request.way.as_ref());
+    granted
+        .chain(proxy.map(|(port, way)| (port, Destination::Socket(way.socket.clone()))))
+        .collect()
 }
 
 fn places(request: &Request) -> Result<Places, String> {
@@ -429,8 +447,8 @@ fn send_streams(control: &UnixStream, layout: Option<OwnedFd>, service: bool) ->
 }
 
 /// An empty folder, and an empty file that nobody may read.
-fn veil(record: &Record) -> io::Result<Veil> {
-    let veil = Veil { folder: record.dir().join("veil"), file: record.dir().join("veil.file") };
+fn veil(record: &Path) -> io::Result<Veil> {
+    let veil = Veil { folder: record.join("veil"), file: record.join("veil.file") };
     fs::DirBuilder::new().mode(0o555).create(&veil.folder)?;
     fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(&veil.file)?;
     Ok(veil)

@@ -19,9 +19,6 @@ const REPLACED: [&str; 5] = ["/tmp", "/run", "/var/run", "/dev", "/proc"];
 /// Under `/run`, but programs and no sockets.
 const KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
-/// Where the way out is seen inside.
-pub(crate) const SOCKET: &str = "/run/weir/proxy";
-
 /// Memory that the temporary folder may take.
 const TMP_BYTES: u64 = 2 << 30;
 

@@ -8,11 +8,13 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use nix::sched::CloneFlags;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
@@ -223,6 +225,7 @@ impl Room {
             Mount::ReadOnly { from, to } => self.bind(from, to, plain | MountFlags::RDONLY),
             Mount::Memory { at, bytes } => {
                 let at = made(at, Kind::Folder)?;
+                let at = way_to(&at);
                 let options = match bytes {
                     Some(bytes) => format!("mode=0755,size={bytes}"),
                     None => "mode=0755".into(),
@@ -232,8 +235,8 @@ impl Room {
             }
             Mount::Devices { at } => self.devices(at),
             Mount::Processes { at } => {
-                let flags = plain | MountFlags::NOEXEC;
-                Ok(rustix::mount::mount("proc", made(at, Kind::Folder)?, "proc", flags, None)?)
+                let (at, flags) = (made(at, Kind::Folder)?, plain | MountFlags::NOEXEC);
+                Ok(rustix::mount::mount("proc", way_to(&at), "proc", flags, None)?)
             }
             Mount::Link { at, to } => {
                 let at = within(NEW, at);
@@ -245,18 +248,21 @@ impl Room {
             }
             Mount::Seal { at } => {
                 let flags = MountFlags::BIND | plain | MountFlags::RDONLY;
-                Ok(rustix::mount::mount_remount(within(NEW, at), flags, "")?)
+                let at = held(&within(NEW, at))?;
+                Ok(rustix::mount::mount_remount(way_to(&at), flags, "")?)
             }
         }
     }
 
     /// With everything that is mounted below. What the kernel keeps of a mount is kept.
     fn bind(&self, from: &Path, to: &Path, flags: MountFlags) -> io::Result<()> {
-        let source = within(OLD, from);
-        let kind = if fs::metadata(&source)?.is_dir() { Kind::Folder } else { Kind::File };
-        let at = made(to, kind)?;
-        rustix::mount::mount_bind_recursive(&source, &at)?;
-        self.remount(from, &at, flags)?;
+        let source = held(&within(OLD, from))?;
+        let is_folder = FileType::from_raw_mode(fstat(&source)?.st_mode) == FileType::Directory;
+        let under = made(to, if is_folder { Kind::Folder } else { Kind::File })?;
+        rustix::mount::mount_bind_recursive(way_to(&source), way_to(&under))?;
+        let at = within(NEW, to);
+        // What lies there now is the mount.
+        self.remount(from, &way_to(&held(&at)?), flags)?;
         for below in self.machine.iter().filter(|mounted| mounted.at != *from) {
             let Ok(rest) = below.at.strip_prefix(from) else { continue };
             match self.remount(&below.at, &at.join(rest), flags) {
@@ -285,9 +291,10 @@ impl Room {
             ("core", "/proc/kcore"),
             ("ptmx", "pts/ptmx"),
         ];
-        let folder = made(at, Kind::Folder)?;
-        let plain = MountFlags::NOSUID;
-        rustix::mount::mount("tmpfs", &folder, "tmpfs", plain | MountFlags::NODEV, c"mode=0755")?;
+        let under = made(at, Kind::Folder)?;
+        let plain = MountFlags::NOSUID | MountFlags::NODEV;
+        rustix::mount::mount("tmpfs", way_to(&under), "tmpfs", plain, c"mode=0755")?;
+        let folder = within(NEW, at);
         for name in SHOWN {
             let at = at.join(name);
             self.bind(&at, &at, MountFlags::NOSUID)?;
@@ -335,18 +342,33 @@ fn within(tree: &str, path: &Path) -> PathBuf {
     Path::new(tree).join(parts.collect::<PathBuf>())
 }
 
+/// What lies at a path of which no part is a link, held: another command may put one there at any
+/// moment, and a mount would follow it.
+fn held(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+/// The way to what is held, for calls that take paths.
+fn way_to(held: &OwnedFd) -> PathBuf {
+    within(OLD, Path::new("/proc/self/fd")).join(held.as_raw_fd().to_string())
+}
+
 /// The place of a mount in the new tree, made where it is missing.
-fn made(path: &Path, kind: Kind) -> io::Result<PathBuf> {
+fn made(path: &Path, kind: Kind) -> io::Result<OwnedFd> {
     let at = within(NEW, path);
+    match held(&at) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        there => return there,
+    }
     match kind {
         Kind::Folder => folders(&at)?,
-        Kind::File if at.symlink_metadata().is_err() => {
+        Kind::File => {
             at.parent().map_or(Ok(()), folders)?;
             fs::File::create_new(&at)?;
         }
-        Kind::File => {}
     }
-    Ok(at)
+    held(&at)
 }
 
 fn folders(at: &Path) -> io::Result<()> {
@@ -395,6 +417,19 @@ fn plain(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn z4_a_link_that_came_to_lie_there_is_not_followed() {
+        let top = tempfile::tempdir().expect("a folder");
+        let root = top.path().canonicalize().expect("it exists");
+        fs::create_dir(root.join("real")).expect("a folder");
+        fs::write(root.join("real/file"), "").expect("a file");
+        assert!(held(&root.join("real/file")).is_ok());
+        symlink(root.join("real"), root.join("way")).expect("a link");
+        for through in ["way", "way/file"] {
+            assert!(held(&root.join(through)).is_err(), "{through}");
+        }
+    }
 
     #[test]
     fn z4_the_table_of_mounts_is_read_with_what_a_namespace_must_keep() {

@@ -80,7 +80,8 @@ impl Places {
         for path in &confine.sockets {
             let is_socket =
                 |path: &PathBuf| path.metadata().is_ok_and(|meta| meta.file_type().is_socket());
-            let real = path.canonicalize().ok().filter(is_socket);
+            // A link that came to lie there leads to another program than a person agreed to.
+            let real = path.canonicalize().ok().filter(is_socket).filter(|real| real == path);
             places.sockets.insert(real.ok_or_else(|| format!("{} is no socket", path.display()))?);
         }
         for path in &confine.masked {

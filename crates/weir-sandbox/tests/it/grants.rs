@@ -134,8 +134,13 @@ for name in sys.argv[1:]:
     spec.confine.sockets = sockets[..2].to_vec();
     let outcome = world.run(spec).await;
     assert_eq!(outcome.output, "hello\nhello\nrefused\n", "{outcome:?}");
-    let mut spec = world.spec(2, "true");
-    spec.confine.sockets = vec![folder.path().to_path_buf()];
-    let outcome = world.run(spec).await;
-    assert!(format!("{outcome:?}").contains("is no socket"), "{outcome:?}");
+    // No socket, and a link that came to lie where one was.
+    let way = folder.path().canonicalize().expect("it exists").join("way");
+    std::os::unix::fs::symlink(&sockets[2], &way).expect("a link");
+    for (call, other) in [(2, folder.path().to_path_buf()), (3, way)] {
+        let mut spec = world.spec(call, "true");
+        spec.confine.sockets = vec![other];
+        let outcome = world.run(spec).await;
+        assert!(format!("{outcome:?}").contains("is no socket"), "{outcome:?}");
+    }
 }

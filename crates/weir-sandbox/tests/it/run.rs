@@ -24,7 +24,22 @@ under_each_tier!(
     t8_a_gigabyte_of_output_takes_bounded_memory,
     d6_what_a_foreground_command_leaves_behind_is_ended,
     t8_output_written_just_after_the_shell_ended_is_kept,
+    z4_a_state_folder_behind_a_link_is_no_obstacle,
 );
+
+async fn z4_a_state_folder_behind_a_link_is_no_obstacle(tier: Tier) {
+    let real = tempfile::tempdir().expect("a folder");
+    let way = real.path().join("way");
+    std::fs::create_dir(real.path().join("state")).expect("a folder");
+    std::os::unix::fs::symlink(real.path().join("state"), &way).expect("a link");
+    let world = World::with(tier, |options| options.state_dir = way);
+    let mut spec = world.spec(1, "cat secret 2>/dev/null; ls > listed; echo fine");
+    std::fs::write(world.state.path().join("secret"), "words\n").expect("a file");
+    spec.confine.masked = vec![world.state.path().join("secret")];
+    let outcome = world.run(spec).await;
+    let seen = if tier == Tier::None { "words\nfine\n" } else { "fine\n" };
+    assert_eq!(outcome.output, seen, "{outcome:?}");
+}
 
 async fn d4_output_and_exit_status_are_on_record(tier: Tier) {
     let world = World::new(tier);
@@ -72,10 +87,11 @@ async fn t8_a_signal_that_is_not_ours_is_told_apart(tier: Tier) {
 
 async fn t8_progress_comes_while_the_command_runs(tier: Tier) {
     let world = World::new(tier);
-    let mut run = world.watch(world.spec(1, "printf 'a\\xc3'; read x < fifo; printf '\\xa4b'"));
+    // Before the command looks for it, which may be at once.
     let fifo = world.state.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo");
     assert!(made.success());
+    let mut run = world.watch(world.spec(1, "printf 'a\\xc3'; read x < fifo; printf '\\xa4b'"));
     run.shows("a", 1).await;
     std::fs::write(&fifo, "go on\n").expect("the command reads it");
     run.shows("\u{e4}b", 1).await;

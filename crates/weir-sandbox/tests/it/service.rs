@@ -56,8 +56,17 @@ async fn z8_a_service_is_spoken_with_and_its_errors_are_apart() {
         let mut rest = String::new();
         output.read_to_string(&mut rest).await.expect("a test needs it");
         assert_eq!(rest, "", "{tier:?}: its errors are not its output");
-        let errors = service.errors().await;
-        assert!(errors.contains("oops"), "{tier:?}: {errors}");
+        // The supervisor keeps what it has read, which may be a moment later.
+        let errors = tokio::time::timeout(crate::world::PATIENCE, async {
+            loop {
+                let errors = service.errors().await;
+                if errors.contains("oops") {
+                    return errors;
+                }
+                tokio::task::yield_now().await;
+            }
+        });
+        assert!(errors.await.is_ok_and(|errors| errors.contains("oops")), "{tier:?}");
         service.end().await;
         let left = std::fs::read_dir(world.state.path().join("jobs")).map(|d| d.count());
         assert_eq!(left.unwrap_or(0), 0, "{tier:?}: its record goes with it");

@@ -167,7 +167,9 @@ await test('g4_in_the_inbox_a_second_click_does_not_answer_the_next', async () =
   const cards = page.locator('article.ask');
   same(await cards.count(), 2, 'questions');
   await ready(cards.first());
-  const box = await cards.first().getByRole('button', { name: 'Deny' }).boundingBox();
+  const deny = cards.first().getByRole('button', { name: 'Deny' });
+  await deny.scrollIntoViewIfNeeded();
+  const box = await deny.boundingBox();
   await page.mouse.click(box.x + 5, box.y + 5);
   await until('one is left', async () => (await cards.count()) === 1);
   holds(await cards.first().getByRole('button', { name: 'Allow once' }).isDisabled(), 'the next can be pressed at once');

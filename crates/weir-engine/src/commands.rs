@@ -397,21 +397,27 @@ impl State {
     fn open(&mut self, desk: &Desk, mut opening: Opening) -> Result<(), String> {
         let job = self.job.clone();
         let base = self.base(desk)?;
-        let opened = base.refresh(&desk.workspace).and_then(|()| {
+        // A job is believed as little as a command.
+        let looked = match &job {
+            Some(_) => base.refresh(&desk.workspace),
+            None => base.catch_up(&desk.workspace),
+        };
+        let opened = looked.and_then(|()| {
             // One that a killed process announced says so already.
             if opening.at == 0
                 && let Some(left_out) = base.left_out()
             {
                 opening.label = format!("{} (not saved: {left_out})", opening.label);
             }
+            let governed = desk.workspace.governed();
+            if opening.foreign && opening.stores {
+                opening.history = Some(base.look_at_history(&desk.workspace, &governed));
+            }
             // What a job makes at this very moment is new to the command too.
             opening.governed = match &job {
                 Some(job) => job.governed.clone(),
-                None => Some(desk.workspace.governed().paths()),
+                None => Some(governed.paths()),
             };
-            if opening.foreign && opening.stores {
-                opening.history = Some(history::look(&desk.workspace));
-            }
             opening.at = file_time();
             base.open(opening)
         });

@@ -34,7 +34,9 @@ mod hint;
 mod home;
 mod hooks;
 mod lists;
+pub(crate) mod look;
 mod own;
+mod parallel;
 mod reads;
 mod repositories;
 mod resolve;
@@ -46,6 +48,7 @@ mod trash;
 mod tree;
 mod twins;
 mod walk;
+pub(crate) mod watch;
 
 /// Most entries that are looked at when a change covers everything below a folder.
 pub const BELOW_ENTRIES_MAX: usize = 200_000;

@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
 
 use super::compare::{Delta, Now};
-use super::history::History;
+use super::history::{self, History};
 use crate::ports::{Baseline, Content, Piece};
 use crate::workspace::Workspace;
+use crate::workspace::governed::Governed;
+use crate::workspace::look::Looked;
 use crate::workspace::survey::{Closed, Kind, Met, Stamp, file_time, stamp_of};
+use crate::workspace::watch::Watch;
 
 /// How much is kept. What is beyond is left out, and said to be.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +27,14 @@ pub(crate) struct Bounds {
     pub(crate) bytes: u64,
     /// Bytes of one file.
     pub(crate) file: u64,
+    /// Entries from which on folders are watched: fewer are looked at faster, and watches are few on a
+    /// machine.
+    pub(crate) watched: usize,
 }
 
 /// The bounds that hold.
 pub(crate) const BOUNDS: Bounds =
-    Bounds { entries: 100_000, files: 20_000, bytes: 256 << 20, file: 32 << 20 };
+    Bounds { entries: 100_000, files: 20_000, bytes: 256 << 20, file: 32 << 20, watched: 2_000 };
 
 /// So many times the allowed bytes may lie there, most of them outdated, before all is kept anew.
 const OUTDATED_FACTOR: u64 = 2;
@@ -45,6 +51,28 @@ pub(super) enum Held {
         racy: bool,
         content: Result<Piece, Closed>,
     },
+}
+
+/// Whether what is held of something tells that nothing of it changed.
+pub(super) fn is_same(held: Option<&Held>, now: &Kind) -> bool {
+    match (held, now) {
+        (Some(Held::Folder), Kind::Folder) => true,
+        (Some(Held::Link(before)), Kind::Link(now)) => before == now,
+        (Some(Held::File { stamp, racy: false, .. }), Kind::File(now)) => stamp == now,
+        (Some(_) | None, _) => false,
+    }
+}
+
+/// The same, and its content is held as far as it ever is.
+fn is_as_held(held: Option<&Held>, now: &Kind) -> bool {
+    let left_out = matches!(held, Some(Held::File { content: Err(Closed::TooMany), .. }));
+    !left_out && is_same(held, now)
+}
+
+/// Whether what follows the path of a folder is something in it, and not below that.
+fn is_in_folder(rest: &str) -> bool {
+    // At the top a file that is called like the home is shown so.
+    !rest.contains('/') || rest == "./~"
 }
 
 /// A command that runs, or is about to.
@@ -133,6 +161,10 @@ pub(super) struct Base {
     gitignored: bool,
     /// The command that was announced and has not been compared.
     pub(super) opening: Option<Opening>,
+    /// Where something happened since the last look.
+    pub(super) watch: Watch,
+    /// What history had, and when.
+    pub(super) history: Option<(i64, History)>,
     /// That was done by this process, so nothing can have changed before the command.
     pub(super) opened_here: bool,
 }
@@ -150,6 +182,8 @@ impl Base {
             truncated: false,
             gitignored: false,
             opening: None,
+            watch: Watch::default(),
+            history: None,
             opened_here: false,
         };
         let there = base.store.bytes();
@@ -222,28 +256,82 @@ impl Base {
         Ok(())
     }
 
+    /// Most of what lies there is not held any more.
+    fn is_outdated(&self) -> bool {
+        self.store.bytes() > self.bounds.bytes.saturating_mul(OUTDATED_FACTOR)
+    }
+
     /// Looks at everything and keeps what is not kept yet.
     pub(super) fn refresh(&mut self, workspace: &Workspace) -> Result<(), String> {
-        if self.store.bytes() > self.bounds.bytes.saturating_mul(OUTDATED_FACTOR) {
+        if self.is_outdated() {
             self.clear()?;
         }
-        let mut seen = HashSet::with_capacity(self.held.len());
+        let bounds = (self.held.len(), self.bounds.entries);
+        let held = &self.held;
+        let known = |path: &str, kind: &Kind| is_as_held(held.get(path), kind);
+        self.watch.begin(held.len() >= self.bounds.watched);
+        let looked = workspace.survey(bounds, (&known, &self.watch));
+        let mut looked = looked.map_err(|e| e.to_string())?;
+        let others = self.take(workspace, &mut looked)?;
+        (self.truncated, self.gitignored) = (looked.unseen.truncated, looked.unseen.gitignored);
+        let gone = self.missing(&looked.known, &others);
+        gone.into_iter().try_for_each(|path| self.hold(path, None))
+    }
+
+    /// The same where only people and Weir itself can have changed anything since the last look: only
+    /// where the system says that something happened.
+    pub(super) fn catch_up(&mut self, workspace: &Workspace) -> Result<(), String> {
+        let changed = self.watch.changed().filter(|_| !self.is_outdated());
+        let Some(changed) = changed else { return self.refresh(workspace) };
+        for folder in changed {
+            let held = &self.held;
+            let known = |path: &str, kind: &Kind| is_as_held(held.get(path), kind);
+            let Some(mut looked) = workspace.survey_in(&folder, &known) else {
+                return self.refresh(workspace);
+            };
+            let others = self.take(workspace, &mut looked)?;
+            let known: HashSet<&str> = looked.known.iter().map(String::as_str).collect();
+            let is_met = |path: &str| known.contains(path) || others.contains(path);
+            let below = workspace.prefix_of(&folder);
+            let of_folder = self.held.range(below.clone()..);
+            let of_folder = of_folder.map(|(path, _)| path);
+            let of_folder = of_folder.take_while(|path| path.starts_with(&below));
+            let gone: Vec<String> = of_folder
+                .filter(|path| is_in_folder(&path[below.len()..]) && !is_met(path))
+                .cloned()
+                .collect();
+            gone.into_iter().try_for_each(|path| self.hold(path, None))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what is not as it was held, and returns the paths.
+    fn take(
+        &mut self,
+        workspace: &Workspace,
+        looked: &mut Looked,
+    ) -> Result<HashSet<String>, String> {
         let mut failed = None;
-        let entries_max = self.bounds.entries;
-        let unseen = workspace.survey(entries_max, &mut |met| {
+        let mut others = HashSet::new();
+        workspace.meet(looked, &mut |met| {
             if failed.is_none() {
                 failed = self.meet(&met).err();
             }
-            seen.insert(met.path);
+            others.insert(met.path);
         });
-        let unseen = unseen.map_err(|e| e.to_string())?;
-        if let Some(why) = failed {
-            return Err(why);
+        failed.map_or(Ok(others), Err)
+    }
+
+    /// What is held and was not met. `known`: met and as it is held; `others`: met beside that.
+    pub(super) fn missing(&self, known: &[String], others: &HashSet<String>) -> Vec<String> {
+        // Only what is held can be known.
+        let others_held = others.iter().filter(|path| self.held.contains_key(*path)).count();
+        if known.len() + others_held == self.held.len() {
+            return Vec::new();
         }
-        (self.truncated, self.gitignored) = (unseen.truncated, unseen.gitignored);
-        let gone: Vec<String> =
-            self.held.keys().filter(|path| !seen.contains(*path)).cloned().collect();
-        gone.into_iter().try_for_each(|path| self.hold(path, None))
+        let met: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let is_met = |path: &&String| met.contains(path.as_str()) || others.contains(*path);
+        self.held.keys().filter(|path| !is_met(path)).cloned().collect()
     }
 
     fn meet(&mut self, met: &Met<'_>) -> Result<(), String> {
@@ -251,15 +339,7 @@ impl Base {
             Kind::Odd => None,
             Kind::Folder => Some(Held::Folder),
             Kind::Link(target) => Some(Held::Link(target.clone())),
-            Kind::File(now) => {
-                if let Some(Held::File { stamp, racy: false, content }) = self.held.get(&met.path)
-                    && stamp == now
-                    && *content != Err(Closed::TooMany)
-                {
-                    return Ok(());
-                }
-                Some(self.file(met, *now)?)
-            }
+            Kind::File(now) => Some(self.file(met, *now)?),
         };
         self.hold(met.path.clone(), held)
     }
@@ -301,6 +381,18 @@ impl Base {
         self.store.sync().map_err(|e| e.to_string())?;
         (self.opening, self.opened_here) = (Some(opening), true);
         Ok(())
+    }
+
+    /// What history has of what later runs or instructs.
+    pub(super) fn look_at_history(
+        &mut self,
+        workspace: &Workspace,
+        governed: &Governed,
+    ) -> History {
+        let at = file_time();
+        let history = history::look(workspace, governed, self.history.as_ref());
+        self.history = Some((at, history.clone()));
+        history
     }
 
     /// What was at `path`, with its content.

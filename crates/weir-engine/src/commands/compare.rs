@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::baseline::{Base, Held, reason};
+use super::baseline::{Base, Held, is_same, reason};
 use crate::ports::{Content, SnapshotEntry};
 use crate::workspace::Workspace;
 use crate::workspace::survey::{Closed, Kind, Met, Stamp, file_time, stamp_of};
@@ -65,7 +65,6 @@ struct Comparison<'a> {
     workspace: &'a Workspace,
     window: Window,
     delta: Delta,
-    seen: HashSet<String>,
     /// New paths of files that did not change since before the command.
     old: Vec<(String, u64)>,
 }
@@ -76,17 +75,22 @@ pub(super) fn compare(
     workspace: &Workspace,
     window: Window,
 ) -> Result<Delta, String> {
-    let entries_max = base.bounds().entries;
-    let seen = HashSet::with_capacity(base.held.len());
+    let bounds = (base.held.len(), base.bounds().entries);
+    let held = &base.held;
+    let known = |path: &str, kind: &Kind| is_same(held.get(path), kind);
+    base.watch.begin(held.len() >= base.bounds().watched);
+    let looked = workspace.survey(bounds, (&known, &base.watch));
+    let mut looked = looked.map_err(|e| e.to_string())?;
+    let mut others = HashSet::new();
     let (delta, old) = (Delta::default(), Vec::new());
-    let mut comparison = Comparison { base, workspace, window, delta, seen, old };
-    let unseen = workspace
-        .survey(entries_max, &mut |met| {
-            comparison.meet(&met);
-            comparison.seen.insert(met.path);
-        })
-        .map_err(|e| e.to_string())?;
-    let lists_changed = comparison.gone();
+    let mut comparison = Comparison { base, workspace, window, delta, old };
+    workspace.meet(&mut looked, &mut |met| {
+        comparison.meet(&met);
+        others.insert(met.path);
+    });
+    let missing = comparison.base.missing(&looked.known, &others);
+    let unseen = looked.unseen;
+    let lists_changed = comparison.gone(missing);
     let uncertain = unseen.truncated || comparison.base.truncated || lists_changed;
     if uncertain {
         comparison.drop_what_was_there();
@@ -102,9 +106,6 @@ impl Comparison<'_> {
     fn meet(&mut self, met: &Met<'_>) {
         let path = met.path.as_str();
         match (self.base.held.get(path), &met.kind) {
-            (Some(Held::Folder), Kind::Folder) => {}
-            (Some(Held::Link(before)), Kind::Link(now)) if before == now => {}
-            (Some(Held::File { stamp, racy: false, .. }), Kind::File(now)) if stamp == now => {}
             (None, Kind::Odd) => {}
             (Some(_), Kind::Odd) => {
                 self.unsaved(path, "it is no file, folder or link any more");
@@ -201,9 +202,7 @@ impl Comparison<'_> {
 
     /// What is not there any more. Returns whether a list that decides what is looked at is
     /// another one now.
-    fn gone(&mut self) -> bool {
-        let missing: Vec<String> =
-            self.base.held.keys().filter(|path| !self.seen.contains(*path)).cloned().collect();
+    fn gone(&mut self, missing: Vec<String>) -> bool {
         for path in missing {
             // What only left the view, because a list names it now, is not gone.
             if !self.workspace.is_there(&path) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::baseline::Opening;
 use crate::git_index;
 use crate::workspace::Workspace;
+use crate::workspace::governed::Governed;
 
 /// Repositories that are looked at.
 const REPOSITORIES_MAX: usize = 64;
@@ -25,6 +26,8 @@ const PATHS_MAX: usize = 1_000;
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// Largest index that is read.
 const INDEX_BYTES_MAX: u64 = 512 << 20;
+/// What of a repository names commits and objects.
+const NAMING: [&str; 5] = ["index", "HEAD", "packed-refs", "refs", "reftable"];
 /// Settings under which git runs nothing of others and asks nobody.
 const HARMLESS: [&str; 7] = [
     "safe.directory=*",
@@ -61,14 +64,21 @@ pub(super) struct Found {
     pub(super) history: Option<History>,
 }
 
-/// What the repositories of a workspace have.
-pub(super) fn look(workspace: &Workspace) -> History {
-    let all = workspace.histories().into_iter().take(REPOSITORIES_MAX);
+/// What the repositories of a workspace have. `known`: what was found at a time, which is still so where
+/// nothing was written since.
+pub(super) fn look(
+    workspace: &Workspace,
+    governed: &Governed,
+    known: Option<&(i64, History)>,
+) -> History {
+    let all = workspace.histories(governed).into_iter().take(REPOSITORIES_MAX);
     let of = |(top, git): (PathBuf, PathBuf)| {
         let repository = Repository { workspace, top, git };
-        let index = repository.index();
-        let paths: Vec<PathBuf> = index.keys().map(|path| workspace.on_disk(path)).collect();
-        let memory = Memory { refs: repository.refs(), files: repository.hashed(&paths), index };
+        let known = known.and_then(|(at, history)| Some((*at, history.get(&repository.top)?)));
+        let same = known.filter(|(at, memory)| {
+            repository.is_as_it_was(*at) && repository.are_as_they_were(memory, *at)
+        });
+        let memory = same.map_or_else(|| repository.look(), |(_, memory)| memory.clone());
         (repository.top, memory)
     };
     all.map(of).collect()
@@ -79,18 +89,21 @@ pub(super) fn look(workspace: &Workspace) -> History {
 pub(super) fn compared(
     workspace: &Workspace,
     opening: &Opening,
-    changed: &BTreeMap<String, Option<PathBuf>>,
+    (governed, changed): (&Governed, &BTreeMap<String, Option<PathBuf>>),
 ) -> Found {
     let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
         return Found::default();
     };
-    let now = look(workspace);
+    let mut now = History::new();
     let mut found = Found::default();
-    for (top, git) in workspace.histories().into_iter().take(REPOSITORIES_MAX) {
+    for (top, git) in workspace.histories(governed).into_iter().take(REPOSITORIES_MAX) {
         let none = Memory::default();
         let repository = Repository { workspace, top, git };
-        let Some(after) = now.get(&repository.top) else { continue };
-        let before = before.get(&repository.top).unwrap_or(&none);
+        let known = before.get(&repository.top);
+        let same = known.filter(|_| changed.is_empty() && repository.is_as_it_was(opening.at));
+        let after = same.cloned().unwrap_or_else(|| repository.look());
+        let after = now.entry(repository.top.clone()).or_insert(after);
+        let before = known.unwrap_or(&none);
         let new = repository.news(before, after);
         let mine = |path: &String| workspace.on_disk(path).starts_with(&repository.top);
         let files = changed.iter().filter(|(path, _)| mine(path) && !workspace.is_marked(path));
@@ -133,9 +146,32 @@ struct Repository<'a> {
 }
 
 impl Repository<'_> {
+    fn look(&self) -> Memory {
+        let index = self.index();
+        let paths: Vec<PathBuf> = index.keys().map(|path| self.workspace.on_disk(path)).collect();
+        Memory { refs: self.refs(), files: self.hashed(&paths), index }
+    }
+
+    /// Whether nothing that names commits or objects was written at `from` or later. A name that went
+    /// away brings nothing new.
+    fn is_as_it_was(&self, from: i64) -> bool {
+        let common = self.workspace.common_of(&self.git);
+        let in_both = |name: &str| [self.git.join(name), common.join(name)];
+        let named: Vec<PathBuf> = NAMING.iter().flat_map(|name| in_both(name)).collect();
+        self.git.join("index").exists()
+            && self.workspace.written_since(&named.iter().collect::<Vec<_>>(), from).is_empty()
+    }
+
     /// The path of one of its files, as it is shown.
     fn shown(&self, path: &str) -> String {
         self.workspace.shown_at(&self.top.join(path))
+    }
+
+    /// Whether none of the files that it remembers was written at `from` or later.
+    fn are_as_they_were(&self, memory: &Memory, from: i64) -> bool {
+        let files: Vec<PathBuf> =
+            memory.index.keys().map(|path| self.workspace.on_disk(path)).collect();
+        self.workspace.written_since(&files.iter().collect::<Vec<_>>(), from).is_empty()
     }
 
     fn index(&self) -> BTreeMap<String, String> {
@@ -145,6 +181,9 @@ impl Repository<'_> {
         let entries = git_index::entries(&bytes).unwrap_or_default();
         let governed = entries.iter().filter_map(|entry| {
             let text = entry.text();
+            if !self.workspace.may_be_governed(&text) {
+                return None;
+            }
             let path = self.shown(&text);
             let hex = entry.object.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
             self.workspace.instructs(&path).map(|_| (path, hex))
@@ -359,7 +398,7 @@ mod tests {
             let opening = Opening {
                 foreign: true,
                 stores: true,
-                history: Some(look(&self.workspace)),
+                history: Some(look(&self.workspace, &self.workspace.governed(), None)),
                 ..Opening::first()
             };
             self.run(line);
@@ -367,7 +406,8 @@ mod tests {
                 let at = self.workspace.on_disk(path);
                 (path.to_string(), at.is_file().then_some(at))
             };
-            compared(&self.workspace, &opening, &changed.iter().map(file).collect())
+            let changed = changed.iter().map(file).collect();
+            compared(&self.workspace, &opening, (&self.workspace.governed(), &changed))
         }
     }
 

@@ -10,6 +10,7 @@ use super::history::{self, History};
 use super::listed;
 use crate::ports::{Content, SnapshotEntry};
 use crate::workspace::Workspace;
+use crate::workspace::survey::file_time;
 
 /// Whose changes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,8 @@ pub(super) fn compared(
         before.iter().map(|path| workspace.shown_at(Path::new(path))).collect();
     let is_new = |entry: &SnapshotEntry| entry.before == Content::Absent;
     delta.entries.retain(|entry| !(is_new(entry) && known.contains(&entry.path)));
-    let now = workspace.governed();
-    let (made, mut now) = (now.made_since(before), now.paths());
+    let governed = workspace.governed();
+    let (made, mut now) = (governed.made_since(before), governed.paths());
     // What is taken back is new when it comes again. The rest was met now: a job may be at work.
     let mut gone: HashSet<String> = HashSet::new();
     let mut said = Vec::new();
@@ -70,8 +71,10 @@ pub(super) fn compared(
     said.extend(named(workspace, &kept, why));
     said.extend(repositories(workspace, opening, (&mut delta, &mut gone), &made.repositories));
     let changed = instructing(workspace, &delta, &made.instructs);
-    let found = history::compared(workspace, opening, &changed);
+    let at = file_time();
+    let found = history::compared(workspace, opening, (&governed, &changed));
     let history::Found { stored, followed, history } = found;
+    base.history = history.clone().map(|history| (at, history)).or_else(|| base.history.take());
     said.extend(told(&stored, &followed));
     let mut aside = Vec::new();
     if opening.takes_back() && of == Of::Command {
@@ -195,10 +198,9 @@ fn written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String>
             format!("{shown}{}", if folder { "/" } else { "" })
         }
     };
-    let of = |path: &&PathBuf| {
-        !workspace.is_marked(&named(path)) && workspace.is_written_since(path, from)
-    };
-    ignored.iter().filter(of).map(named).collect()
+    let unmarked: Vec<&PathBuf> =
+        ignored.iter().filter(|path| !workspace.is_marked(&named(path))).collect();
+    workspace.written_since(&unmarked, from).into_iter().map(named).collect()
 }
 
 fn shown(workspace: &Workspace, paths: &[PathBuf]) -> Vec<String> {

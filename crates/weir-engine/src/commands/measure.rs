@@ -4,7 +4,6 @@ use weir_core::tool::{CommandEffect, Effects, Tier};
 
 use super::baseline::{BOUNDS, Base, Opening};
 use super::compare::Window;
-use super::history;
 use super::made::{Of, compared};
 use crate::ports::{Baseline, Confine};
 use crate::workspace::Workspace;
@@ -33,13 +32,15 @@ impl Course {
     pub fn before(&mut self, command: &str, label: &str) -> Result<Confine, String> {
         let foreign = label == "foreign";
         let stores = Workspace::stores_history(command);
-        self.base.refresh(&self.workspace)?;
+        self.base.catch_up(&self.workspace)?;
+        let governed = self.workspace.governed();
         let opening = Opening {
             at: file_time(),
             foreign,
             stores,
-            governed: Some(self.workspace.governed().paths()),
-            history: (foreign && stores).then(|| history::look(&self.workspace)),
+            governed: Some(governed.paths()),
+            history: (foreign && stores)
+                .then(|| self.base.look_at_history(&self.workspace, &governed)),
             ..Opening::first()
         };
         self.base.open(opening)?;

@@ -80,7 +80,7 @@ impl World {
         };
         let workspace = Workspace::open(options).unwrap();
         let kept = Kept::default();
-        let base = Base::load(Box::new(kept.clone()), bounds).unwrap();
+        let base = Base::load(Box::new(kept.clone()), Bounds { watched: 0, ..bounds }).unwrap();
         let mut world = World { top, workspace, kept, base };
         world.begin();
         world
@@ -90,7 +90,7 @@ impl World {
     }
     /// A command is about to start.
     fn begin(&mut self) {
-        self.base.refresh(&self.workspace).unwrap();
+        self.base.catch_up(&self.workspace).unwrap();
         self.base.open(Opening { at: file_time(), ..Opening::first() }).unwrap();
     }
     /// It ended.
@@ -288,7 +288,7 @@ fn g7_what_is_beyond_the_bounds_is_left_out_and_said() {
     let files: Vec<(String, String)> =
         (0..10).map(|n| (format!("f{n}"), format!("{n}{n}{n}{n}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
-    let some = Bounds { entries: 100, files: 4, bytes: 1 << 20, file: 1 << 20 };
+    let some = Bounds { entries: 100, files: 4, bytes: 1 << 20, file: 1 << 20, ..BOUNDS };
     for (bounds, kept, said) in [
         (some, 4, "6 files beyond the first 4 or 1 MiB"),
         (Bounds { files: 99, bytes: 12, ..some }, 3, "7 files beyond the first 99 or 0 MiB"),
@@ -399,4 +399,85 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
     let marked = |path: &str| world.workspace.resolve(path, Access::Read).marked;
     assert_eq!(marked("build/deep/a").as_deref(), Some("docs.example"));
     assert_eq!((marked("builder"), marked("src/a"), marked("old/a")), (None, None, None));
+}
+
+/// What is held, without where its content lies.
+fn held(base: &mut Base) -> Vec<(String, String)> {
+    let paths: Vec<String> = base.held.keys().cloned().collect();
+    let mut content =
+        |path: &String| base.content(path).map_or("closed".into(), |held| brief(&held));
+    paths.iter().map(|path| (path.clone(), content(path))).collect()
+}
+
+#[test]
+fn g7_where_the_system_tells_what_happened_as_much_is_known_as_after_a_look_at_everything() {
+    let mut world = World::new(&[("a/b/one", "1"), ("a/two", "2"), (".gitignore", "*.log\n")]);
+    let other = TempDir::new_in(world.top.path().parent().unwrap()).unwrap();
+    let mut seed = 20_260_101_u64;
+    let mut next = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    for turn in 0..300 {
+        // By a person, between two commands.
+        for _ in 0..=next(2) {
+            let paths = ["a/b/one", "a/two", "three", "a/b/x.log", "c/d/four", "a/b/e/five"];
+            let path = world.at(paths[usize::try_from(next(6)).unwrap()]);
+            let to = world.at(&format!("a/moved{}", next(3)));
+            let parent = path.parent().unwrap().to_path_buf();
+            // Not all of it can be done at every time.
+            match next(12) {
+                0..4 => {
+                    fs::create_dir_all(&parent).ok();
+                    fs::write(&path, format!("text {turn}")).ok();
+                }
+                4 => drop(fs::remove_file(&path)),
+                5 => drop(fs::rename(&path, to)),
+                6 => drop(fs::rename(parent, to)),
+                7 => drop(fs::set_permissions(&path, fs::Permissions::from_mode(0o600))),
+                8 => drop(std::os::unix::fs::symlink("a/two", &path)),
+                9 => drop(fs::remove_dir_all(world.at("c"))),
+                10 => drop(fs::hard_link(&path, other.path().join(turn.to_string()))),
+                11.. => {
+                    // Through the other name of a file.
+                    let mut others = fs::read_dir(other.path()).unwrap().flatten();
+                    drop(others.next().map(|entry| fs::write(entry.path(), format!("{turn}"))));
+                }
+            }
+            if next(40) == 0 {
+                put(&world.top, ".gitignore", ["*.log\n", "*.log\nthree\n"][turn % 2]);
+            }
+        }
+        world.base.catch_up(&world.workspace).unwrap();
+        let mut fresh = Base::load(Box::new(Kept::default()), BOUNDS).unwrap();
+        fresh.refresh(&world.workspace).unwrap();
+        assert_eq!(held(&mut world.base), held(&mut fresh), "turn {turn}");
+        if next(3) == 0 {
+            world.begin();
+            put(&world.top, "a/two", &format!("by a command {turn}"));
+            let delta = world.end();
+            assert_eq!(delta.paths(), ["a/two"], "turn {turn}");
+            world.base.settle(delta).unwrap();
+        }
+    }
+    // It was told, and not looked for.
+    world.base.refresh(&world.workspace).unwrap();
+    put(&world.top, "a/two", "once more");
+    let top = world.top.path().canonicalize().unwrap();
+    assert!(world.base.watch.changed().unwrap().contains(&top.join("a")));
+}
+
+#[test]
+fn g7_several_threads_find_the_same_as_one() {
+    let mut world = World::new(&[]);
+    for number in 0..6_000 {
+        put(&world.top, &format!("part{}/f{number:04}", number % 60), "x");
+    }
+    world.begin();
+    assert_eq!(world.end().paths(), Vec::<String>::new());
+    put(&world.top, "part7/f0007", "changed");
+    fs::remove_file(world.at("part8/f0008")).unwrap();
+    put(&world.top, "part9/new/er", "x");
+    let expected = ["part7/f0007", "part8/f0008", "part9/new", "part9/new/er"];
+    assert_eq!(world.end().paths(), expected);
 }

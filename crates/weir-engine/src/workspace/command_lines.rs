@@ -87,9 +87,21 @@ impl Workspace {
             known().unwrap_or_default()
         })
     }
+    /// Whether a tracked path may be one of what later runs or instructs: quick, for many of them.
+    pub(crate) fn may_be_governed(&self, path: &str) -> bool {
+        path.split('/').any(|part| governed::may_instruct(&part.to_lowercase()))
+            || !self.hooks().is_empty()
+    }
+    /// The folder that keeps the objects and branches of a repository with this folder of its own.
+    pub(crate) fn common_of(&self, git: &Path) -> PathBuf {
+        tracked::common_of(git)
+    }
     /// Folders with a `.git`: those in the roots, and the one that a root lies in.
     fn repositories(&self) -> BTreeSet<PathBuf> {
-        let mut folders = self.governed().holders;
+        self.repositories_of(&self.governed())
+    }
+    fn repositories_of(&self, governed: &governed::Governed) -> BTreeSet<PathBuf> {
+        let mut folders = governed.holders.clone();
         let roots = self.guard.roots.iter();
         folders.extend(roots.filter_map(|root| repositories::around(&root.real)));
         folders
@@ -133,10 +145,10 @@ impl Workspace {
         self.marked(path, Access::Read).is_some()
     }
     /// The repositories here: where the files of each begin, and its own folder.
-    pub(crate) fn histories(&self) -> Vec<(PathBuf, PathBuf)> {
+    pub(crate) fn histories(&self, governed: &governed::Governed) -> Vec<(PathBuf, PathBuf)> {
         let of =
             |folder: &PathBuf| Some((folder.clone(), tracked::internals(&folder.join(".git"))?));
-        self.repositories().iter().filter_map(of).collect()
+        self.repositories_of(governed).iter().filter_map(of).collect()
     }
     /// A socket of another program, as a command names it.
     ///

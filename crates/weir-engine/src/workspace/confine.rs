@@ -11,6 +11,7 @@ use weir_core::tool::{CommandEffect, Effects};
 use super::guard::{Guard, Seen, Spot};
 use super::home::Home;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
+use super::parallel::{spread, threads_for};
 use super::repositories::{around as around_of, follows, stores_history};
 use super::tree::{Asker, Listing, Question, fact, said};
 use super::{FileError, Workspace, closed_by, tracked};
@@ -195,6 +196,15 @@ struct Found {
     foreign: bool,
 }
 
+impl Found {
+    fn join(&mut self, part: Found) {
+        self.masked.extend(part.masked);
+        self.protected.extend(part.protected);
+        self.histories.extend(part.histories);
+        self.holders.extend(part.holders);
+    }
+}
+
 /// A folder that is looked at, with the lists that hold there.
 struct Open {
     spot: Arc<Spot>,
@@ -224,51 +234,66 @@ fn look(workspace: &Workspace, root: usize, found: &mut Found) {
     // A root that was chosen inside a key folder opens nothing.
     let is_closed = guard.built_in(&spot, Seen::Folder).ignored.is_some();
     let question = Question { rules: workspace.rules_here(), ..Question::default() };
-    let mut open = vec![Open { spot: Arc::new(spot), question, guarded: false }];
-    while let Some(mut folder) = open.pop() {
-        let Some(listing) = guard.tree.list(guard, &folder.spot) else { continue };
-        folder.enter(guard, &listing);
-        let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
-        let asked = (Asker::Command, &folder.question);
-        let answers = listing.answers(guard, &folder.spot, asked, &closed);
-        let by_hooks = found.foreign && workspace.hooks_concern(&folder.spot.real);
-        for (index, child) in listing.children.iter().enumerate() {
-            let said = answers.as_ref().map_or(0, |answers| answers[index]);
-            if !child.is_folder && child.facts == 0 && said == 0 && !is_closed && !by_hooks {
-                continue;
-            }
-            if child.name == ".git" {
-                // Repositories inside the workspace are guarded as the one at its top is.
-                protect_git(&folder.spot.real, found);
-                found.holders.push(folder.spot.real.clone());
-                continue;
-            }
-            if child.name == "HEAD" {
-                protect_bare(&folder.spot.real, &mut found.protected);
-            }
-            let spot = listing.spot(guard, &folder.spot, child);
-            let hidden = child.facts & (fact::HIDDEN | fact::SECRET) != 0;
-            // What a rule closes for reading is closed for commands too (C3).
-            if is_closed || hidden || said & (said::IGNORED | said::CLOSED) != 0 {
-                found.masked.insert(spot.real.clone());
-                continue;
-            }
-            let instructs = || {
-                child.facts & fact::INSTRUCTS != 0 || (by_hooks && workspace.is_hook(&spot.real))
-            };
-            let guarded = folder.guarded
-                || child.facts & fact::PROTECTED != 0
-                || said & said::GUARDED != 0
-                || (found.foreign && instructs());
-            if guarded && !folder.guarded {
-                found.protected.insert(spot.real.clone());
-            }
-            // Another root is looked at by itself.
-            if child.is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
-                open.push(Open { spot, question: folder.question.clone(), guarded });
-            }
+    let first = vec![Open { spot: Arc::new(spot), question, guarded: false }];
+    let (git, foreign) = (found.git, found.foreign);
+    let threads = threads_for(guard.tree.names());
+    let parts = spread(threads, first, |folder, part: &mut Found| {
+        (part.git, part.foreign) = (git, foreign);
+        look_in(workspace, (folder, is_closed), part)
+    });
+    parts.into_iter().for_each(|part| found.join(part));
+}
+
+/// The same of what lies in one folder. Returns the folders in it that are open.
+fn look_in(
+    workspace: &Workspace,
+    (mut folder, is_closed): (Open, bool),
+    found: &mut Found,
+) -> Vec<Open> {
+    let guard = &workspace.guard;
+    let Some(listing) = guard.tree.list(guard, &folder.spot) else { return Vec::new() };
+    folder.enter(guard, &listing);
+    let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
+    let asked = (Asker::Command, &folder.question);
+    let answers = listing.answers(guard, &folder.spot, asked, &closed);
+    let by_hooks = found.foreign && workspace.hooks_concern(&folder.spot.real);
+    let mut inner = Vec::new();
+    for (index, child) in listing.children.iter().enumerate() {
+        let said = answers.as_ref().map_or(0, |answers| answers[index]);
+        if !child.is_folder && child.facts == 0 && said == 0 && !is_closed && !by_hooks {
+            continue;
+        }
+        if child.name == ".git" {
+            // Repositories inside the workspace are guarded as the one at its top is.
+            protect_git(&folder.spot.real, found);
+            found.holders.push(folder.spot.real.clone());
+            continue;
+        }
+        if child.name == "HEAD" {
+            protect_bare(&folder.spot.real, &mut found.protected);
+        }
+        let spot = listing.spot(guard, &folder.spot, child);
+        let hidden = child.facts & (fact::HIDDEN | fact::SECRET) != 0;
+        // What a rule closes for reading is closed for commands too (C3).
+        if is_closed || hidden || said & (said::IGNORED | said::CLOSED) != 0 {
+            found.masked.insert(spot.real.clone());
+            continue;
+        }
+        let instructs =
+            || child.facts & fact::INSTRUCTS != 0 || (by_hooks && workspace.is_hook(&spot.real));
+        let guarded = folder.guarded
+            || child.facts & fact::PROTECTED != 0
+            || said & said::GUARDED != 0
+            || (found.foreign && instructs());
+        if guarded && !folder.guarded {
+            found.protected.insert(spot.real.clone());
+        }
+        // Another root is looked at by itself.
+        if child.is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
+            inner.push(Open { spot, question: folder.question.clone(), guarded });
         }
     }
+    inner
 }
 
 /// Hides the objects of a repository that keeps hidden files. Who runs the command was asked about

@@ -12,6 +12,7 @@ use super::Workspace;
 use super::guard::Spot;
 use super::hooks::Hooks;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
+use super::parallel::{spread, threads_for};
 use super::repositories::{Repositories, piece};
 use super::tree::fact;
 
@@ -57,6 +58,13 @@ pub(crate) struct Made {
 }
 
 impl Governed {
+    fn join(&mut self, part: Governed) {
+        self.repositories.join(part.repositories);
+        self.holders.extend(part.holders);
+        self.lists.extend(part.lists);
+        self.instructs.extend(part.instructs);
+    }
+
     /// The paths, as they are noted.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = self.repositories.paths();
@@ -113,50 +121,67 @@ impl Workspace {
     }
 
     fn governed_by(&self, hooks: &Hooks) -> Governed {
-        let guard = &self.guard;
-        let mut found = Governed::default();
-        let roots: Vec<&Path> = guard.roots.iter().map(|root| root.real.as_path()).collect();
+        let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
         // With each folder: whether it lies in one that instructs.
-        let mut open: Vec<(Arc<Spot>, bool)> =
-            roots.iter().map(|root| (Arc::new(guard.spot(root.to_path_buf())), false)).collect();
-        while let Some((folder, instructs)) = open.pop() {
-            let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
-            let Some(listing) = guard.tree.list(guard, &folder) else { continue };
-            let by_hooks = !hooks.is_empty() && hooks.concern(&folder.real);
-            let mut pieces = BTreeSet::new();
-            for child in &listing.children {
-                if child.facts == 0 && !child.is_folder && !instructs && !by_hooks {
-                    continue;
-                }
-                let spot = listing.spot(guard, &folder, child);
-                let (at, name) = (&spot.real, child.name.to_string_lossy().to_lowercase());
-                if child.facts & fact::GIT != 0 {
-                    pieces.extend(child.name.to_str().and_then(piece));
-                }
-                if name == ".git" {
-                    found.holders.insert(folder.real.clone());
-                    if !child.is_folder {
-                        found.repositories.met_pointer(at.clone());
-                    }
-                }
-                if name == IGNORE_LIST || name == PROTECT_LIST {
-                    found.lists.insert(at.clone());
-                }
-                let is_git = in_git || name == ".git";
-                let instructs = !is_git
-                    && (instructs
-                        || child.facts & fact::INSTRUCTS != 0
-                        || (by_hooks && hooks.runs(at, &roots)));
-                if instructs {
-                    found.instructs.insert(at.clone());
-                }
-                if child.is_folder && !in_git {
-                    open.push((spot, instructs));
+        let first: Vec<(Arc<Spot>, bool)> = roots
+            .iter()
+            .map(|root| (Arc::new(self.guard.spot(root.to_path_buf())), false))
+            .collect();
+        let threads = threads_for(self.guard.tree.names());
+        let parts = spread(threads, first, |(folder, instructs), found: &mut Governed| {
+            self.governed_in(&folder, instructs, (hooks, &roots), found)
+        });
+        let mut found = Governed::default();
+        parts.into_iter().for_each(|part| found.join(part));
+        found
+    }
+
+    /// What lies in one folder. Returns the folders in it.
+    fn governed_in(
+        &self,
+        folder: &Spot,
+        instructs: bool,
+        (hooks, roots): (&Hooks, &[&Path]),
+        found: &mut Governed,
+    ) -> Vec<(Arc<Spot>, bool)> {
+        let guard = &self.guard;
+        let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
+        let Some(listing) = guard.tree.list(guard, folder) else { return Vec::new() };
+        let by_hooks = !hooks.is_empty() && hooks.concern(&folder.real);
+        let mut pieces = BTreeSet::new();
+        let mut inner = Vec::new();
+        for child in &listing.children {
+            if child.facts == 0 && !child.is_folder && !instructs && !by_hooks {
+                continue;
+            }
+            let spot = listing.spot(guard, folder, child);
+            let (at, name) = (&spot.real, child.name.to_string_lossy().to_lowercase());
+            if child.facts & fact::GIT != 0 {
+                pieces.extend(child.name.to_str().and_then(piece));
+            }
+            if name == ".git" {
+                found.holders.insert(folder.real.clone());
+                if !child.is_folder {
+                    found.repositories.met_pointer(at.clone());
                 }
             }
-            found.repositories.met_folder(folder.real.clone(), pieces);
+            if name == IGNORE_LIST || name == PROTECT_LIST {
+                found.lists.insert(at.clone());
+            }
+            let is_git = in_git || name == ".git";
+            let instructs = !is_git
+                && (instructs
+                    || child.facts & fact::INSTRUCTS != 0
+                    || (by_hooks && hooks.runs(at, roots)));
+            if instructs {
+                found.instructs.insert(at.clone());
+            }
+            if child.is_folder && !in_git {
+                inner.push((spot, instructs));
+            }
         }
-        found
+        found.repositories.met_folder(folder.real.clone(), pieces);
+        inner
     }
 
     /// Gives something another name, beside it: nothing is lost, and it means nothing to anybody.

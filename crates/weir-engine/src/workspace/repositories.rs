@@ -167,6 +167,11 @@ fn is_repository(pieces: &BTreeSet<&str>) -> bool {
 }
 
 impl Repositories {
+    /// Takes up what was met elsewhere.
+    pub(super) fn join(&mut self, other: Repositories) {
+        self.0.extend(other.0);
+    }
+
     /// Takes note of a `.git` that is no folder.
     pub(super) fn met_pointer(&mut self, path: PathBuf) {
         self.0.insert(path, BTreeSet::new());

@@ -2,21 +2,29 @@
 //! it changed, and a way to read it without finding it again (G7). Not here: what is compared.
 
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 use weir_core::tool::PathEffect;
 
 use super::guard::{Seen, Spot};
-use super::walk::{Found, Unseen, visit};
+use super::look::{Differing, Looked, look};
+use super::parallel::{spread, threads_for};
+use super::walk::visit;
+use super::watch::Watch;
 use super::{Located, WalkOptions, Workspace, beneath, resolve};
 
 /// Longest time that a file system lets pass before its clock moves on; one that has whole seconds
 /// only is told by them.
 const TICK_NS: i64 = 20_000_000;
+/// The folder of Weir's own configuration.
+pub(super) const WEIRS: &str = ".weir";
 /// Entries of one ignored folder that are looked at.
 const WRITTEN_ENTRIES_MAX: usize = 200_000;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -82,14 +90,17 @@ pub(crate) enum Closed {
     Unreadable,
 }
 
-/// An entry that a survey meets.
+/// Whether an entry is as it was known, by its path.
+pub(crate) type Known<'a> = &'a (dyn Fn(&str, &Kind) -> bool + Sync);
+
+/// An entry that is not as it was known.
 pub(crate) struct Met<'a> {
     pub(crate) path: String,
     pub(crate) kind: Kind,
     workspace: &'a Workspace,
     spot: &'a Spot,
-    folder: BorrowedFd<'a>,
-    name: &'a std::ffi::OsStr,
+    /// `None`: the folder went away.
+    folder: Option<BorrowedFd<'a>>,
 }
 
 impl Met<'_> {
@@ -103,7 +114,9 @@ impl Met<'_> {
         }
         let flags =
             OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(self.folder, self.name, flags, Mode::empty());
+        let folder = self.folder.ok_or(Closed::Unreadable)?;
+        let name = self.spot.real.file_name().ok_or(Closed::Unreadable)?;
+        let opened = rustix::fs::openat(folder, name, flags, Mode::empty());
         let file = opened.map_err(|_| Closed::Unreadable)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| Closed::Unreadable)?;
         if beneath::kind_of(&stat) != FileType::RegularFile {
@@ -128,79 +141,162 @@ pub(crate) fn file_time() -> i64 {
 }
 
 impl Workspace {
-    /// Meets every entry that a command may change and that is not left out: what lists make
-    /// invisible, the internals of git, `.weir`, and what `.gitignore` names.
+    /// Looks at every entry that a command may change and that is not left out: what lists make
+    /// invisible, the internals of git, `.weir`, and what `.gitignore` names. `expected`: about how many
+    /// there are. From then on `watch`, which was told that it begins, knows where something happens.
     pub(crate) fn survey(
         &self,
-        entries_max: usize,
-        each: &mut dyn FnMut(Met<'_>),
-    ) -> Result<Unseen, super::FileError> {
-        let mut left = entries_max;
-        let mut unseen = Unseen::default();
+        (expected, entries_max): (usize, usize),
+        (known, watch): (Known<'_>, &Watch),
+    ) -> Result<Looked, super::FileError> {
+        let mut looked = Looked::default();
         for (index, root) in self.guard.roots.iter().enumerate() {
             let earlier = &self.guard.roots[..index];
             if earlier.iter().any(|other| root.real.starts_with(&other.real)) {
                 continue;
             }
+            let left = entries_max - looked.entries.min(entries_max);
             let spot = Spot { root: Some(index), rel: String::new(), real: root.real.clone() };
-            let shown = self.guard.shown(&spot);
-            let start = Located { spot, rel: PathBuf::new(), shown };
-            let options = WalkOptions {
-                recursive: true,
-                respect_gitignore: true,
-                hidden: true,
-                max_entries: left,
-            };
-            let found = visit(self, &start, options, &mut |found| {
-                left = left.saturating_sub(1);
-                if !is_weirs(&found.spot.rel) {
-                    each(self.met(found));
+            let part = look(self, Arc::new(spot.clone()), (expected, left), (known, watch));
+            looked.join(match part {
+                Some(part) => part,
+                None => {
+                    watch.is_not_whole();
+                    self.survey_in_order(spot, (true, left), known)?
                 }
-            })?;
-            unseen.truncated |= found.truncated;
-            unseen.gitignored |= found.gitignored;
-            unseen.skipped.extend(found.skipped);
+            });
         }
-        Ok(unseen)
+        if looked.unseen.truncated {
+            watch.is_not_whole();
+        }
+        Ok(looked)
     }
 
-    fn met<'a>(&'a self, found: &'a Found<'_>) -> Met<'a> {
-        let Found { spot, stat, folder, name } = *found;
-        let kind = match beneath::kind_of(stat) {
-            _ if name.to_str().is_none() => Kind::Odd,
-            FileType::Directory => Kind::Folder,
-            FileType::RegularFile => Kind::File(Stamp::of(stat)),
-            FileType::Symlink => rustix::fs::readlinkat(folder, name, Vec::new())
-                .ok()
-                .and_then(|target| target.into_string().ok())
-                .map_or(Kind::Odd, Kind::Link),
-            FileType::Fifo
-            | FileType::Socket
-            | FileType::CharacterDevice
-            | FileType::BlockDevice
-            | FileType::Unknown => Kind::Odd,
+    /// The same of what lies in one folder, and not below it. `None`: it cannot be looked at.
+    pub(crate) fn survey_in(&self, folder: &Path, known: Known<'_>) -> Option<Looked> {
+        let looked = self
+            .survey_in_order(self.guard.spot(folder.to_path_buf()), (false, usize::MAX), known)
+            .ok()?;
+        (!looked.unseen.truncated).then_some(looked)
+    }
+
+    /// The same from one folder on, as a walk: the first `entries_max` are met, and what cannot be looked
+    /// at is said.
+    fn survey_in_order(
+        &self,
+        start: Spot,
+        (recursive, entries_max): (bool, usize),
+        known: Known<'_>,
+    ) -> Result<Looked, super::FileError> {
+        let shown = self.guard.shown(&start);
+        let root = start.root.map(|index| &self.guard.roots[index].real);
+        let rel = root.and_then(|root| start.real.strip_prefix(root).ok());
+        let rel = rel.map(Path::to_path_buf).unwrap_or_default();
+        let start = Located { spot: start, rel, shown };
+        let options = WalkOptions {
+            recursive,
+            respect_gitignore: true,
+            hidden: true,
+            max_entries: entries_max,
         };
-        Met { path: self.guard.shown(spot), kind, workspace: self, spot, folder, name }
+        let mut looked = Looked::default();
+        let unseen = visit(self, &start, options, &mut |found| {
+            looked.entries += 1;
+            if is_weirs(&found.spot.rel) {
+                return;
+            }
+            let shown = self.guard.shown(found.spot);
+            let kind = kind(found.stat, found.folder, found.name);
+            if known(&shown, &kind) {
+                return looked.known.push(shown);
+            }
+            let folder = found.spot.real.parent().unwrap_or(Path::new("/"));
+            looked.differing.push(Differing {
+                folder: Arc::new(self.guard.spot(folder.to_path_buf())),
+                spot: Arc::new(found.spot.clone()),
+                shown,
+                kind,
+            });
+        })?;
+        looked.unseen.join(unseen);
+        Ok(looked)
     }
 
-    /// Whether something at `path` or below was written at `from` or later, as far as its file system
-    /// tells. More than can be looked at counts as written.
-    pub(crate) fn is_written_since(&self, path: &Path, from: i64) -> bool {
-        let mut open = vec![path.to_path_buf()];
-        let mut left = WRITTEN_ENTRIES_MAX;
-        while let Some(path) = open.pop() {
-            let Ok(stat) = rustix::fs::lstat(&path) else { continue };
-            // A folder changes with the names in it, so what was moved there counts.
-            if Stamp::of(&stat).changed.saturating_add(TICK_NS) >= from || left == 0 {
-                return true;
+    /// What the paths of everything below a folder begin with, as they are shown.
+    pub(crate) fn prefix_of(&self, folder: &Path) -> String {
+        match self.shown_at(folder) {
+            top if top == "." => String::new(),
+            shown => format!("{shown}/"),
+        }
+    }
+
+    /// Meets what is not as it was known, in the order of a walk.
+    pub(crate) fn meet(&self, looked: &mut Looked, each: &mut dyn FnMut(Met<'_>)) {
+        let mut last: Option<(PathBuf, Option<OwnedFd>)> = None;
+        for differing in std::mem::take(&mut looked.differing) {
+            let Differing { spot, folder, shown, kind } = differing;
+            if last.as_ref().is_none_or(|(real, _)| *real != folder.real) {
+                let root = folder.root.and_then(|index| self.guard.roots.get(index));
+                let handle = root.and_then(|root| {
+                    let below = folder.real.strip_prefix(&root.real).ok()?;
+                    beneath::open_folder(self.anchor_of(folder.root), below).ok()
+                });
+                last = Some((folder.real.clone(), handle));
             }
-            left -= 1;
+            let folder = last.as_ref().and_then(|(_, handle)| handle.as_ref());
+            let folder = folder.map(|handle| handle.as_fd());
+            each(Met { path: shown, kind, workspace: self, spot: &spot, folder });
+        }
+    }
+
+    /// Those of these paths at or below which something was written at `from` or later, as far as their
+    /// file systems tell. One with more below it than can be looked at counts as written.
+    pub(crate) fn written_since<'a>(&self, paths: &[&'a PathBuf], from: i64) -> Vec<&'a PathBuf> {
+        let written: Vec<AtomicBool> = paths.iter().map(|_| AtomicBool::default()).collect();
+        let left: Vec<AtomicUsize> =
+            paths.iter().map(|_| AtomicUsize::new(WRITTEN_ENTRIES_MAX)).collect();
+        // A folder changes with the names in it, so what was moved there counts.
+        let is_new = |stat: &Stat| Stamp::of(stat).changed.saturating_add(TICK_NS) >= from;
+        let meets = |of: usize, stat: &Stat| {
+            let spent =
+                left[of].fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+            let met = is_new(stat) || spent.is_err();
+            written[of].fetch_or(met, Ordering::Relaxed);
+        };
+        let mut folders = Vec::new();
+        for (of, path) in paths.iter().enumerate() {
+            let Ok(stat) = rustix::fs::lstat(path.as_path()) else { continue };
+            meets(of, &stat);
             if beneath::kind_of(&stat) == FileType::Directory {
-                let listed = std::fs::read_dir(&path).into_iter().flatten().flatten();
-                open.extend(listed.map(|entry| entry.path()));
+                folders.push((of, Arc::new(self.guard.spot((*path).clone()))));
             }
         }
-        false
+        let is_settled = |of: usize| written[of].load(Ordering::Relaxed);
+        spread(
+            threads_for(usize::MAX),
+            folders,
+            |(of, folder): (usize, Arc<Spot>), (): &mut ()| {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut inner = Vec::new();
+                let handle = rustix::fs::open(&folder.real, flags, Mode::empty());
+                let Ok(handle) = handle else { return inner };
+                let listing = self.guard.tree.list_open(&self.guard, &folder, handle.as_fd());
+                let Ok(listing) = listing else { return inner };
+                for child in &listing.children {
+                    if is_settled(of) {
+                        return Vec::new();
+                    }
+                    let stat = rustix::fs::statat(&handle, &child.name, AtFlags::SYMLINK_NOFOLLOW);
+                    let Ok(stat) = stat else { continue };
+                    meets(of, &stat);
+                    if beneath::kind_of(&stat) == FileType::Directory {
+                        inner.push((of, listing.spot(&self.guard, &folder, child)));
+                    }
+                }
+                inner
+            },
+        );
+        paths.iter().enumerate().filter(|(of, _)| is_settled(*of)).map(|(_, path)| *path).collect()
     }
 
     /// Whether anything is at a path that a survey met.
@@ -233,9 +329,27 @@ impl Workspace {
     }
 }
 
+/// What an entry of a folder is.
+pub(super) fn kind(stat: &Stat, folder: BorrowedFd<'_>, name: &OsStr) -> Kind {
+    match beneath::kind_of(stat) {
+        _ if name.to_str().is_none() => Kind::Odd,
+        FileType::Directory => Kind::Folder,
+        FileType::RegularFile => Kind::File(Stamp::of(stat)),
+        FileType::Symlink => rustix::fs::readlinkat(folder, name, Vec::new())
+            .ok()
+            .and_then(|target| target.into_string().ok())
+            .map_or(Kind::Odd, Kind::Link),
+        FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Kind::Odd,
+    }
+}
+
 /// Whether it is `.weir` or below one: Weir's own, and changed by a person only.
-fn is_weirs(rel: &str) -> bool {
-    rel.split('/').any(|part| part.eq_ignore_ascii_case(".weir"))
+pub(super) fn is_weirs(rel: &str) -> bool {
+    rel.split('/').any(|part| part.eq_ignore_ascii_case(WEIRS))
 }
 
 #[cfg(test)]

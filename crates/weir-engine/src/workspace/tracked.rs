@@ -50,7 +50,7 @@ struct Folder {
 /// the command could read more of it than names.
 pub(super) fn keeping(workspace: &Workspace, folder: &Path, command: &str) -> Option<Keeping> {
     let git = internals(&folder.join(".git"))?;
-    let common = pointer(&git.join("commondir")).map_or_else(|| git.clone(), |to| git.join(to));
+    let common = common_of(&git);
     let meets = meets_history(command, runs_programs(&common));
     if meets == Meets::Names {
         return None;
@@ -210,6 +210,11 @@ pub(super) fn internals(git: &Path) -> Option<PathBuf> {
     }
     let to = pointer(git)?;
     Some(git.parent()?.join(to.strip_prefix("gitdir:").unwrap_or(&to).trim()))
+}
+
+/// The folder that keeps the objects and branches of a repository, which a work tree shares.
+pub(super) fn common_of(git: &Path) -> PathBuf {
+    pointer(&git.join("commondir")).map_or_else(|| git.to_path_buf(), |to| git.join(to))
 }
 
 /// What a small file of git names.

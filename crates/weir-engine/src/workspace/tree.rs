@@ -24,7 +24,7 @@ use super::survey::{Stamp, file_time};
 const NAMES_KEPT_MAX: usize = 2_000_000;
 /// File systems of this machine, by the number that the system gives them: ext, XFS, Btrfs, tmpfs, F2FS,
 /// overlay, bcachefs, ZFS.
-const KNOWN_SYSTEMS: [u64; 8] = [
+pub(super) const KNOWN_SYSTEMS: [u64; 8] = [
     0xef53,
     0x5846_5342,
     0x9123_683e,
@@ -195,6 +195,11 @@ struct Kept {
 }
 
 impl Tree {
+    /// How many names are kept.
+    pub(super) fn names(&self) -> usize {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).names
+    }
+
     /// What lies in a folder of the workspace; `None`: it is none, or cannot be read.
     pub(super) fn list(&self, guard: &Guard, folder: &Spot) -> Option<Arc<Listing>> {
         let stat = rustix::fs::lstat(&folder.real).ok()?;

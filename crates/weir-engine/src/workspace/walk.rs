@@ -16,7 +16,7 @@ use super::{Entry, EntryKind, FileError, Located, Walk, WalkOptions, Workspace};
 use super::{beneath, wrong_kind};
 
 /// Deepest folder that is entered: each level holds a handle.
-const DEPTH_MAX: usize = 128;
+pub(super) const DEPTH_MAX: usize = 128;
 
 /// So much of what git ignores is named by itself.
 const SKIPPED_MAX: usize = 10_000;
@@ -53,6 +53,26 @@ pub(crate) struct Unseen {
     pub(crate) gitignored: bool,
     /// The topmost of what it named, up to a bound.
     pub(crate) skipped: Vec<PathBuf>,
+}
+
+impl Unseen {
+    /// Takes note of what git ignores: beyond the bound of the folder in which it lies, so that nothing
+    /// of it goes without a name.
+    pub(super) fn skip(&mut self, folder: &Spot, child: &Child) {
+        self.gitignored = true;
+        if self.skipped.len() < SKIPPED_MAX {
+            self.skipped.push(folder.real.join(&child.name));
+        } else if self.skipped.last() != Some(&folder.real) {
+            self.skipped.push(folder.real.clone());
+        }
+    }
+
+    /// Takes up what another look did not meet.
+    pub(super) fn join(&mut self, other: Unseen) {
+        self.truncated |= other.truncated;
+        self.gitignored |= other.gitignored;
+        self.skipped.extend(other.skipped);
+    }
 }
 
 /// The same, entry by entry.
@@ -164,7 +184,7 @@ impl Walker<'_> {
                 continue;
             }
             if said & said::SKIPPED != 0 {
-                self.skipped(spot, child);
+                self.unseen.skip(spot, child);
                 continue;
             }
             self.child(handle, &listing.spot(guard, spot, child), child, depth);
@@ -199,18 +219,6 @@ impl Walker<'_> {
         // A folder that cannot be opened shows its name and nothing more.
         if let Ok(inner) = beneath::open_folder(handle.as_fd(), &PathBuf::from(&child.name)) {
             let _ = self.folder(&inner, spot, depth + 1);
-        }
-    }
-
-    /// Takes note of what git ignores: beyond the bound of the folder in which it lies, so that nothing
-    /// of it goes without a name.
-    fn skipped(&mut self, folder: &Spot, child: &Child) {
-        let skipped = &mut self.unseen.skipped;
-        self.unseen.gitignored = true;
-        if skipped.len() < SKIPPED_MAX {
-            skipped.push(folder.real.join(&child.name));
-        } else if skipped.last() != Some(&folder.real) {
-            skipped.push(folder.real.clone());
         }
     }
 }

@@ -1,0 +1,200 @@
+//! A look at everything by as many threads as pay: what is as it was known costs one look at each entry
+//! and nothing more (D4, Q6). Not here: what is made of an entry that is not as it was known.
+//!
+//! What is met by several threads comes in no order, so it is sorted afterwards. Where more lies there
+//! than the bound allows, who is left out would follow from luck, so then the walk in order does the work.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::fs::{AtFlags, FileType};
+
+use super::guard::Spot;
+use super::lists::{GIT_LIST, IGNORE_LIST};
+use super::parallel::{spread, threads_for};
+use super::survey::{Kind, Known, WEIRS, is_weirs, kind};
+use super::tree::{Asker, Child, Listing, Question, fact, said};
+use super::walk::{DEPTH_MAX, Unseen};
+use super::watch::Watch;
+use super::{Workspace, beneath};
+
+/// An entry that is not as it was known.
+pub(super) struct Differing {
+    pub(super) spot: Arc<Spot>,
+    /// The folder it lies in.
+    pub(super) folder: Arc<Spot>,
+    pub(super) shown: String,
+    pub(super) kind: Kind,
+}
+
+/// What a look came to.
+#[derive(Default)]
+pub(crate) struct Looked {
+    /// In the order of a walk.
+    pub(super) differing: Vec<Differing>,
+    /// The paths of everything that is as it was known.
+    pub(crate) known: Vec<String>,
+    pub(super) entries: usize,
+    pub(crate) unseen: Unseen,
+}
+
+/// A folder that is to be looked at, with the lists that hold in it.
+struct Open {
+    spot: Arc<Spot>,
+    shown: String,
+    question: Question,
+    depth: usize,
+}
+
+struct Look<'a> {
+    workspace: &'a Workspace,
+    /// A handle of the root, and the root.
+    root: (BorrowedFd<'a>, &'a Path),
+    known: Known<'a>,
+    watch: &'a Watch,
+    entries_max: usize,
+    /// Entries that were met, of all threads.
+    entries: AtomicUsize,
+}
+
+/// Looks at everything below a root. `expected`: about how many entries there are. `None`: there are
+/// more than `entries_max`, or the root cannot be looked at.
+pub(super) fn look(
+    workspace: &Workspace,
+    root: Arc<Spot>,
+    (expected, entries_max): (usize, usize),
+    (known, watch): (Known<'_>, &Watch),
+) -> Option<Looked> {
+    let anchor = workspace.anchor_of(root.root);
+    workspace.guard.tree.list_open(&workspace.guard, &root, anchor).ok()?;
+    let real = root.real.clone();
+    let shown = workspace.guard.shown(&root);
+    let first = Open { spot: root, shown, question: Question::default(), depth: 0 };
+    let look = Look {
+        workspace,
+        root: (anchor, &real),
+        known,
+        watch,
+        entries_max,
+        entries: AtomicUsize::new(0),
+    };
+    let mut looked = Looked::default();
+    let each = |open, looked: &mut Looked| look.folder(open, looked);
+    for part in spread(threads_for(expected), vec![first], each) {
+        looked.join(part);
+    }
+    looked.entries = look.entries.load(Ordering::Relaxed);
+    if looked.entries > entries_max {
+        return None;
+    }
+    looked.differing.sort_by(|a, b| a.spot.real.cmp(&b.spot.real));
+    looked.unseen.skipped.sort();
+    looked.unseen.skipped.dedup();
+    Some(looked)
+}
+
+impl Looked {
+    /// Takes up what another part of the look came to.
+    pub(super) fn join(&mut self, part: Looked) {
+        self.differing.extend(part.differing);
+        self.known.extend(part.known);
+        self.entries += part.entries;
+        self.unseen.join(part.unseen);
+    }
+}
+
+impl Look<'_> {
+    /// Looks at what lies in a folder, and returns the folders in it.
+    fn folder(&self, mut open: Open, looked: &mut Looked) -> Vec<Open> {
+        if self.entries.load(Ordering::Relaxed) > self.entries_max {
+            return Vec::new();
+        }
+        let guard = &self.workspace.guard;
+        let below = open.spot.real.strip_prefix(self.root.1).unwrap_or(Path::new(""));
+        // A folder that cannot be opened shows its name and nothing more.
+        let Ok(handle) = beneath::open_folder(self.root.0, below) else { return Vec::new() };
+        self.watch.add(&open.spot.real, handle.as_fd());
+        let listed = guard.tree.list_open(guard, &open.spot, handle.as_fd());
+        let Ok(listing) = listed else { return Vec::new() };
+        self.take_lists(&mut open, &listing);
+        let asked = (Asker::Walk, &open.question);
+        let answers = listing.answers(guard, &open.spot, asked, &|_, _| false);
+        let mut inner = Vec::new();
+        for (index, child) in listing.children.iter().enumerate() {
+            let said = answers.as_ref().map_or(0, |answers| answers[index]);
+            if child.facts & fact::HIDDEN != 0 || said & said::IGNORED != 0 {
+                continue;
+            }
+            if said & said::SKIPPED != 0 {
+                looked.unseen.skip(&open.spot, child);
+                continue;
+            }
+            let Some(shown) = self.child((&open, &handle, &listing), child, looked) else {
+                continue;
+            };
+            if open.depth >= DEPTH_MAX {
+                looked.unseen.truncated = true;
+                continue;
+            }
+            let spot = listing.spot(guard, &open.spot, child);
+            let question = open.question.clone();
+            inner.push(Open { spot, shown, question, depth: open.depth + 1 });
+        }
+        looked.unseen.truncated |= listing.children.len() > beneath::FOLDER_NAMES_MAX;
+        inner
+    }
+
+    /// Takes the lists of the folder itself.
+    fn take_lists(&self, open: &mut Open, listing: &Listing) {
+        let begin = if open.spot.rel.is_empty() { 0 } else { open.spot.rel.len() + 1 };
+        let Question { hiding, skipping, .. } = &mut open.question;
+        for (name, lists) in [(IGNORE_LIST, hiding), (GIT_LIST, skipping)] {
+            if listing.has_list(name) {
+                let list = self.workspace.guard.lists.load(&open.spot.real, name);
+                lists.extend(list.map(|list| (begin, list)));
+            }
+        }
+    }
+
+    /// Looks at an entry. The path of one that is a folder.
+    fn child(
+        &self,
+        (open, handle, listing): (&Open, &OwnedFd, &Listing),
+        child: &Child,
+        looked: &mut Looked,
+    ) -> Option<String> {
+        // What went away since its name was read is no entry.
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = rustix::fs::statat(handle, &child.name, flags).ok()?;
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        if stat.st_nlink > 1 && beneath::kind_of(&stat) != FileType::Directory {
+            self.watch.has_links(&open.spot.real);
+        }
+        let shown = shown(self.workspace, open, listing, child);
+        let is_folder = beneath::kind_of(&stat) == FileType::Directory;
+        let of_folder = is_folder.then(|| shown.clone());
+        if child.name.eq_ignore_ascii_case(WEIRS) || is_weirs(&open.spot.rel) {
+            return of_folder;
+        }
+        let kind = kind(&stat, handle.as_fd(), &child.name);
+        if (self.known)(&shown, &kind) {
+            looked.known.push(shown);
+        } else {
+            let spot = listing.spot(&self.workspace.guard, &open.spot, child);
+            let folder = open.spot.clone();
+            looked.differing.push(Differing { spot, folder, shown, kind });
+        }
+        of_folder
+    }
+}
+
+/// The path of a child as models and people see it, made of that of its folder where that is the same.
+fn shown(workspace: &Workspace, open: &Open, listing: &Listing, child: &Child) -> String {
+    let guard = &workspace.guard;
+    match child.name.to_str() {
+        Some(name) if name.is_ascii() && open.depth > 0 => format!("{}/{name}", open.shown),
+        Some(_) | None => guard.shown(&listing.spot(guard, &open.spot, child)),
+    }
+}

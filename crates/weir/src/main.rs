@@ -2,9 +2,11 @@
 //!
 //! Nothing is decided here that another crate could decide.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 mod command;
 mod config;
@@ -12,6 +14,7 @@ mod cx;
 mod documents;
 mod environment;
 mod failure;
+mod familiar;
 mod files;
 mod hooks;
 mod house;
@@ -53,9 +56,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_script::SCRIPT) {
         return weir_script::script_main();
     }
-    let matches = match options::Options::command().try_get_matches() {
+    let matches = match read(std::env::args_os().collect()) {
         Ok(matches) => matches,
-        Err(error) => return told(&error),
+        Err(code) => return code,
     };
     let options = match options::Options::from_arg_matches(&matches) {
         Ok(options) => options,
@@ -70,6 +73,30 @@ fn main() -> ExitCode {
             }
             None => ExitCode::SUCCESS,
         },
+    }
+}
+
+/// Reads the command line; one that has no meaning of its own may have one elsewhere.
+fn read(words: Vec<OsString>) -> Result<ArgMatches, ExitCode> {
+    let mut command = options::Options::command();
+    let error = match command.try_get_matches_from_mut(&words) {
+        Ok(matches) => return Ok(matches),
+        Err(error) => error,
+    };
+    if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
+        return Err(told(&error));
+    }
+    let is_command = |name: &str| command.find_subcommand(name).is_some();
+    match familiar::meant(words.get(1..).unwrap_or_default(), is_command) {
+        Some(familiar::Meant::Words(meant)) => {
+            let meant = words.into_iter().take(1).chain(meant);
+            options::Options::command().try_get_matches_from(meant).map_err(|error| told(&error))
+        }
+        Some(familiar::Meant::Told(text)) => {
+            terminal::err(&text);
+            Err(ExitCode::from(failure::exit::USAGE))
+        }
+        None => Err(told(&error)),
     }
 }
 

@@ -92,7 +92,7 @@ Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 s
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
-    version,
+    version = env!("WEIR_VERSION"),
     about = "A governed agent: every effect passes one gate, everything stands in one journal",
     after_help = EXAMPLES,
     max_term_width = 100,

@@ -75,7 +75,7 @@ export async function until(what, look, ms = PATIENCE) {
 
 /** A house: folders of its own, the scripted model, `weir serve`. */
 export class House {
-  static async start({ script, config = '', files = {}, env = {} } = {}) {
+  static async start({ script, config = '', files = {}, env = {}, bind = '127.0.0.1:0' } = {}) {
     const house = new House();
     house.folder = mkdtempSync(join(tmpdir(), 'weir-browser-'));
     for (const part of ['home', 'config/weir', 'state/weir', 'work']) {
@@ -95,7 +95,7 @@ export class House {
       XDG_CONFIG_HOME: join(house.folder, 'config'), XDG_STATE_HOME: join(house.folder, 'state'),
       XDG_DATA_HOME: join(house.folder, 'data'), ...env,
     };
-    await house.run('127.0.0.1:0');
+    await house.run(bind);
     return house;
   }
 
@@ -211,9 +211,10 @@ export class Wire {
 
 /** A Chromium; every page of it notes what must not happen: script errors, requests elsewhere. */
 export class Browser {
-  static async start(options = {}) {
+  static async start(options = {}, more = []) {
     const browser = new Browser();
-    browser.chromium = await chromium.launch({ ...CHROMIUM, headless: true });
+    const args = [...(CHROMIUM.args ?? []), ...more];
+    browser.chromium = await chromium.launch({ ...CHROMIUM, args, headless: true });
     browser.wrongs = [];
     browser.options = options;
     return browser;

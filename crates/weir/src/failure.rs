@@ -84,3 +84,22 @@ pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
     }
     Some(error.downcast_ref::<Failure>().map_or(exit::FAILED, Failure::status))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::exit;
+
+    #[test]
+    fn c1_the_page_about_ci_has_every_exit_status() {
+        let page = include_str!("../../../docs/ci.md");
+        let mut rows: Vec<u8> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+            .flat_map(|cell| cell.split(", ").filter_map(|word| word.parse().ok()))
+            .collect();
+        rows.sort_unstable();
+        let own = [exit::FAILED, exit::USAGE, exit::LIMIT, exit::PERSON, exit::PAUSED];
+        let all = [&[0][..], &own, &[exit::INTERRUPTED, exit::TERMINATED]].concat();
+        assert_eq!(rows, all);
+    }
+}

@@ -83,7 +83,7 @@ fn help(topic: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Meant> 
 
 fn told(word: &str) -> Option<Meant> {
     let of = TOLD.iter().find(|(words, _)| words.contains(&word));
-    of.map(|(_, text)| Meant::Told(format!("weir has no command {word:?}: {text}")))
+    of.map(|(_, text)| Meant::Told(format!("there is no command {word:?}: {text}")))
 }
 
 /// A whole task in one word is run; one in many words is not guessed at.
@@ -100,7 +100,7 @@ fn task(first: &str, rest: &[OsString]) -> Option<Meant> {
     let task: Vec<&str> = std::iter::once(first).chain(plain).collect();
     (task.len() > 1).then(|| {
         let text = format!(
-            "weir has no command {first:?}. For a task, put it in quotes: weir run {:?}",
+            "there is no command {first:?}. For a task, put it in quotes: weir run {:?}",
             task.join(" ")
         );
         Meant::Told(text)

@@ -10,6 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod agents;
 mod approvals;
 mod backup;
+#[cfg(test)]
+mod claims;
 mod context;
 mod duration;
 mod import;

@@ -19,6 +19,21 @@ fn c1_without_a_command_it_names_weir_run() {
 }
 
 #[test]
+fn c1_words_of_other_agents_work_or_name_what_does() {
+    let house = House::new();
+    assert!(house.ok(&["help"]).contains("weir doctor"));
+    assert!(house.ok(&["help", "sessions", "list"]).contains("--json"));
+    assert_eq!(house.ok(&["mcp", "list"]), house.ok(&["mcp-servers", "list"]));
+    assert!(house.refused(&["login"]).contains("weir auth set"));
+    assert!(house.refused(&["fix", "the", "tests"]).contains("weir run \"fix the tests\""));
+    // A task in quotes, and what is one elsewhere: they come as far as the question for a model.
+    for words in [&["say hello"][..], &["exec", "say hello"], &["-p", "say hello"]] {
+        let said = house.refused(words);
+        assert!(!said.contains("Usage:") && said.contains("model"), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn c1_every_command_has_help_with_examples_completions_and_a_manual_page() {
     let house = House::new();
     for command in [

@@ -411,6 +411,7 @@ impl State {
             }
             let governed = desk.workspace.governed();
             if opening.foreign && opening.stores {
+                base.history = base.history.take().filter(|_| job.is_none());
                 opening.history = Some(base.look_at_history(&desk.workspace, &governed));
             }
             // What a job makes at this very moment is new to the command too.

@@ -163,8 +163,8 @@ pub(super) struct Base {
     pub(super) opening: Option<Opening>,
     /// Where something happened since the last look.
     pub(super) watch: Watch,
-    /// What history had, and when.
-    pub(super) history: Option<(i64, History)>,
+    /// What history had.
+    pub(super) history: Option<History>,
     /// That was done by this process, so nothing can have changed before the command.
     pub(super) opened_here: bool,
 }
@@ -389,9 +389,8 @@ impl Base {
         workspace: &Workspace,
         governed: &Governed,
     ) -> History {
-        let at = file_time();
         let history = history::look(workspace, governed, self.history.as_ref());
-        self.history = Some((at, history.clone()));
+        self.history = Some(history.clone());
         history
     }
 

@@ -152,7 +152,9 @@ impl Comparison<'_> {
     fn file(&mut self, met: &Met<'_>, now: Stamp, closed: Option<(Stamp, Closed)>) {
         let path = met.path.as_str();
         if self.window.until.is_some_and(|until| now.changed > until) {
-            // What the command left there, if anything, is not known.
+            // What the command left there, if anything, is not known. What is held is not what is
+            // there, so the next look goes everywhere.
+            self.base.watch.is_not_whole();
             return self.delta.later.push(path.to_owned());
         }
         if let Some((before, why)) = closed {
@@ -205,7 +207,9 @@ impl Comparison<'_> {
     fn gone(&mut self, missing: Vec<String>) -> bool {
         for path in missing {
             // What only left the view, because a list names it now, is not gone.
-            if !self.workspace.is_there(&path) {
+            if self.workspace.is_there(&path) {
+                self.base.watch.is_not_whole();
+            } else {
                 self.differs(&path, Content::Absent, Now::Gone);
             }
         }

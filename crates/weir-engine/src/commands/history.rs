@@ -11,9 +11,11 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Opening;
+use super::made::Of;
 use crate::git_index;
 use crate::workspace::Workspace;
 use crate::workspace::governed::Governed;
+use crate::workspace::survey::file_time;
 
 /// Repositories that are looked at.
 const REPOSITORIES_MAX: usize = 64;
@@ -39,8 +41,14 @@ const HARMLESS: [&str; 7] = [
     "diff.ignoreSubmodules=all",
 ];
 
-/// What repositories had, by where their files begin.
-pub(super) type History = BTreeMap<PathBuf, Memory>;
+/// What repositories had.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct History {
+    /// When the look at them began, by the clock of the files.
+    at: i64,
+    /// By where the files of each begin.
+    of: BTreeMap<PathBuf, Memory>,
+}
 
 /// What one had.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -64,45 +72,44 @@ pub(super) struct Found {
     pub(super) history: Option<History>,
 }
 
-/// What the repositories of a workspace have. `known`: what was found at a time, which is still so where
+/// What the repositories of a workspace have. `known`: what was found before, which is still so where
 /// nothing was written since.
-pub(super) fn look(
-    workspace: &Workspace,
-    governed: &Governed,
-    known: Option<&(i64, History)>,
-) -> History {
+pub(super) fn look(workspace: &Workspace, governed: &Governed, known: Option<&History>) -> History {
+    let at = file_time();
     let all = workspace.histories(governed).into_iter().take(REPOSITORIES_MAX);
     let of = |(top, git): (PathBuf, PathBuf)| {
         let repository = Repository { workspace, top, git };
-        let known = known.and_then(|(at, history)| Some((*at, history.get(&repository.top)?)));
+        let known = known.and_then(|known| Some((known.at, known.of.get(&repository.top)?)));
         let same = known.filter(|(at, memory)| {
             repository.is_as_it_was(*at) && repository.are_as_they_were(memory, *at)
         });
         let memory = same.map_or_else(|| repository.look(), |(_, memory)| memory.clone());
         (repository.top, memory)
     };
-    all.map(of).collect()
+    History { at, of: all.map(of).collect() }
 }
 
 /// What is new, and which of these changed files follow what there was: their paths, and what is there
-/// now.
+/// now. A job is believed nothing: it may go on writing into a file that it mapped, which no time shows.
 pub(super) fn compared(
     workspace: &Workspace,
     opening: &Opening,
     (governed, changed): (&Governed, &BTreeMap<String, Option<PathBuf>>),
+    of: Of,
 ) -> Found {
     let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
         return Found::default();
     };
-    let mut now = History::new();
+    let mut now = History { at: file_time(), of: BTreeMap::new() };
     let mut found = Found::default();
     for (top, git) in workspace.histories(governed).into_iter().take(REPOSITORIES_MAX) {
         let none = Memory::default();
         let repository = Repository { workspace, top, git };
-        let known = before.get(&repository.top);
-        let same = known.filter(|_| changed.is_empty() && repository.is_as_it_was(opening.at));
+        let known = before.of.get(&repository.top);
+        let may_be_same = of == Of::Command && changed.is_empty();
+        let same = known.filter(|_| may_be_same && repository.is_as_it_was(before.at));
         let after = same.cloned().unwrap_or_else(|| repository.look());
-        let after = now.entry(repository.top.clone()).or_insert(after);
+        let after = now.of.entry(repository.top.clone()).or_insert(after);
         let before = known.unwrap_or(&none);
         let new = repository.news(before, after);
         let mine = |path: &String| workspace.on_disk(path).starts_with(&repository.top);
@@ -407,7 +414,8 @@ mod tests {
                 (path.to_string(), at.is_file().then_some(at))
             };
             let changed = changed.iter().map(file).collect();
-            compared(&self.workspace, &opening, (&self.workspace.governed(), &changed))
+            let governed = self.workspace.governed();
+            compared(&self.workspace, &opening, (&governed, &changed), Of::Command)
         }
     }
 

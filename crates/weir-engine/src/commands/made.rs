@@ -10,7 +10,6 @@ use super::history::{self, History};
 use super::listed;
 use crate::ports::{Content, SnapshotEntry};
 use crate::workspace::Workspace;
-use crate::workspace::survey::file_time;
 
 /// Whose changes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +70,9 @@ pub(super) fn compared(
     said.extend(named(workspace, &kept, why));
     said.extend(repositories(workspace, opening, (&mut delta, &mut gone), &made.repositories));
     let changed = instructing(workspace, &delta, &made.instructs);
-    let at = file_time();
-    let found = history::compared(workspace, opening, (&governed, &changed));
+    let found = history::compared(workspace, opening, (&governed, &changed), of);
     let history::Found { stored, followed, history } = found;
-    base.history = history.clone().map(|history| (at, history)).or_else(|| base.history.take());
+    base.history = history.clone().or_else(|| base.history.take());
     said.extend(told(&stored, &followed));
     let mut aside = Vec::new();
     if opening.takes_back() && of == Of::Command {

@@ -481,3 +481,25 @@ fn g7_several_threads_find_the_same_as_one() {
     let expected = ["part7/f0007", "part8/f0008", "part9/new", "part9/new/er"];
     assert_eq!(world.end().paths(), expected);
 }
+
+#[test]
+fn g7_what_was_seen_and_not_held_is_looked_at_before_the_next_command() {
+    let mut world = World::new(&[("mine", "old"), (".gitignore", "x\n"), ("hidden", "old")]);
+    // Somebody writes after the command had ended; the process that compares comes later.
+    let window = Window { from: file_time(), until: Some(file_time()) };
+    std::thread::sleep(Duration::from_millis(50));
+    put(&world.top, "mine", "by a person");
+    let delta = world.compare(window);
+    assert_eq!(delta.later, ["mine"]);
+    world.base.settle(delta).unwrap();
+    world.begin();
+    assert_eq!(world.end().paths(), Vec::<String>::new());
+    // A command takes something out of view, where a person changes it; another brings it back.
+    world.begin();
+    put(&world.top, ".gitignore", "hidden\n");
+    let delta = world.end();
+    assert_eq!(delta.paths(), [".gitignore"]);
+    world.base.settle(delta).unwrap();
+    world.begin();
+    assert!(!world.base.held.contains_key("hidden"));
+}

@@ -79,8 +79,8 @@ impl Watch {
     pub(super) fn has_links(&self, folder: &Path) {
         self.locked().linked.insert(folder.to_path_buf());
     }
-    /// Not everything was looked at.
-    pub(super) fn is_not_whole(&self) {
+    /// Not everything was looked at, or not all that was seen is held.
+    pub(crate) fn is_not_whole(&self) {
         self.locked().whole = false;
     }
     /// The folders in which something may have happened since they were looked at, by path. `None`: it

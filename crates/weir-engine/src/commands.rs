@@ -409,15 +409,16 @@ impl State {
             {
                 opening.label = format!("{} (not saved: {left_out})", opening.label);
             }
-            let governed = desk.workspace.governed();
-            if opening.foreign && opening.stores {
+            let keeps_history = opening.foreign && opening.stores;
+            let governed = (job.is_none() || keeps_history).then(|| desk.workspace.governed());
+            if let Some(governed) = governed.as_ref().filter(|_| keeps_history) {
                 base.history = base.history.take().filter(|_| job.is_none());
-                opening.history = Some(base.look_at_history(&desk.workspace, &governed));
+                opening.history = Some(base.look_at_history(&desk.workspace, governed));
             }
             // What a job makes at this very moment is new to the command too.
             opening.governed = match &job {
                 Some(job) => job.governed.clone(),
-                None => Some(governed.paths()),
+                None => governed.map(|governed| governed.paths()),
             };
             opening.at = file_time();
             base.open(opening)

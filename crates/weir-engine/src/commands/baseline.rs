@@ -266,20 +266,28 @@ impl Base {
         if self.is_outdated() {
             self.clear()?;
         }
-        let bounds = (self.held.len(), self.bounds.entries);
-        let held = &self.held;
-        let known = |path: &str, kind: &Kind| is_as_held(held.get(path), kind);
-        self.watch.begin(held.len() >= self.bounds.watched);
-        let looked = workspace.survey(bounds, (&known, &self.watch));
-        let mut looked = looked.map_err(|e| e.to_string())?;
+        let mut looked = self.look(workspace, is_as_held)?;
         let others = self.take(workspace, &mut looked)?;
         (self.truncated, self.gitignored) = (looked.unseen.truncated, looked.unseen.gitignored);
         let gone = self.missing(&looked.known, &others);
         gone.into_iter().try_for_each(|path| self.hold(path, None))
     }
 
-    /// The same where only people and Weir itself can have changed anything since the last look: only
-    /// where the system says that something happened.
+    /// Looks at everything. `is_known`: what is held is enough to know what is there.
+    pub(super) fn look(
+        &self,
+        workspace: &Workspace,
+        is_known: fn(Option<&Held>, &Kind) -> bool,
+    ) -> Result<Looked, String> {
+        let (held, bounds) = (&self.held, self.bounds);
+        let known = |path: &str, kind: &Kind| is_known(held.get(path), kind);
+        self.watch.begin(held.len() >= bounds.watched);
+        let looked = workspace.survey((held.len(), bounds.entries), (&known, &self.watch));
+        looked.map_err(|e| e.to_string())
+    }
+
+    /// Does what [`Base::refresh`] does where only people and Weir itself can have changed anything since
+    /// the last look: only where the system says that something happened.
     pub(super) fn catch_up(&mut self, workspace: &Workspace) -> Result<(), String> {
         let changed = self.watch.changed().filter(|_| !self.is_outdated());
         let Some(changed) = changed else { return self.refresh(workspace) };

@@ -75,12 +75,7 @@ pub(super) fn compare(
     workspace: &Workspace,
     window: Window,
 ) -> Result<Delta, String> {
-    let bounds = (base.held.len(), base.bounds().entries);
-    let held = &base.held;
-    let known = |path: &str, kind: &Kind| is_same(held.get(path), kind);
-    base.watch.begin(held.len() >= base.bounds().watched);
-    let looked = workspace.survey(bounds, (&known, &base.watch));
-    let mut looked = looked.map_err(|e| e.to_string())?;
+    let mut looked = base.look(workspace, is_same)?;
     let mut others = HashSet::new();
     let (delta, old) = (Delta::default(), Vec::new());
     let mut comparison = Comparison { base, workspace, window, delta, old };

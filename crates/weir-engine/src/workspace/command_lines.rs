@@ -48,8 +48,8 @@ impl Workspace {
     /// name, or because git runs what lies there.
     pub(crate) fn instructs(&self, path: &str) -> Option<&'static str> {
         // Most paths have no part that is part of any pattern.
-        let may = path.split('/').any(|part| governed::may_instruct(&part.to_lowercase()));
-        let by_name = may.then(|| flow::instructs(path)).flatten();
+        let by_name =
+            governed::has_part_that_may_instruct(path).then(|| flow::instructs(path)).flatten();
         by_name.or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
     }
     /// Whether git runs what lies at this path of the disk.
@@ -89,8 +89,7 @@ impl Workspace {
     }
     /// Whether a tracked path may be one of what later runs or instructs: quick, for many of them.
     pub(crate) fn may_be_governed(&self, path: &str) -> bool {
-        path.split('/').any(|part| governed::may_instruct(&part.to_lowercase()))
-            || !self.hooks().is_empty()
+        governed::has_part_that_may_instruct(path) || !self.hooks().is_empty()
     }
     /// The folder that keeps the objects and branches of a repository with this folder of its own.
     pub(crate) fn common_of(&self, git: &Path) -> PathBuf {

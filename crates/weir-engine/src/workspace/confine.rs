@@ -10,10 +10,9 @@ use weir_core::tool::{CommandEffect, Effects};
 
 use super::guard::{Guard, Seen, Spot};
 use super::home::Home;
-use super::lists::{IGNORE_LIST, PROTECT_LIST};
 use super::parallel::{spread, threads_for};
 use super::repositories::{around as around_of, follows, stores_history};
-use super::tree::{Asker, Listing, Question, fact, said};
+use super::tree::{Asker, Question, fact, said};
 use super::{FileError, Workspace, closed_by, tracked};
 use crate::ports::Confine;
 
@@ -213,20 +212,6 @@ struct Open {
     guarded: bool,
 }
 
-impl Open {
-    /// Takes the lists of the folder itself.
-    fn enter(&mut self, guard: &Guard, listing: &Listing) {
-        let begin = if self.spot.rel.is_empty() { 0 } else { self.spot.rel.len() + 1 };
-        let Question { hiding, protecting, .. } = &mut self.question;
-        for (name, lists) in [(IGNORE_LIST, hiding), (PROTECT_LIST, protecting)] {
-            if listing.has_list(name) {
-                let list = guard.lists.load(&self.spot.real, name);
-                lists.extend(list.map(|list| (begin, list)));
-            }
-        }
-    }
-}
-
 /// Closed and protected entries below a root, the topmost of each, however many there are.
 fn look(workspace: &Workspace, root: usize, found: &mut Found) {
     let guard = &workspace.guard;
@@ -252,7 +237,7 @@ fn look_in(
 ) -> Vec<Open> {
     let guard = &workspace.guard;
     let Some(listing) = guard.tree.list(guard, &folder.spot) else { return Vec::new() };
-    folder.enter(guard, &listing);
+    folder.question.enter(guard, Asker::Command, (&folder.spot, &listing));
     let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
     let asked = (Asker::Command, &folder.question);
     let answers = listing.answers(guard, &folder.spot, asked, &closed);

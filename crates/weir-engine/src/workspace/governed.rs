@@ -101,6 +101,11 @@ pub(super) fn may_instruct(name: &str) -> bool {
         || endings.iter().any(|end| name.ends_with(end.as_str()))
 }
 
+/// Whether any part of a path may.
+pub(super) fn has_part_that_may_instruct(path: &str) -> bool {
+    path.split('/').any(|part| may_instruct(&part.to_lowercase()))
+}
+
 /// Whether what is shown so, with this name, later runs or instructs.
 pub(super) fn instructs(name: &str, shown: &str) -> bool {
     name == ENVIRONMENT || flow::instructs(shown).is_some()

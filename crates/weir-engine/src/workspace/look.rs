@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{AtFlags, FileType};
 
 use super::guard::Spot;
-use super::lists::{GIT_LIST, IGNORE_LIST};
 use super::parallel::{spread, threads_for};
 use super::survey::{Kind, Known, WEIRS, is_weirs, kind};
 use super::tree::{Asker, Child, Listing, Question, fact, said};
@@ -23,8 +22,6 @@ use super::{Workspace, beneath};
 /// An entry that is not as it was known.
 pub(super) struct Differing {
     pub(super) spot: Arc<Spot>,
-    /// The folder it lies in.
-    pub(super) folder: Arc<Spot>,
     pub(super) shown: String,
     pub(super) kind: Kind,
 }
@@ -118,7 +115,7 @@ impl Look<'_> {
         self.watch.add(&open.spot.real, handle.as_fd());
         let listed = guard.tree.list_open(guard, &open.spot, handle.as_fd());
         let Ok(listing) = listed else { return Vec::new() };
-        self.take_lists(&mut open, &listing);
+        open.question.enter(guard, Asker::Walk, (&open.spot, &listing));
         let asked = (Asker::Walk, &open.question);
         let answers = listing.answers(guard, &open.spot, asked, &|_, _| false);
         let mut inner = Vec::new();
@@ -146,18 +143,6 @@ impl Look<'_> {
         inner
     }
 
-    /// Takes the lists of the folder itself.
-    fn take_lists(&self, open: &mut Open, listing: &Listing) {
-        let begin = if open.spot.rel.is_empty() { 0 } else { open.spot.rel.len() + 1 };
-        let Question { hiding, skipping, .. } = &mut open.question;
-        for (name, lists) in [(IGNORE_LIST, hiding), (GIT_LIST, skipping)] {
-            if listing.has_list(name) {
-                let list = self.workspace.guard.lists.load(&open.spot.real, name);
-                lists.extend(list.map(|list| (begin, list)));
-            }
-        }
-    }
-
     /// Looks at an entry. The path of one that is a folder.
     fn child(
         &self,
@@ -183,8 +168,7 @@ impl Look<'_> {
             looked.known.push(shown);
         } else {
             let spot = listing.spot(&self.workspace.guard, &open.spot, child);
-            let folder = open.spot.clone();
-            looked.differing.push(Differing { spot, folder, shown, kind });
+            looked.differing.push(Differing { spot, shown, kind });
         }
         of_folder
     }

@@ -210,13 +210,7 @@ impl Workspace {
             if known(&shown, &kind) {
                 return looked.known.push(shown);
             }
-            let folder = found.spot.real.parent().unwrap_or(Path::new("/"));
-            looked.differing.push(Differing {
-                folder: Arc::new(self.guard.spot(folder.to_path_buf())),
-                spot: Arc::new(found.spot.clone()),
-                shown,
-                kind,
-            });
+            looked.differing.push(Differing { spot: Arc::new(found.spot.clone()), shown, kind });
         })?;
         looked.unseen.join(unseen);
         Ok(looked)
@@ -234,14 +228,15 @@ impl Workspace {
     pub(crate) fn meet(&self, looked: &mut Looked, each: &mut dyn FnMut(Met<'_>)) {
         let mut last: Option<(PathBuf, Option<OwnedFd>)> = None;
         for differing in std::mem::take(&mut looked.differing) {
-            let Differing { spot, folder, shown, kind } = differing;
-            if last.as_ref().is_none_or(|(real, _)| *real != folder.real) {
-                let root = folder.root.and_then(|index| self.guard.roots.get(index));
+            let Differing { spot, shown, kind } = differing;
+            let folder = spot.real.parent().unwrap_or(Path::new("/"));
+            if last.as_ref().is_none_or(|(real, _)| real != folder) {
+                let root = spot.root.and_then(|index| self.guard.roots.get(index));
                 let handle = root.and_then(|root| {
-                    let below = folder.real.strip_prefix(&root.real).ok()?;
-                    beneath::open_folder(self.anchor_of(folder.root), below).ok()
+                    let below = folder.strip_prefix(&root.real).ok()?;
+                    beneath::open_folder(self.anchor_of(spot.root), below).ok()
                 });
-                last = Some((folder.real.clone(), handle));
+                last = Some((folder.to_path_buf(), handle));
             }
             let folder = last.as_ref().and_then(|(_, handle)| handle.as_ref());
             let folder = folder.map(|handle| handle.as_fd());
@@ -273,7 +268,8 @@ impl Workspace {
         }
         let is_settled = |of: usize| written[of].load(Ordering::Relaxed);
         spread(
-            threads_for(usize::MAX),
+            // A few files alone need no thread.
+            threads_for(if folders.is_empty() { 0 } else { usize::MAX }),
             folders,
             |(of, folder): (usize, Arc<Spot>), (): &mut ()| {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

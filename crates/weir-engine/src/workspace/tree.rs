@@ -111,6 +111,26 @@ struct Judged {
 }
 
 impl Question {
+    /// Takes those lists of a folder itself that hold for who asks.
+    pub(super) fn enter(
+        &mut self,
+        guard: &Guard,
+        asker: Asker,
+        (folder, listing): (&Spot, &Listing),
+    ) {
+        let begin = if folder.rel.is_empty() { 0 } else { folder.rel.len() + 1 };
+        let Question { hiding, protecting, skipping, .. } = self;
+        let other = match asker {
+            Asker::Walk => (GIT_LIST, skipping),
+            Asker::Command => (PROTECT_LIST, protecting),
+        };
+        for (name, lists) in [(IGNORE_LIST, hiding), other] {
+            if listing.has_list(name) {
+                let list = guard.lists.load(&folder.real, name);
+                lists.extend(list.map(|list| (begin, list)));
+            }
+        }
+    }
     fn is_empty(&self) -> bool {
         self.hiding.is_empty()
             && self.protecting.is_empty()

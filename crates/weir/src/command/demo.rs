@@ -20,14 +20,11 @@ use crate::wiring::{self, Chosen, Wishes};
 /// What the scripted model says.
 const SCRIPT: &str = include_str!("demo/demo.script");
 /// The task.
-const PROMPT: &str = "The greeting in greet.py is wrong: it should say hello to the name that is \
+const PROMPT: &str = "The greeting in greet.sh is wrong: it should say hello to the name that is \
                       given. Fix it, check it, and note it in CHANGES.md.";
-/// The files of the throwaway folder.
+/// The files of the throwaway folder. What is run is a shell's: a bare machine has no other language.
 const FILES: [(&str, &str); 4] = [
-    (
-        "greet.py",
-        "import sys\n\n\ndef greet(name):\n    return \"Hello, world!\"\n\n\nprint(greet(sys.argv[1]))\n",
-    ),
+    ("greet.sh", "# Says hello.\nname=$1\n\nprintf 'Hello, world!\\n'\n"),
     ("CHANGES.md", "# Changes\n"),
     (".env", "API_TOKEN=not-a-real-one\n"),
     (".weirignore", "# What the agent never sees\n.env\n"),
@@ -73,7 +70,7 @@ async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Re
     let wishes = Wishes {
         profile: Some("code".into()),
         permission: Some(PermissionMode::AutoEdit),
-        allow: vec!["Shell(python3 greet.py:*)".into()],
+        allow: vec!["Shell(sh greet.sh:*)".into()],
         ..Wishes::default()
     };
     let chosen = Chosen {

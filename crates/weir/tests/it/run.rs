@@ -406,8 +406,9 @@ fn f7_the_demo_shows_the_main_job_and_says_that_the_model_is_scripted() {
     let output = house.command(&["demo"]).output().expect("the program starts");
     assert_eq!(code(&output), 0, "{}", err(&output));
     assert!(err(&output).contains("scripted"), "{}", err(&output));
-    assert!(err(&output).contains("+    return f\"Hello, {name}!\""), "{}", err(&output));
-    assert!(out(&output).starts_with("greet.py now greets"));
+    assert!(err(&output).contains("c7 ok: Exit code 0"), "{}", err(&output));
+    assert!(err(&output).contains("+printf 'Hello, %s!\\n' \"$name\""), "{}", err(&output));
+    assert!(out(&output).starts_with("greet.sh now greets"));
 }
 
 #[test]

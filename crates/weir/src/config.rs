@@ -19,6 +19,8 @@ use crate::failure::usage;
 mod adopt;
 mod catalogue;
 mod check;
+#[cfg(test)]
+mod claims;
 mod edit;
 mod file;
 #[cfg(test)]

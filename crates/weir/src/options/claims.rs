@@ -120,6 +120,44 @@ fn c1_every_command_that_a_document_names_exists_with_its_flags() {
     assert!(checked > 200, "only {checked} calls were found");
 }
 
+/// A table that the program printed.
+fn table(name: &str) -> String {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(top.join("docs/generated").join(name)).expect("a table")
+}
+
+#[test]
+fn c1_the_figures_of_the_readme_stand_in_the_tables_that_it_names() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("README");
+    let benign = table("benign.txt");
+    let row = |mode: &str| -> Vec<String> {
+        let line = benign.lines().find(|line| line.split_whitespace().next() == Some(mode));
+        line.expect("a mode").split_whitespace().map(str::to_owned).collect()
+    };
+    let (ask, auto_edit) = (row("ask"), row("auto-edit"));
+    let claim = format!(
+        "{} of {}; {} questions a task in mode `ask`, {} in `auto-edit`",
+        ask[2], ask[1], ask[5], auto_edit[5]
+    );
+    assert!(readme.contains(&claim), "README does not say: {claim}");
+    let everyday = table("everyday.txt");
+    let commands: Vec<&str> = everyday.lines().filter(|line| line.contains("works")).collect();
+    let all = commands.iter().filter(|line| line.matches("works").count() == 3).count();
+    let claim = format!("{all} of {}, in each of three kinds of sandbox", commands.len());
+    assert!(readme.contains(&claim), "README does not say: {claim}");
+    let context = table("context.txt");
+    let kept = context.lines().find(|line| line.starts_with("as it is")).expect("a play");
+    let columns: Vec<&str> = kept.split_whitespace().collect();
+    let percent = columns.iter().position(|word| *word == "%").expect("a share");
+    let claim = format!("{} % over 200 turns of 40 kB results", columns[percent - 1]);
+    assert!(readme.contains(&claim), "README does not say: {claim}");
+    let attacks = table("attacks.txt");
+    let blocked = attacks.lines().filter(|line| line.trim_start().starts_with("blocked:"));
+    let broken: Vec<&str> = blocked.filter(|line| !line.contains("blocked: 0 of ")).collect();
+    assert_eq!(broken, Vec::<&str>::new(), "README says that none of these gets through");
+}
+
 #[test]
 fn c1_a_wrong_claim_is_found() {
     let mut root = Options::command();

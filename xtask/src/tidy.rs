@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 mod crates;
 mod imports;
+mod links;
 mod permits;
 mod reach;
 mod text;
@@ -79,6 +80,7 @@ fn findings(root: &Path, tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     let mut found = crates::findings(root)?;
     found.extend(tree.broken.iter().cloned());
     found.extend(text::findings(tree));
+    found.extend(links::findings(root, tree));
     found.extend(imports::findings(tree));
     found.extend(permits::findings(tree));
     found.extend(reach::findings(tree));

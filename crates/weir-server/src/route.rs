@@ -2,12 +2,15 @@
 //! the sweep of other people's ids are made (S2, S14).
 
 use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -62,16 +65,38 @@ pub struct Route {
     pub(crate) handler: Arc<dyn Fn() -> MethodRouter<App> + Send + Sync>,
 }
 
+/// What a handler gives.
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A handler of any signature. Routes hold these, so that what routing is made of is compiled once and not
+/// once for each of the handlers.
+#[derive(Clone)]
+struct AnyHandler(Arc<dyn Fn(Request, App) -> Answering + Send + Sync>);
+
+impl AnyHandler {
+    fn new<H, T>(handler: H) -> AnyHandler
+    where
+        H: Handler<T, App, Future = Answering> + Sync,
+        T: 'static,
+    {
+        AnyHandler(Arc::new(move |request, app| handler.clone().call(request, app)))
+    }
+}
+
+impl Handler<(), App> for AnyHandler {
+    type Future = Answering;
+
+    fn call(self, request: Request, app: App) -> Answering {
+        (self.0)(request, app)
+    }
+}
+
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
 impl Route {
-    fn new<H, T>(method: Method, filter: MethodFilter, path: &'static str, handler: H) -> Route
-    where
-        H: Handler<T, App> + Clone + Sync,
-        T: 'static,
-    {
+    fn new(method: Method, filter: MethodFilter, path: &'static str, handler: AnyHandler) -> Route {
         Route {
             method,
             path,
@@ -90,46 +115,46 @@ impl Route {
     /// `GET`.
     pub(crate) fn get<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App> + Clone + Sync,
+        H: Handler<T, App, Future = Answering> + Sync,
         T: 'static,
     {
-        Route::new(Method::GET, MethodFilter::GET, path, handler)
+        Route::new(Method::GET, MethodFilter::GET, path, AnyHandler::new(handler))
     }
 
     /// `POST`.
     pub(crate) fn post<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App> + Clone + Sync,
+        H: Handler<T, App, Future = Answering> + Sync,
         T: 'static,
     {
-        Route::new(Method::POST, MethodFilter::POST, path, handler)
+        Route::new(Method::POST, MethodFilter::POST, path, AnyHandler::new(handler))
     }
 
     /// `PUT`.
     pub(crate) fn put<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App> + Clone + Sync,
+        H: Handler<T, App, Future = Answering> + Sync,
         T: 'static,
     {
-        Route::new(Method::PUT, MethodFilter::PUT, path, handler)
+        Route::new(Method::PUT, MethodFilter::PUT, path, AnyHandler::new(handler))
     }
 
     /// `PATCH`.
     pub(crate) fn patch<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App> + Clone + Sync,
+        H: Handler<T, App, Future = Answering> + Sync,
         T: 'static,
     {
-        Route::new(Method::PATCH, MethodFilter::PATCH, path, handler)
+        Route::new(Method::PATCH, MethodFilter::PATCH, path, AnyHandler::new(handler))
     }
 
     /// `DELETE`.
     pub(crate) fn delete<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App> + Clone + Sync,
+        H: Handler<T, App, Future = Answering> + Sync,
         T: 'static,
     {
-        Route::new(Method::DELETE, MethodFilter::DELETE, path, handler)
+        Route::new(Method::DELETE, MethodFilter::DELETE, path, AnyHandler::new(handler))
     }
 
     /// Who may. Without it: whoever is signed in.

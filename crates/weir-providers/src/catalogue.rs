@@ -28,7 +28,7 @@ pub const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
 pub enum CatalogueError {
     /// Not `provider/name`.
     #[error(
-        "{text:?} names no model: write provider/name, for example anthropic/claude-sonnet-4-5"
+        "{text:?} names no model: write provider/name, for example anthropic/claude-sonnet-5-5"
     )]
     NotAModel {
         /// What was given.

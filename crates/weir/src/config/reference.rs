@@ -6,7 +6,7 @@ use super::file::key_text;
 
 /// Examples for what has no default, so that the reference shows the form of everything.
 const EXAMPLES: &[(&str, &str)] = &[
-    ("model", "model = \"anthropic/claude-sonnet-4-5\""),
+    ("model", "model = \"anthropic/claude-sonnet-5-5\""),
     ("thinking", "thinking = \"medium\""),
     ("limits.max_tool_calls", "max_tool_calls = 20"),
     ("limits.budget_usd", "budget_usd = 0.50"),

@@ -59,7 +59,7 @@ pub(crate) enum ConfigCommand {
     long_about = "Change a setting in a file. The value is checked first; comments and order stay. \
                   A value is TOML (25, true, [\"a\"], \"text\"); what is no valid TOML is text.",
     after_help = "Examples:\n  \
-        weir config set model anthropic/claude-sonnet-4-5\n  \
+        weir config set model anthropic/claude-sonnet-5-5\n  \
         weir config set limits.max_iterations 50 --project\n  \
         weir config set web.allow_hosts '[\"docs.rs\"]'"
 )]

@@ -229,32 +229,47 @@ pub fn call_form(tool: &str, input: &Value) -> String {
 
 /// [`canonical`], with each path in the form in which the call's effects name it: `./a`, `x/../a` and
 /// the absolute path of `a` are one form (L6). The workspace resolved the paths; here a text only
-/// counts as one of them when it reads as that path, and the longest that fits is taken.
-pub fn same_form(input: &Value, effects: &Effects) -> String {
-    fn named<'a>(text: &str, effects: &'a Effects) -> Option<&'a str> {
-        let plain = lexical(text)?;
+/// counts as one of them when it reads as that path, and the longest that fits is taken. The workspace
+/// itself is `.`, also where nothing names it.
+pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
+    fn named<'a>(text: &str, (effects, root): (&'a Effects, &str)) -> Option<&'a str> {
+        let mut plain = lexical(text)?;
+        if !root.is_empty() && plain == root {
+            plain.clear();
+        }
+        if plain.is_empty() {
+            return holds_root(effects).then_some(ROOT);
+        }
         let reads_as = |path: &&str| {
             plain == *path || (plain.starts_with('/') && plain.ends_with(&format!("/{path}")))
         };
         let paths = effects.paths.iter().map(|at| at.path.as_str());
         paths.filter(|path| !path.is_empty()).filter(reads_as).max_by_key(|path| path.len())
     }
-    fn walk(value: &Value, effects: &Effects) -> Value {
+    fn holds_root(effects: &Effects) -> bool {
+        effects.paths.iter().any(|at| matches!(at.path.as_str(), "" | "."))
+    }
+    fn walk(value: &Value, known: (&Effects, &str)) -> Value {
         match value {
-            Value::String(text) => named(text, effects).map_or_else(|| value.clone(), Value::from),
-            Value::Array(items) => items.iter().map(|item| walk(item, effects)).collect(),
+            Value::String(text) => named(text, known).map_or_else(|| value.clone(), Value::from),
+            Value::Array(items) => items.iter().map(|item| walk(item, known)).collect(),
             Value::Object(map) => {
-                let pairs = map.iter().map(|(key, item)| (key.clone(), walk(item, effects)));
-                Value::Object(pairs.collect())
+                let pairs = map.iter().map(|(key, item)| (key.clone(), walk(item, known)));
+                Value::Object(
+                    pairs.filter(|(_, item)| item != ROOT || !holds_root(known.0)).collect(),
+                )
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
     match effects.paths.is_empty() {
         true => canonical(input),
-        false => canonical(&walk(input, effects)),
+        false => canonical(&walk(input, (effects, workspace.trim_end_matches('/')))),
     }
 }
+
+/// The workspace as a path.
+const ROOT: &str = ".";
 
 /// `text` without `.`, `..` and doubled slashes, read as a path; `None` where it is none.
 fn lexical(text: &str) -> Option<String> {

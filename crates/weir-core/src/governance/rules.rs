@@ -18,7 +18,7 @@ mod parse;
 mod tests;
 
 pub use decide::{MAIL, PathUse, Ruling, Touches};
-pub(crate) use decide::{WRITERS, begins_broadly, resolve, resolve_word};
+pub(crate) use decide::{WRITERS, resolve, resolve_word};
 
 use compiled::Compiled;
 use parse::Kind;

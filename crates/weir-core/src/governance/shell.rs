@@ -61,6 +61,8 @@ pub struct Word {
     pub text: String,
     /// The shell would change it: variable, substitution, pattern, brace or tilde.
     pub expands: bool,
+    /// What the shell puts in may become several words: an expansion outside quotes, or a list.
+    pub splits: bool,
 }
 
 /// One redirection.

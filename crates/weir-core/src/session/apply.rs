@@ -441,6 +441,7 @@ fn quarantine(s: &mut Session, f: &HistoryQuarantined) {
 
 fn judged(s: &mut Session, f: &CallJudged) {
     let changes_before = s.changes;
+    let root = workspace(s);
     let poll = s.call(f.call).and_then(|call| s.tool(&call.tool)).is_some_and(|t| t.poll);
     let mut recent = None;
     let mut denial = None;
@@ -452,7 +453,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
-            input: same_form(&call.input, &f.inspection.effects),
+            input: same_form(&call.input, &f.inspection.effects, &root),
             words: crate::governance::gate::search_words(&f.inspection.effects),
             changes_before,
             result: None,
@@ -569,10 +570,15 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     }
 }
 
+/// Where paths are relative to, as the rules know it.
+fn workspace(s: &Session) -> String {
+    s.config.as_ref().map(|c| c.rules.context().workspace.clone()).unwrap_or_default()
+}
+
 /// Whether the same call was refused before, not long ago.
 fn is_refused_again(s: &Session, f: &CallFinished) -> bool {
     let Some(call) = s.call(f.call) else { return false };
-    let input = call.same_form();
+    let input = call.same_form(&workspace(s));
     // The call itself is among them.
     let same = |r: &&RecentCall| r.tool == call.tool && r.input == input && r.result.is_none();
     s.recent.iter().filter(same).count() > 1
@@ -583,6 +589,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     let mut changed_world = false;
     let mut ran = false;
     let mut input = String::new();
+    let root = workspace(s);
     let denials = s.run.iter().flat_map(|run| &run.denials);
     let denied = denials.into_iter().any(|denial| denial.call == f.call) && !is_refused_again(s, f);
     with_call(s, f.call, |call| {
@@ -593,7 +600,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
         changed_world =
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
-        input = call.same_form();
+        input = call.same_form(&root);
         call.stage = Stage::Done;
         call.result = Some((f.ok, f.result.clone()));
         call.whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;

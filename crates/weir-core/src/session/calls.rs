@@ -67,9 +67,9 @@ impl Call {
     }
 
     /// The form in which the repetition gate compares it (L6).
-    pub(super) fn same_form(&self) -> String {
+    pub(super) fn same_form(&self, workspace: &str) -> String {
         match &self.inspection {
-            Some(inspection) => same_form(&self.input, &inspection.effects),
+            Some(inspection) => same_form(&self.input, &inspection.effects, workspace),
             None => canonical(&self.input),
         }
     }

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::floor_table::{FLOOR, FloorRule, Pattern, key_store};
+use super::floor_keys::key_store;
+use super::floor_table::{FLOOR, FloorRule, Pattern};
 use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
-use crate::governance::rules::{RuleSet, begins_broadly, resolve, resolve_word};
+use crate::governance::rules::{RuleSet, resolve, resolve_word};
 use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
 use crate::tool::{CommandEffect, PathEffect, Place};
 
@@ -27,7 +28,8 @@ impl Gate for Floor {
                 found.get_or_insert_with(|| self.unreadable(command, why));
             }
             for row in FLOOR.iter().filter(|row| row.matches(&scene)) {
-                if found.as_ref().is_none_or(|o| o.verdict < row.verdict) {
+                let stronger = |o: &Opinion| (o.verdict, o.exact) < (row.verdict, row.exact);
+                if found.as_ref().is_none_or(stronger) {
                     found = Some(self.by_row(row, command));
                 }
             }
@@ -172,6 +174,14 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// Every command with the part that it stands in.
+    pub(super) fn commands_in_parts(&self) -> impl Iterator<Item = (&Part, &[Word])> {
+        self.heads.iter().map(|(part, word)| {
+            let part = &self.reach.parts[*part];
+            (part, &part.words[*word..])
+        })
+    }
+
     /// Every part with the folder it runs in.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, &Part)> {
         self.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
@@ -206,12 +216,6 @@ impl FloorRule {
                 let name = shell::head_name(&words[0]);
                 names.iter().any(|pattern| fits(pattern, name))
             }),
-            Pattern::Arguments { words: prefix, groups } => scene.commands().any(|(_, words)| {
-                begins_broadly(words, prefix).is_some()
-                    && groups.iter().all(|group| {
-                        words[1..].iter().any(|w| group.iter().any(|p| fits_argument(p, &w.text)))
-                    })
-            }),
             Pattern::Check(check) => check(scene),
         }
     }
@@ -226,7 +230,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// The same for an argument: `-f` also stands in `-uf`.
-fn fits_argument(pattern: &str, text: &str) -> bool {
+pub(super) fn fits_argument(pattern: &str, text: &str) -> bool {
     let flag = |text: &str| {
         let letters = text.strip_prefix('-')?;
         letters.bytes().all(|b| b.is_ascii_alphabetic()).then(|| letters.to_string())

@@ -6,6 +6,11 @@
 use super::deletions::{Deletion, deletions};
 use super::floor::{Scene, is_own};
 use super::floor_git::{removes_git_lock, writes_git_internals};
+use super::floor_history::{
+    computes_words_for_git, discards_history, forces_a_push, rewrites_commits, rewrites_history,
+    takes_the_way_back,
+};
+use super::floor_keys::key_store_at;
 use crate::governance::Verdict;
 use crate::governance::rules::{WRITERS, resolve};
 use crate::governance::shell;
@@ -35,14 +40,6 @@ pub(super) struct FloorRule {
 pub(super) enum Pattern {
     /// A program by name; a `*` at the end stands for anything.
     Program(&'static [&'static str]),
-    /// A command that begins with these words, options between them passed over, and has an
-    /// argument from every group.
-    Arguments {
-        /// Program and subcommands.
-        words: &'static [&'static str],
-        /// Alternatives; one of each group must stand among the arguments.
-        groups: &'static [&'static [&'static str]],
-    },
     /// What only code can tell.
     Check(CheckFunction),
 }
@@ -54,9 +51,6 @@ impl std::fmt::Debug for Pattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Pattern::Program(names) => f.debug_tuple("Program").field(names).finish(),
-            Pattern::Arguments { words, groups } => {
-                f.debug_struct("Arguments").field("words", words).field("groups", groups).finish()
-            }
             Pattern::Check(_) => f.write_str("Check"),
         }
     }
@@ -112,10 +106,7 @@ const fn exact_question(
 pub(super) static FLOOR: &[FloorRule] = &[
     refuse(
         "force push",
-        Pattern::Arguments {
-            words: &["git", "push"],
-            groups: &[&["--force*", "-f", "--mirror", "+*"]],
-        },
+        Pattern::Check(forces_a_push),
         [
             &[
                 "git push --force",
@@ -127,6 +118,8 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "git -c a=b push origin --mirror",
                 "cd sub && git push origin main --force",
                 "bash -c 'git push -f'",
+                "git push --mirr origin",
+                "/usr/lib/git-core/git-push -f",
             ],
             &["git push", "git push -u origin main", "git commit -m 'push --force'"],
         ],
@@ -152,8 +145,14 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "rewritten commits",
         Pattern::Check(rewrites_commits),
         [
-            &["git rebase -i HEAD~3", "cd sub && git rebase main", "git commit --amend --no-edit"],
-            &["git rebase --abort", "git commit -m amend"],
+            &[
+                "git rebase -i HEAD~3",
+                "cd sub && git rebase main",
+                "git commit --amend --no-edit",
+                "git commit --am -m x",
+                "git-commit --amend",
+            ],
+            &["git rebase --abort", "git commit -m amend", "git commit -m --amend"],
         ],
         "it makes commits anew, which others may have if they were pushed; the old ones stay in the \
          reflog",
@@ -162,10 +161,111 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "discarded history",
         Pattern::Check(discards_history),
         [
-            &["git reset --hard HEAD~1", "git branch -D old", "git stash clear"],
-            &["git reset HEAD x", "git branch -d old", "git stash"],
+            &[
+                "git reset --hard HEAD~1",
+                "git reset --har",
+                "git branch -D old",
+                "git branch -qD old",
+                "git branch -d -f old",
+                "git branch -f main HEAD~3",
+                "git branch -M other main",
+                "git stash clear",
+            ],
+            &[
+                "git reset HEAD x",
+                "git branch -d old",
+                "git branch -m old new",
+                "git stash",
+                "git checkout -b topic",
+                "git checkout \"$BRANCH\"",
+            ],
         ],
         "it throws away commits or changes that may stand nowhere else",
+    ),
+    exact_question(
+        "the way back in git",
+        Pattern::Check(takes_the_way_back),
+        [
+            &[
+                "git gc --prune=now",
+                "git gc --aggressive --prune=all",
+                "git -c gc.pruneExpire=now gc",
+                "git -c gc.reflogExpire=now gc",
+                "git prune",
+                "git repack -a -d",
+                "git repack -Ad --unpack-unreachable=now",
+                "git checkout -f x && git update-ref refs/heads/main HEAD~3",
+                "git fast-import --force",
+                "git push origin --delete main",
+                "git push origin :main",
+                "env -S 'git gc --prune=now'",
+            ],
+            &[
+                "git gc",
+                "git gc --auto",
+                "git -c gc.auto=0 fetch",
+                "git prune -n",
+                "git repack -d",
+                "git push origin HEAD:main",
+                "git commit -m 'gc --prune=now'",
+            ],
+        ],
+        "what it takes away no branch and no reflog of git leads back to. The result tells where the \
+         branches were; of the commits Weir keeps no copy",
+    ),
+    exact_question(
+        "computed words for git",
+        Pattern::Check(computes_words_for_git),
+        [
+            &[
+                "X=--amend; git commit $X",
+                "git commit $(echo --amend)",
+                "git commit `echo --amend`",
+                "git commit \"$X\"",
+                "git commit -m -m \"$X\"",
+                "git commit -m $MESSAGE",
+                "git commit --am\"$X\"",
+                "git commit {--amend,--no-edit}",
+                "git commit *",
+                "git reset \"$HOW\" HEAD~1",
+                "git push origin \"$REF\"",
+                "git push $X",
+                "git stash \"$X\"",
+                "git branch \"$X\" old",
+                "git gc \"$X\"",
+                "git $X --amend",
+                "git com${E}mit --amend",
+                "G=git; $G commit --amend",
+                "$(echo git) push --force",
+                "echo --amend | xargs git commit",
+                "f() { git commit \"$@\"; }; f --amend",
+                "sh -c 'git commit \"$1\"' _ --amend",
+                "git -c alias.z='commit --amend' z",
+                "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z git z",
+                "env GIT_CONFIG_PARAMETERS=x git z",
+            ],
+            &[
+                "git commit -m \"$(cat message.txt)\"",
+                "git commit -m \"$(cat <<'EOF'\nA title\n\nand --amend in it\nEOF\n)\"",
+                "git commit -am \"fix $NAME\"",
+                "git commit --message=\"$M\"",
+                "git commit -m 'costs $5'",
+                "git commit src/*.rs -m x",
+                "git commit -m x -- \"$FILE\"",
+                "git add $FILES",
+                "git checkout -b \"topic/$NAME\"",
+                "git branch \"$NAME\"",
+                "git log $RANGE",
+                "git -C \"$DIR\" status",
+                "git log -S GIT_CONFIG_COUNT",
+                "git diff \"$A\" \"$B\"",
+                "git stash push -m \"$(date)\"",
+                "$CC -c x.c",
+                "git push origin \"HEAD:$B\"",
+            ],
+        ],
+        "nobody can tell whether a word that is computed overwrites or throws away history. Write the \
+         words out",
     ),
     refuse(
         "disk tools",
@@ -455,39 +555,6 @@ fn has(arguments: &[shell::Word], wanted: &[&str]) -> bool {
     arguments.iter().any(|w| wanted.contains(&w.text.as_str()))
 }
 
-fn rewrites_history(scene: &Scene<'_>) -> bool {
-    scene.commands().any(|(_, words)| {
-        if matches!(shell::head_name(&words[0]), "bfg" | "git-filter-repo") {
-            return true;
-        }
-        match subcommand(words, "git") {
-            Some(("filter-branch" | "filter-repo" | "replace", _)) => true,
-            Some(("reflog", rest)) => has(rest, &["expire", "delete"]),
-            Some(("update-ref", rest)) => has(rest, &["-d", "--delete", "--stdin"]),
-            Some(_) | None => false,
-        }
-    })
-}
-
-fn rewrites_commits(scene: &Scene<'_>) -> bool {
-    scene.commands().any(|(_, words)| match subcommand(words, "git") {
-        Some(("rebase", rest)) => {
-            !has(rest, &["--abort", "--quit", "--show-current-patch", "--help", "-h"])
-        }
-        Some(("commit", rest)) => has(rest, &["--amend"]),
-        Some(_) | None => false,
-    })
-}
-
-fn discards_history(scene: &Scene<'_>) -> bool {
-    scene.commands().any(|(_, words)| match subcommand(words, "git") {
-        Some(("reset", rest)) => has(rest, &["--hard"]),
-        Some(("branch", rest)) => has(rest, &["-D"]),
-        Some(("stash", rest)) => has(rest, &["clear", "drop"]),
-        Some(_) | None => false,
-    })
-}
-
 fn is_device(path: &str) -> bool {
     const DISKS: &[&str] = &[
         "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mem", "kmem", "mapper", "dm-", "loop",
@@ -570,82 +637,6 @@ fn ends_process(scene: &Scene<'_>) -> bool {
         let mut operands = words[1..].iter().filter(|w| !w.text.starts_with('-')).peekable();
         operands.peek().is_none() || operands.any(|w| !own(&w.text))
     })
-}
-
-/// Stores of keys and credentials, as parts of a path; one that ends in `*` stands for every
-/// ending.
-const KEY_STORES: &[&str] = &[
-    "/.ssh",
-    "/.gnupg",
-    "/.aws/credentials",
-    "/.aws/sso",
-    "/.aws/cli/cache",
-    "/.azure",
-    "/.config/gcloud",
-    "/.kube/config",
-    "/.docker/config.json",
-    "/.netrc",
-    "/_netrc",
-    "/.git-credentials",
-    "/.config/git/credentials",
-    "/.config/gh/hosts.yml",
-    "/.npmrc",
-    "/.pypirc",
-    "/.cargo/credentials*",
-    "/.password-store",
-    "/.local/share/keyrings",
-    "/.local/share/kwalletd",
-    "/.mozilla/firefox",
-    "/.config/google-chrome",
-    "/.config/chromium",
-    "/Library/Keychains",
-    "/.vault-token",
-    "/.terraform.d/credentials*",
-    "/etc/shadow*",
-    "/etc/gshadow*",
-    "/etc/sudoers*",
-    "/id_rsa",
-    "/id_ed25519",
-    "/id_ecdsa",
-    "/id_dsa",
-];
-
-/// What lies in those folders and is no secret.
-const NO_KEYS: &[&str] = &["known_hosts", "config", "authorized_keys"];
-
-/// The store of keys to which `path` belongs.
-pub(super) fn key_store(path: &str) -> Option<&'static str> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if name.ends_with(".pub") || (path.contains("/.ssh/") && NO_KEYS.contains(&name)) {
-        return None;
-    }
-    if path.starts_with("/proc/") && name == "environ" {
-        return Some("/proc/*/environ");
-    }
-    // Every store begins with a slash and one of few letters, so few places are looked at.
-    let places = || {
-        path.match_indices('/')
-            .map(|(at, _)| &path[at..])
-            .filter(|rest| rest.as_bytes().get(1).is_some_and(|letter| b"._eLi".contains(letter)))
-    };
-    places().next()?;
-    KEY_STORES.iter().copied().find(|store| {
-        let part = store.trim_end_matches('*');
-        places().any(|place| {
-            place.strip_prefix(part).is_some_and(|rest| {
-                store.ends_with('*') || rest.is_empty() || rest.starts_with('/')
-            })
-        })
-    })
-}
-
-/// The same for a path that may be relative.
-fn key_store_at(path: &str) -> bool {
-    if path.starts_with('/') {
-        key_store(path.strip_prefix('/').filter(|p| p.starts_with('/')).unwrap_or(path)).is_some()
-    } else {
-        key_store(&format!("/{path}")).is_some()
-    }
 }
 
 fn opens_keys(scene: &Scene<'_>) -> bool {

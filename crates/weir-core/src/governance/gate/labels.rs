@@ -4,7 +4,7 @@
 //! person wrote or listed is found here. Modes and rules are the gate `rules`' business, except
 //! where the table lets a rule or lease of the person lift an ask.
 
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, quoted};
+use super::{CallFacts, Gate, GateContext, Opinion, Verdict, instructing, quoted};
 use crate::governance::Provenance;
 use crate::governance::flow::{self, Cell, Sink};
 use crate::governance::label::{Label, Taint};
@@ -118,6 +118,10 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
         Some(Flow { sink: Sink::WriteInstruction, what, covered: false })
     }));
     flows.extend(effects.commands.iter().map(|command| of_command(command, rules)));
+    // Under foreign words the sandbox keeps these paths, and a yes would not open them.
+    if !context.provenance.label.is_external() {
+        flows.extend(effects.commands.iter().filter_map(|command| writes_plainly(command, rules)));
+    }
     let by_command = !effects.commands.is_empty();
     let direct = effects.hosts.iter().filter(|host| !(by_command && host.method == CONNECT));
     flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
@@ -194,6 +198,17 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
         what: format!("running `{shown}`{lent}{reach}{no_network}"),
         covered: matches!(rules.rule_command(command), Ruling::Allow(_)),
     }
+}
+
+/// What a command says that it writes of what later runs or instructs: like a file tool that would.
+fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<Flow> {
+    if command.outside_sandbox || command.read_only {
+        return None;
+    }
+    let (path, why) = instructing::named(command, rules)?;
+    let what = format!("writing {} ({why}) by `{}`", quoted(&path), quoted(&command.command));
+    let covered = matches!(rules.rule_command(command), Ruling::Allow(_));
+    Some(Flow { sink: Sink::WriteInstruction, what, covered })
 }
 
 /// A running job that has network is a command with network, whenever it was started (A12). The

@@ -14,7 +14,8 @@ impl Gate for Repetition {
         "repetition"
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
-        let input = same_form(call.input, &call.inspection.effects);
+        let input =
+            same_form(call.input, &call.inspection.effects, &context.rules.context().workspace);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);
         let same_tool =
             || context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool);

@@ -187,12 +187,14 @@ impl Rules {
         }
         let lifted = allowed || matches!(ruling, Ruling::Allow(_));
         let (verdict, lift) = item.mode(context.mode);
-        match verdict {
-            Verdict::Allow if !lifted => self.opaque(item, context.rules),
+        let by_mode = match verdict {
             Verdict::Allow => None,
             Verdict::Ask | Verdict::Deny if lifted && lift == Lift::ByRule => None,
             Verdict::Ask | Verdict::Deny => Some(self.by_mode(item, verdict, context.mode)),
-        }
+        };
+        let is_denied = by_mode.as_ref().is_some_and(|opinion| opinion.verdict == Verdict::Deny);
+        let opaque = if is_denied { None } else { self.opaque(item, &ruling, context.rules) };
+        opaque.or(by_mode)
     }
 
     fn by_mode(&self, item: &Item<'_>, verdict: Verdict, mode: PermissionMode) -> Opinion {
@@ -219,24 +221,34 @@ impl Rules {
         }
     }
 
-    /// A command that could run anything, while a deny rule is about commands: the mode cannot
-    /// vouch for it.
-    fn opaque(&self, item: &Item<'_>, rules: &RuleSet) -> Option<Opinion> {
+    /// A command that could run anything, while a deny rule is about commands: neither the mode nor a
+    /// rule for other commands can vouch for it. Where the words of the deny rule stand in it, it is
+    /// taken for what it forbids.
+    fn opaque(&self, item: &Item<'_>, ruling: &Ruling<'_>, rules: &RuleSet) -> Option<Opinion> {
         let Item::Command(command) = item else {
             return None;
         };
         let rule = rules.denies_commands()?;
         let why = shell::reach(&shell::parse(&command.command)).opaque?;
-        Some(Opinion {
-            gate: self.name().into(),
-            verdict: Verdict::Ask,
-            rule: Some(rule.to_string()),
-            reason: format!(
-                "Nobody can tell whether the rule `{rule}` forbids {}: {why}. Write the command \
-                 out plainly, or a person must agree.",
-                item.sentence()
+        let named = rules.denies_words_of(&command.command);
+        // The person allowed this very text, whatever it runs.
+        let very = format!("Shell({})", command.command.trim());
+        if matches!(ruling, Ruling::Allow(by) if by.iter().any(|rule| rule.text() == very)) {
+            return None;
+        }
+        let (verdict, rule) = named.map_or((Verdict::Ask, rule), |rule| (Verdict::Deny, rule));
+        let what = item.sentence();
+        let reason = match verdict {
+            Verdict::Deny => format!(
+                "The rule `{rule}` may forbid {what}: {why}, and what the rule forbids stands in it. \
+                 Write the command out plainly, or do without it."
             ),
-            exact: false,
-        })
+            Verdict::Ask | Verdict::Allow => format!(
+                "Nobody can tell whether the rule `{rule}` forbids {what}: {why}. Write the command \
+                 out plainly, or a person must agree to exactly this."
+            ),
+        };
+        let (gate, rule) = (self.name().into(), Some(rule.to_string()));
+        Some(Opinion { gate, verdict, rule, reason, exact: true })
     }
 }

@@ -404,9 +404,38 @@ fn c3_computed_commands_ask_beside_deny_rules_for_commands() {
     for command in ["X=rm; $X a", "bash -c \"$X\"", "curl x | sh"] {
         let free = World::new(FULL, &[]).effects(shell(command));
         assert_eq!(free.verdict, Verdict::Allow, "{command}");
-        let ruled = World::new(FULL, &["deny Shell(rm:*)"]).effects(shell(command));
-        assert_eq!(said(&ruled), (Verdict::Ask, "rules"), "{command}");
+        for rules in [&["deny Shell(dd:*)"][..], &["deny Shell(dd:*)", "allow Shell", "allow *"]] {
+            let ruled = World::new(FULL, rules).effects(shell(command));
+            assert_eq!(said(&ruled), (Verdict::Ask, "rules"), "{command}");
+            let exact = ruled.gates.iter().any(|opinion| opinion.exact);
+            assert!(exact, "{command}: no lease covers what nobody can tell");
+        }
+        let very = format!("allow Shell({command})");
+        let allowed = World::new(FULL, &["deny Shell(dd:*)", &very]).effects(shell(command));
+        assert_eq!(allowed.verdict, Verdict::Allow, "{command}");
     }
+}
+
+#[test]
+fn c3_a_computed_command_with_the_words_of_a_deny_rule_is_refused() {
+    for (command, rule) in [
+        ("X=rm; $X a", "Shell(rm:*)"),
+        ("$(echo rm) a", "Shell(rm:*)"),
+        ("`echo rm` a", "Shell(rm:*)"),
+        ("$(printf '%s' /bin/rm) a", "Shell(rm:*)"),
+        ("G=git; $G push", "Shell(git push:*)"),
+        ("C='rm a'; sh -c \"$C\"", "Shell(rm:*)"),
+    ] {
+        let deny = format!("deny {rule}");
+        for rules in [&[deny.as_str()][..], &[&deny, "allow Shell", "allow *"]] {
+            let ruled = World::new(FULL, rules).effects(shell(command));
+            assert_eq!(said(&ruled), (Verdict::Deny, "rules"), "{command}");
+        }
+    }
+    let other = World::new(FULL, &["deny Shell(git push:*)"]).effects(shell("git status; $CC a.c"));
+    assert_eq!(said(&other), (Verdict::Ask, "rules"));
+    let plain = World::new(FULL, &["deny Shell(rm:*)"]).effects(shell("make \"$TARGET\""));
+    assert_eq!(plain.verdict, Verdict::Allow, "its program is known");
 }
 
 /// A call as the session remembers it.
@@ -455,6 +484,22 @@ fn l6_a_path_written_differently_is_the_same_call() {
     let other = inspection(on([path(Access::Read, "f.txt")]));
     for call in [json!({ "path": "f.txt" }), json!({ "path": "./f.txt" })] {
         assert_eq!(world.judge("tool", &call, &other).verdict, Verdict::Allow, "{call}");
+    }
+}
+
+#[test]
+fn l6_the_workspace_named_in_any_way_is_the_same_call() {
+    let list = || inspection(on([path(Access::List, ".")]));
+    let mut world = World::new(FULL, &[]);
+    let first = json!({ "recursive": true });
+    world.recent = [earlier(&first, 0, false), earlier(&first, 0, false)].into();
+    for same in [".", "./", "a/..", "/work/ws", "/work/ws/"] {
+        let judged = world.judge("tool", &json!({ "path": same, "recursive": true }), &list());
+        assert_eq!(said(&judged), (Verdict::Deny, "repetition"), "{same}");
+    }
+    for other in ["/work", "/", "a"] {
+        let judged = world.judge("tool", &json!({ "path": other, "recursive": true }), &list());
+        assert_eq!(judged.verdict, Verdict::Allow, "{other}");
     }
 }
 

@@ -232,6 +232,26 @@ impl RuleSet {
             .find(|rule| rule.action == RuleAction::Deny && matches!(rule.kind, Kind::Shell(_)))
     }
 
+    /// A deny rule for commands whose words stand in this text in their order, wherever: in a command
+    /// that is computed they may come to be what it runs.
+    pub fn denies_words_of(&self, command: &str) -> Option<&Rule> {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+        let stand = |wanted: &[String]| {
+            let mut words = command.split(|c| !is_part(c));
+            !wanted.is_empty() && wanted.iter().all(|one| words.any(|word| word == one))
+        };
+        self.rules.iter().find(|rule| {
+            rule.action == RuleAction::Deny
+                && match &rule.kind {
+                    Kind::Shell(ShellPattern::Prefix(words)) => stand(words),
+                    Kind::Shell(ShellPattern::Exact { words, .. }) => {
+                        words.as_ref().is_some_and(|words| stand(words))
+                    }
+                    _ => false,
+                }
+        })
+    }
+
     /// Deny and ask rules for paths, applied to the paths that a command names.
     fn rule_named_paths(&self, effect: &CommandEffect, reach: &Reach) -> Ruling<'_> {
         let about_paths = |rule: &Rule| {
@@ -425,7 +445,7 @@ fn forbids(rule: &Rule, effect: &CommandEffect, line: &CommandLine, reach: &Reac
 }
 
 /// Where the words of `prefix` end in `words`, options between them passed over.
-pub(crate) fn begins_broadly<S: AsRef<str>>(words: &[Word], prefix: &[S]) -> Option<usize> {
+fn begins_broadly<S: AsRef<str>>(words: &[Word], prefix: &[S]) -> Option<usize> {
     let (first, rest) = prefix.split_first()?;
     let (head, first) = (words.first()?, first.as_ref());
     if head.text != first && shell::head_name(head) != first {

@@ -252,7 +252,7 @@ impl<'a> Lexer<'a> {
             self.line.substitution = true;
             self.inner_list(true);
             let text = self.text[start..self.at].to_string();
-            self.part.words.push(Word { text, expands: true });
+            self.part.words.push(Word { text, expands: true, splits: false });
             self.part_end = self.at;
             return;
         }
@@ -351,8 +351,17 @@ impl<'a> Lexer<'a> {
                         None => word.text.push('\\'),
                     }
                 }
-                '$' => self.dollar(&mut word),
-                '`' => self.backquoted(&mut word),
+                '$' => {
+                    let (from, before) = (self.at, word.expands);
+                    word.expands = false;
+                    self.dollar(&mut word);
+                    word.splits |= word.expands && !is_number(&self.text[from..self.at]);
+                    word.expands |= before;
+                }
+                '`' => {
+                    self.backquoted(&mut word);
+                    word.splits = true;
+                }
                 '*' | '?' | '[' => {
                     word.expands = true;
                     word.text.push(next);
@@ -450,7 +459,10 @@ impl<'a> Lexer<'a> {
             }
         }
         word.expands = true;
-        word.text.push_str(&self.text[start..self.at]);
+        let text = &self.text[start..self.at];
+        // Quotes do not keep a list together.
+        word.splits |= text == "$@" || (text.starts_with("${") && text.contains('@'));
+        word.text.push_str(text);
     }
 
     /// `${ … }` with whatever stands in it.
@@ -573,6 +585,11 @@ impl<'a> Lexer<'a> {
         }
         if seen == 0 { None } else { char::from_u32(value) }
     }
+}
+
+/// A parameter that is a number and nothing else, whatever happened before.
+fn is_number(text: &str) -> bool {
+    matches!(text, "$?" | "$#" | "$$" | "$!")
 }
 
 /// `NAME=`, `NAME+=`, `NAME[1]=`.

@@ -37,6 +37,49 @@ fn is_warned(world: &mut World, effects: &Effects) -> bool {
 }
 
 #[test]
+fn z2_a_command_that_plainly_writes_what_later_runs_asks_as_a_file_tool_does() {
+    use Verdict::{Allow, Ask};
+    let mut world = World::new(FULL, &[]);
+    for command in [
+        "echo 'on: push' > .github/workflows/ci.yml",
+        "cat > .gitlab-ci.yml <<'EOF'\non: push\nEOF",
+        "cd .github/workflows && printf x >> ci.yml",
+        "tee AGENTS.md < x",
+        "cp ci.yml .github/workflows/",
+        "cp -t .github/workflows ci.yml",
+        "cp templates/CLAUDE.md .",
+        "mv x .envrc",
+        "sed -i s/a/b/ ./.travis.yml",
+        "perl -pi -e s/a/b/ Jenkinsfile",
+        "rm AGENTS.md",
+        "git mv ci.yml .github/workflows/ci.yml",
+        "python3 -c \"open('.github/workflows/x.yml', 'w').write('x')\"",
+        "sh -c 'echo x > .circleci/config.yml'",
+        "env -S 'touch .envrc'",
+    ] {
+        assert_eq!(verdicts(&mut world, &shell(command)), [Ask, Ask, Allow, Allow], "{command}");
+        let mut ruled = World::new(FULL, &[&format!("allow Shell({command})")]);
+        if !command.contains('\n') {
+            assert_eq!(verdicts(&mut ruled, &shell(command))[0], Allow, "{command}");
+        }
+    }
+    for command in [
+        "cat .github/workflows/ci.yml > out.txt",
+        "cp AGENTS.md /tmp/x",
+        "cp AGENTS.md notes.md",
+        "grep -r x .github",
+        "sed s/a/b/ .gitlab-ci.yml",
+        "python3 -c \"print(open('AGENTS.md').read())\"",
+        "git add .github && git commit -m '> AGENTS.md'",
+        "echo done > log.txt",
+        "mkdir -p .github/workflows",
+        "cargo build",
+    ] {
+        assert_eq!(verdicts(&mut world, &shell(command))[0], Allow, "{command}");
+    }
+}
+
+#[test]
 fn a11_a_reading_server_is_told_nothing_private_without_a_person() {
     use Verdict::{Allow, Ask};
     let query = |words: &[&str]| Effects {

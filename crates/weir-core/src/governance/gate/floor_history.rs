@@ -1,0 +1,324 @@
+//! What of the hard floor is about the history that git keeps (Z3): what overwrites it, makes it anew,
+//! throws it away, or takes away the last way back to it; and words that the shell computes where one
+//! of them could do that. Not here: the rows (`floor_table`), the files in `.git` (`floor_git`), and
+//! what a script that lies in a file does.
+
+use super::floor::{Scene, fits_argument};
+use crate::governance::shell::{self, Part, Word};
+
+/// Options of git that stand before its subcommand and take a word.
+const WITH_VALUE: [&str; 7] =
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
+
+/// One command that is git, or whose program is computed and could be.
+struct Git<'s> {
+    /// Nobody can tell whether it is git.
+    guessed: bool,
+    /// The part it stands in.
+    part: &'s Part,
+    /// What stands before it in the part: `env`, `xargs`, …
+    above: &'s [Word],
+    /// Options before the subcommand, with their words.
+    before: &'s [Word],
+    /// `commit`, `push`, …; `None`: there is none.
+    name: Option<&'s Word>,
+    /// What follows it.
+    rest: &'s [Word],
+    /// Another program adds words that stand nowhere.
+    fed: bool,
+}
+
+impl<'s> Git<'s> {
+    fn of(part: &'s Part, words: &'s [Word]) -> Option<Git<'s>> {
+        let (head, after) = words.split_first()?;
+        let guessed = head.expands;
+        let dashed = shell::head_name(head).strip_prefix("git-");
+        if !guessed && dashed.is_none() && shell::head_name(head) != "git" {
+            return None;
+        }
+        let above = &part.words[..part.words.len() - words.len()];
+        let feeds = |word: &Word| matches!(shell::head_name(word), "xargs" | "parallel");
+        let fed = above.iter().any(feeds);
+        if dashed.is_some() && !guessed {
+            return Some(Git {
+                guessed,
+                part,
+                above,
+                before: &[],
+                name: Some(head),
+                rest: after,
+                fed,
+            });
+        }
+        let mut at = 0;
+        while let Some(word) = after.get(at).filter(|word| word.text.starts_with('-')) {
+            at += if WITH_VALUE.contains(&word.text.as_str()) { 2 } else { 1 };
+        }
+        let at = at.min(after.len());
+        let (before, from) = after.split_at(at);
+        let (name, rest) = match from.split_first() {
+            Some((name, rest)) => (Some(name), rest),
+            None => (None, from),
+        };
+        Some(Git { guessed, part, above, before, name, rest, fed })
+    }
+
+    /// The subcommand as it is written.
+    fn name(&self) -> &str {
+        let name = self.name.map_or("", shell::head_name);
+        name.strip_prefix("git-").unwrap_or(name)
+    }
+
+    fn has(&self, wanted: &[&str]) -> bool {
+        self.rest.iter().any(|word| wanted.contains(&word.text.as_str()))
+    }
+
+    /// Whether a long option stands there, also cut short to no fewer letters than `least`.
+    fn has_long(&self, option: &str, least: usize) -> bool {
+        self.rest.iter().any(|word| is_cut(&word.text, option, least))
+    }
+
+    /// Whether a letter stands in a group of short options.
+    fn has_letter(&self, letter: char) -> bool {
+        let group = |word: &&Word| word.text.starts_with('-') && !word.text.starts_with("--");
+        self.rest.iter().filter(group).any(|word| word.text.contains(letter))
+    }
+
+    /// The words after the subcommand that no option before them takes, and whether each stands
+    /// after `--`.
+    fn free(&self) -> Vec<(&'s Word, bool)> {
+        let (letters, long) = taking_a_word(self.name());
+        let mut free = Vec::new();
+        let mut words = self.rest.iter();
+        while let Some(word) = words.next() {
+            if word.text == "--" && !word.expands {
+                free.extend(words.map(|word| (word, true)));
+                break;
+            }
+            free.push((word, false));
+            if !word.expands && takes_next(&word.text, letters, long) {
+                // What may be several words is more than the one that is taken.
+                free.extend(words.next().filter(|word| word.splits).map(|word| (word, false)));
+            }
+        }
+        free
+    }
+}
+
+/// Letters and names of the options of a subcommand that take the next word.
+fn taking_a_word(subcommand: &str) -> (&'static str, &'static [&'static str]) {
+    match subcommand {
+        "commit" => (
+            "mFCct",
+            &[
+                "--message",
+                "--file",
+                "--reuse-message",
+                "--reedit-message",
+                "--author",
+                "--date",
+                "--template",
+                "--fixup",
+                "--squash",
+                "--trailer",
+                "--cleanup",
+                "--pathspec-from-file",
+            ],
+        ),
+        "stash" => ("m", &["--message"]),
+        "push" => ("o", &["--push-option", "--repo", "--receive-pack", "--exec"]),
+        "branch" => ("u", &["--set-upstream-to"]),
+        _ => ("", &[]),
+    }
+}
+
+/// Letters of a group after which the rest of it is a value, if there is any.
+const WITH_REST: &str = "Su";
+
+fn takes_next(text: &str, letters: &str, long: &[&str]) -> bool {
+    if text.starts_with("--") {
+        return long.contains(&text);
+    }
+    let Some(group) = text.strip_prefix('-') else { return false };
+    let value = group.find(|c| letters.contains(c) || WITH_REST.contains(c));
+    value.is_some_and(|at| at + 1 == group.len() && letters.contains(&group[at..]))
+}
+
+/// Whether `text` is a long option, whole or cut short as git lets one do.
+fn is_cut(text: &str, option: &str, least: usize) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    name.len() >= least && option.starts_with(name)
+}
+
+fn any(scene: &Scene<'_>, test: impl Fn(&Git<'_>) -> bool) -> bool {
+    scene.commands_in_parts().filter_map(|(part, words)| Git::of(part, words)).any(|git| test(&git))
+}
+
+/// The same for what is git without a doubt.
+fn any_certain(scene: &Scene<'_>, test: impl Fn(&Git<'_>) -> bool) -> bool {
+    any(scene, |git| !git.guessed && test(git))
+}
+
+pub(super) fn forces_a_push(scene: &Scene<'_>) -> bool {
+    any_certain(scene, is_forced_push)
+}
+
+fn is_forced_push(git: &Git<'_>) -> bool {
+    git.name() == "push"
+        && git.rest.iter().any(|word| {
+            ["--for*", "-f", "--mi*", "+*"].iter().any(|form| fits_argument(form, &word.text))
+        })
+}
+
+pub(super) fn rewrites_history(scene: &Scene<'_>) -> bool {
+    let tool = |words: &[Word]| matches!(shell::head_name(&words[0]), "bfg" | "git-filter-repo");
+    scene.commands().any(|(_, words)| tool(words)) || any_certain(scene, is_history_rewrite)
+}
+
+fn is_history_rewrite(git: &Git<'_>) -> bool {
+    match git.name() {
+        "filter-branch" | "filter-repo" | "replace" => true,
+        "reflog" => git.has(&["expire", "delete", "drop"]),
+        "update-ref" => {
+            git.has(&["-d"]) || git.has_long("--delete", 4) || git.has_long("--stdin", 4)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn rewrites_commits(scene: &Scene<'_>) -> bool {
+    any_certain(scene, makes_commits_anew)
+}
+
+fn makes_commits_anew(git: &Git<'_>) -> bool {
+    match git.name() {
+        "rebase" => !git.has(&["--abort", "--quit", "--show-current-patch", "--help", "-h"]),
+        "commit" => {
+            let free = git.free();
+            free.iter().any(|(word, operand)| !operand && is_cut(&word.text, "--amend", 4))
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn discards_history(scene: &Scene<'_>) -> bool {
+    any_certain(scene, is_discarding)
+}
+
+fn is_discarding(git: &Git<'_>) -> bool {
+    match git.name() {
+        "reset" => git.has_long("--hard", 4),
+        "branch" => {
+            let forced = git.has_letter('f') || git.has_long("--force", 4);
+            ['D', 'M', 'C'].into_iter().any(|letter| git.has_letter(letter)) || forced
+        }
+        "stash" => git.has(&["clear", "drop"]),
+        _ => false,
+    }
+}
+
+/// What is lost for good: what no branch leads to goes with the reflog and with the objects.
+pub(super) fn takes_the_way_back(scene: &Scene<'_>) -> bool {
+    any_certain(scene, is_last_way)
+}
+
+fn is_last_way(git: &Git<'_>) -> bool {
+    // A setting for this one command that lets things expire: `gc.pruneExpire`, `gc.reflogExpire`, …
+    let expires = git.before.iter().any(|word| {
+        let text = word.text.strip_prefix("-c").unwrap_or(&word.text).to_ascii_lowercase();
+        text.trim_start().starts_with("gc.") && text.contains("expire")
+    });
+    let looks = git.has(&["-n", "--dry-run", "-h", "--help"]);
+    expires
+        || match git.name() {
+            "gc" => git
+                .rest
+                .iter()
+                .any(|word| word.text.contains('=') && is_cut(&word.text, "--prune", 4)),
+            "prune" => !looks,
+            "repack" => {
+                git.has_letter('a') && git.has_letter('d')
+                    || git.has_long("--unpack-unreachable", 4)
+            }
+            "update-ref" => !git.rest.is_empty() && !git.has(&["-h", "--help"]),
+            "fast-import" => git.has_long("--force", 4),
+            "push" => {
+                let removes = |word: &Word| word.text.starts_with(':') && word.text.len() > 1;
+                git.has_letter('d')
+                    || git.has_long("--delete", 4)
+                    || git.has_long("--prune", 5)
+                    || git.rest.iter().any(removes)
+            }
+            _ => false,
+        }
+}
+
+/// Words that nobody can tell, where one of them could do any of the above.
+pub(super) fn computes_words_for_git(scene: &Scene<'_>) -> bool {
+    any(scene, |git| if git.guessed { would_harm(git) } else { is_computed(git) })
+}
+
+/// Whether it would be one of the above if its program were git.
+fn would_harm(git: &Git<'_>) -> bool {
+    [is_forced_push, is_history_rewrite, makes_commits_anew, is_discarding, is_last_way]
+        .iter()
+        .any(|test| test(git))
+}
+
+fn is_computed(git: &Git<'_>) -> bool {
+    if is_renamed(git) {
+        return true;
+    }
+    let Some(name) = git.name else { return git.before.iter().any(|word| word.splits) };
+    if name.expands {
+        return true;
+    }
+    let free = git.free();
+    let fed = git.fed && !free.iter().any(|(_, operand)| *operand);
+    match git.name() {
+        "commit" | "reset" => fed || free.iter().any(|(word, operand)| !operand && hides(word)),
+        "gc" | "repack" => fed || free.iter().any(|(word, _)| word.expands),
+        "push" => fed || free.iter().any(|(word, _)| hides(word)),
+        "branch" => {
+            // Alone a word is the name of a branch: an option would do nothing.
+            let alone = free.len() == 1;
+            fed || free
+                .iter()
+                .any(|(word, operand)| !operand && (word.splits || (hides(word) && !alone)))
+        }
+        "stash" | "reflog" => match git.rest.first() {
+            Some(word) => hides(word),
+            None => git.fed,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a setting that stands in the line gives git other words: an alias, settings by variables.
+fn is_renamed(git: &Git<'_>) -> bool {
+    let alias = |word: &Word| {
+        let text = word.text.strip_prefix("-c").unwrap_or(&word.text).to_ascii_lowercase();
+        text.trim_start().starts_with("alias.") || text.starts_with("--config-env")
+    };
+    let variable =
+        |word: &Word| word.text.starts_with("GIT_CONFIG") || word.text.starts_with("GIT_EXEC_PATH");
+    git.before.iter().any(alias) || git.part.assignments.iter().chain(git.above).any(variable)
+}
+
+/// Whether a word could come out as any option, or as several words.
+fn hides(word: &Word) -> bool {
+    if word.splits {
+        return true;
+    }
+    if !word.expands {
+        return false;
+    }
+    let plain = word.text.find(['$', '`', '*', '?', '[', '{', '~']).unwrap_or(word.text.len());
+    match &word.text[..plain] {
+        "" => true,
+        // The name of the option stands there; what is computed is its value.
+        long if long.starts_with("--") => !long.contains('='),
+        short if short.starts_with('-') => !short.contains(['m', 'F']),
+        _ => false,
+    }
+}

@@ -407,6 +407,7 @@ fn engine(
         state_dir: state.clone(),
         environment: environment.chain([("HOME".into(), home)]).collect(),
         lending: Lending::default(),
+        secrets: Vec::new(),
         limits: weir_sandbox::Limits::default(),
         tier: TierWish::Auto,
         egress: Some(Arc::new(egress)),

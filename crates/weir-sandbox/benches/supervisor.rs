@@ -65,6 +65,7 @@ fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
         state_dir: state.path().to_path_buf(),
         environment: filtered_environment(std::env::vars_os(), &[]),
         lending: Lending::default(),
+        secrets: Vec::new(),
         limits: Limits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,

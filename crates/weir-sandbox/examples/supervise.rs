@@ -41,6 +41,7 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
         state_dir,
         environment: filtered_environment(std::env::vars_os(), &[]),
         lending: Lending::default(),
+        secrets: Vec::new(),
         limits: Limits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,

@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
+use weir_core::secret::Secret;
 use weir_core::tool::Tier;
 use weir_engine::ports::{
     CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Confine, Egress, EgressLine, JobInfo,
@@ -75,6 +76,8 @@ pub struct SupervisorOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// What a command gets of the person's besides, where a person agreed.
     pub lending: Lending,
+    /// Values that are taken out of what commands print before it is kept anywhere (Z7).
+    pub secrets: Vec<Secret>,
     /// Bounds.
     pub limits: Limits,
     /// Confinement.

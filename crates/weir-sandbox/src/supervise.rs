@@ -33,7 +33,7 @@ pub(crate) use crate::supervise::reaper::end_of;
 use crate::supervise::sink::Sink;
 use crate::supervise::spawn::{Held, Spawned, Wanted};
 use crate::supervise::watch::Watch;
-use crate::wire::{CANCEL, Ending, REQUEST_BYTES_MAX, Report, Request};
+use crate::wire::{CANCEL, Ending, Order, REQUEST_BYTES_MAX, Report};
 
 /// How long the engine may take to read a report. It reads at once unless it is stopped.
 const REPORT_WAIT: Duration = Duration::from_secs(2);
@@ -70,20 +70,22 @@ fn supervise() -> Result<(), String> {
     let control = control_socket()?;
     // From here on nothing that is typed at the terminal reaches us.
     let _ = rustix::process::setsid();
-    let Some((request, rest)) = read_request(&control)? else {
-        // The engine died before it asked for anything.
-        return Ok(());
-    };
-    // From here on whoever loses its parent below us becomes our child.
+    // From here on whoever loses its parent below us becomes our child, and nobody reads our memory:
+    // what is asked for comes with secrets.
     let prepared = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     if let Err(error) = prepared.map_err(io::Error::from).and_then(|()| protect_process()) {
         return refuse(&control, format!("the supervisor cannot adopt processes: {error}"));
     }
+    let Some((order, rest)) = read_order(&control)? else {
+        // The engine died before it asked for anything.
+        return Ok(());
+    };
+    let request = &order.request;
     if rest.contains(&CANCEL) || hung_up(&control) {
         let end = CommandEnd::Cancelled;
         return report(&control, &Report::Ended(Ending { end, ..Ending::not_started("") }));
     }
-    match record.claim(&request) {
+    match record.claim(request) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return refuse(
@@ -96,7 +98,7 @@ fn supervise() -> Result<(), String> {
             return refuse(&control, format!("its record in {dir} cannot be written: {error}"));
         }
     }
-    let ending = match start(&control, &record, &request, &inherited) {
+    let ending = match start(&control, &record, &order, &inherited) {
         Ok(watch) => {
             // An engine that died meanwhile is noticed by the watch.
             let _ = report(&control, &Report::Started);
@@ -137,9 +139,10 @@ fn finish(control: &UnixStream, record: &Record, mut watched: Watched) -> Result
 fn start<'a>(
     control: &'a UnixStream,
     record: &Record,
-    request: &'a Request,
+    order: &'a Order,
     inherited: &[u32],
 ) -> Result<Watch<'a>, String> {
+    let request = &order.request;
     let file = record.create_output().map_err(|error| format!("its output file: {error}"))?;
     let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (output, input) = pipe.map_err(|error| format!("a pipe for its output: {error}"))?;
@@ -162,7 +165,7 @@ fn start<'a>(
     }
     let shown = !request.background && !request.service;
     let progress = shown.then(progress_pipe).flatten();
-    let sink = Sink::new(file, progress, request);
+    let sink = Sink::new(file, progress, (request, &order.secrets));
     Ok(Watch::new(control, request, began, Sources { output, sink, reaper, held }))
 }
 
@@ -198,7 +201,7 @@ fn control_socket() -> Result<UnixStream, String> {
 }
 
 /// The request line and what came after it; `None` when the engine went away.
-fn read_request(mut control: &UnixStream) -> Result<Option<(Request, Vec<u8>)>, String> {
+fn read_order(mut control: &UnixStream) -> Result<Option<(Order, Vec<u8>)>, String> {
     let mut received = Vec::new();
     let mut chunk = [0; 16 << 10];
     while received.len() <= REQUEST_BYTES_MAX {
@@ -210,9 +213,9 @@ fn read_request(mut control: &UnixStream) -> Result<Option<(Request, Vec<u8>)>, 
         };
         received.extend_from_slice(&chunk[..count]);
         if let Some(end) = received.iter().position(|byte| *byte == b'\n') {
-            let request = serde_json::from_slice(&received[..end])
+            let order = serde_json::from_slice(&received[..end])
                 .map_err(|error| format!("the request is not one: {error}"))?;
-            return Ok(Some((request, received.split_off(end + 1))));
+            return Ok(Some((order, received.split_off(end + 1))));
         }
     }
     Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes"))

@@ -15,7 +15,7 @@ pub(crate) const CANCEL: u8 = b'c';
 /// be started by the kernel, and escaping makes a byte six at most.
 pub(crate) const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-/// First line from the engine. The folder of the record is the supervisor's last argument, the
+/// What is to run. The folder of the record is the supervisor's last argument, the
 /// working folder and the environment are its own: neither needs to be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
@@ -42,6 +42,17 @@ pub(crate) struct Request {
     /// The way out, when hosts were granted.
     #[serde(default)]
     pub(crate) way: Option<Way>,
+}
+
+/// What the engine sends first: the request, and what is nobody's to keep. Unlike the request it is
+/// written nowhere.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// What is to run.
+    pub(crate) request: Request,
+    /// Values that are taken out of what the command prints.
+    #[serde(default)]
+    pub(crate) secrets: Vec<String>,
 }
 
 /// Where the proxy listens for this command.

@@ -170,6 +170,7 @@ pub(crate) fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
             &cx.config()?.settings.commands.env,
         ),
         lending: lending(cx)?,
+        secrets: secret_texts(cx)?.into_iter().map(weir_core::secret::Secret::new).collect(),
         limits: weir_sandbox::Limits::default(),
         tier: tier_wish(cx.config()?),
         egress: Some(Arc::new(network::egress(cx)?)),

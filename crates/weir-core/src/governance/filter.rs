@@ -17,10 +17,12 @@ mod redact;
 mod screen;
 #[cfg(test)]
 mod tests;
+mod veil;
 
 pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
 pub use externalize::REFERENCE_CHARS_MAX;
 pub use redact::{mask_reply, mask_text, mask_value, redact_text};
+pub use veil::Veil;
 
 /// What a filter may know.
 #[derive(Debug, Clone, Copy)]

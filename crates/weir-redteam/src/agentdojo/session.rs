@@ -70,6 +70,7 @@ impl Bench {
             state_dir: folder.path().join("state"),
             environment: Vec::new(),
             lending: weir_sandbox::Lending::default(),
+            secrets: Vec::new(),
             limits: weir_sandbox::Limits::default(),
             tier: TierWish::Auto,
             egress: None,

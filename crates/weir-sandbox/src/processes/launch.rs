@@ -18,7 +18,7 @@ use super::SupervisorOptions;
 use crate::process_tree::MARKER;
 use crate::record::{Found, Record};
 use crate::tier;
-use crate::wire::{REQUEST_BYTES_MAX, Request, Way};
+use crate::wire::{Order, REQUEST_BYTES_MAX, Request, Way};
 
 /// How long a supervisor may take to read its request.
 const REQUEST_WAIT: Duration = Duration::from_secs(10);
@@ -74,7 +74,10 @@ pub(super) fn launch(
         bubblewrap,
         way: line.as_deref().map(way),
     };
-    let text = request_line(&request)?;
+    let secrets = options.secrets.iter().map(|secret| secret.reveal().to_owned()).collect();
+    let order = Order { request, secrets };
+    let text = order_line(&order)?;
+    let request = order.request;
     let record = Record::of(&options.state_dir, &spec.session, spec.call);
     if !matches!(record.started(), Found::Absent) {
         let call = spec.call;
@@ -140,13 +143,13 @@ fn check(spec: &CommandSpec) -> Result<(), String> {
     Ok(())
 }
 
-fn request_line(request: &Request) -> Result<Vec<u8>, String> {
+fn order_line(order: &Order) -> Result<Vec<u8>, String> {
     // Paths that are not UTF-8 cannot be named to it: then it does not start.
-    let line = serde_json::to_vec(request);
+    let line = serde_json::to_vec(order);
     let mut line = line.map_err(|error| format!("what it may touch cannot be said: {error}"))?;
     line.push(b'\n');
     if line.len() > REQUEST_BYTES_MAX {
-        let bytes = request.command.len();
+        let bytes = order.request.command.len();
         if bytes < REQUEST_BYTES_MAX / 8 {
             return Err("too many paths are ignored or protected one by one for a sandbox; put \
                         them into fewer folders"

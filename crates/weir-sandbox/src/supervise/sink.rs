@@ -1,7 +1,10 @@
-//! Where a command's output goes: a bounded file, head and tail in memory, and progress.
+//! Where a command's output goes, without the secrets of the person: a bounded file, head and tail in
+//! memory, and progress.
 
 use std::fs::File;
 use std::io::{self, Write};
+
+use weir_core::governance::filter::Veil;
 
 use crate::output::HeadTail;
 use crate::wire::Request;
@@ -13,6 +16,7 @@ const KEEP_BYTES_MAX: usize = 8 << 20;
 pub(super) struct Sink {
     file: Option<File>,
     file_room: u64,
+    veil: Veil,
     kept: HeadTail,
     progress: Option<File>,
     progress_skipped: u64,
@@ -20,10 +24,15 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(file: File, progress: Option<File>, request: &Request) -> Sink {
+    pub(super) fn new(
+        file: File,
+        progress: Option<File>,
+        (request, secrets): (&Request, &[String]),
+    ) -> Sink {
         Sink {
             file: Some(file),
             file_room: request.limits.output_file_bytes,
+            veil: Veil::new(secrets),
             kept: HeadTail::new(request.keep_bytes.min(KEEP_BYTES_MAX)),
             progress,
             progress_skipped: 0,
@@ -33,6 +42,17 @@ impl Sink {
 
     /// Takes the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        let clean = self.veil.push(bytes);
+        self.keep(&clean);
+    }
+
+    /// No more bytes come.
+    pub(super) fn finish(&mut self) {
+        let rest = self.veil.finish();
+        self.keep(&rest);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
         self.kept.push(bytes);
         self.push_file(bytes);
         self.push_progress(bytes);

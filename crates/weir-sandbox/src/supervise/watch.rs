@@ -96,6 +96,7 @@ impl<'a> Watch<'a> {
             }
         };
         self.drain();
+        self.sources.sink.finish();
         for note in self.sources.held.carry_over() {
             self.sources.sink.note(note);
         }

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use weir_core::ids::CallId;
+use weir_core::secret::Secret;
 use weir_core::tool::Tier;
 use weir_engine::ports::{CommandEnd, CommandSpec, CommandTrace, Processes};
 
@@ -21,6 +22,7 @@ under_each_tier!(
     t8_processor_time_can_be_limited,
     z4_no_new_privileges_no_core_dumps_limited_files,
     z7_environment_has_no_keys,
+    z7_a_key_that_a_command_prints_is_kept_nowhere,
     t8_a_gigabyte_of_output_takes_bounded_memory,
     d6_what_a_foreground_command_leaves_behind_is_ended,
     t8_output_written_just_after_the_shell_ended_is_kept,
@@ -155,6 +157,23 @@ async fn z7_environment_has_no_keys(tier: Tier) {
     for file in ["started.json", "end.json", "output"] {
         let text = std::fs::read_to_string(world.record(1).join(file)).expect("a record");
         assert!(!text.contains("planted-secret-value"), "{file}");
+    }
+}
+
+async fn z7_a_key_that_a_command_prints_is_kept_nowhere(tier: Tier) {
+    let key = "zq7supervised0key0value";
+    let world = World::with(tier, |options| options.secrets = vec![Secret::new(key)]);
+    // In two writes, and in hex.
+    let command = "printf 'it is zq7super'; sleep 0.1; printf 'vised0key0value, as hex '; \
+                   printf zq7super%s vised0key0value | od -An -tx1 | tr -d ' \\n'; echo .";
+    let outcome = world.run(world.spec(1, command)).await;
+    let clean = "it is [redacted: secret], as hex [redacted: secret in hex].\n";
+    assert_eq!((outcome.output.as_str(), outcome.bytes), (clean, clean.len() as u64));
+    let file = |name: &str| std::fs::read_to_string(world.record(1).join(name)).expect("a record");
+    assert_eq!(file("output"), clean);
+    let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for name in ["started.json", "end.json", "output"] {
+        assert!(!file(name).contains(key) && !file(name).contains(&hex), "{name}");
     }
 }
 

@@ -110,6 +110,7 @@ impl World {
             state_dir: state.path().to_path_buf(),
             environment: filtered_environment(std::env::vars_os(), &[]),
             lending: Lending::default(),
+            secrets: Vec::new(),
             limits: Limits::default(),
             tier: TierWish::Exactly(tier),
             egress: None,

@@ -222,3 +222,28 @@ fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
     assert!(!house.ok(&["audit", "export"]).contains(KEY));
     assert!(house.ok(&["replay", session]).starts_with("the same"));
 }
+
+/// What a command prints is masked before the supervisor keeps it (Z7): neither while a job runs nor after
+/// a crash does a key stand in the state folder.
+#[test]
+fn z7_a_key_that_a_command_prints_stands_nowhere_in_the_state() {
+    const KEY: &str = "zq9provider0key0printed0out";
+    let house = House::new();
+    let script = house.at("test.script");
+    let prints = "printf zq9provider0; printf 'key0printed0out\\n'";
+    house.write(
+        &script,
+        &format!(
+            "name: test\n\ncalls: run_shell {{\"command\": \"{prints}\"}}\n\ncalls: run_shell \
+             {{\"command\": \"{prints}; sleep 1\", \"background\": true}}\n\nsays: Done.\n"
+        ),
+    );
+    house.write(&house.user_config(), &format!("model = \"script:{}\"\n", script.display()));
+    let house = house.with("OPENAI_API_KEY", KEY);
+    let said = house.run(&["run", "--permission", "full", "--output", "jsonl", "Go."]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(said.out.contains("[redacted: secret]"), "it was printed: {}", said.out);
+    assert!(!said.out.contains(KEY), "{}", said.out);
+    assert!(house.at("state/weir/jobs").is_dir(), "there are outputs to have searched");
+    assert_eq!(holding(&house.at("state"), &[KEY]), Vec::<String>::new());
+}

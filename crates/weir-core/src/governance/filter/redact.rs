@@ -158,14 +158,19 @@ fn redact_value(value: &mut Value, needles: &[Needle]) {
 }
 
 /// A form of a known value.
-#[derive(Debug)]
-struct Needle {
-    text: String,
-    kind: &'static str,
+pub(super) struct Needle {
+    pub(super) text: String,
+    pub(super) kind: &'static str,
+}
+
+impl std::fmt::Debug for Needle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Needle(a {})", self.kind)
+    }
 }
 
 /// Every form in which the values of `secrets` may stand in a text.
-fn needles(secrets: &[String]) -> Vec<Needle> {
+pub(super) fn needles(secrets: &[String]) -> Vec<Needle> {
     let mut found = Vec::new();
     for secret in secrets {
         let secret = secret.trim();

@@ -17,6 +17,7 @@ mod file;
 mod verify;
 
 pub(crate) use file::AuditFolder;
+pub use file::check_audit_writable;
 pub(crate) use verify::Chain;
 pub use verify::{AuditFault, AuditReport, verify_audit};
 

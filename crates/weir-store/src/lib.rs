@@ -25,7 +25,7 @@ mod usage;
 mod words;
 mod worktrees;
 
-pub use audit::{AuditFault, AuditReport, verify_audit};
+pub use audit::{AuditFault, AuditReport, check_audit_writable, verify_audit};
 pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};
 pub use filesystem::filesystem_warning;
 pub use memory::MemoryStore;

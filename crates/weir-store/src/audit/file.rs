@@ -30,6 +30,14 @@ pub(crate) struct AuditFolder {
     current: Option<DayFile>,
 }
 
+/// Whether a line of `now` could be written to the audit log in a state folder.
+///
+/// # Errors
+/// What is in the way, and what to do.
+pub fn check_audit_writable(state_dir: &Path, now: Timestamp) -> Result<(), StoreError> {
+    AuditFolder::new(state_dir).prepare(now, 1)
+}
+
 #[derive(Debug)]
 struct DayFile {
     day: String,

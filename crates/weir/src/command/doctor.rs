@@ -14,7 +14,7 @@ use weir_providers::http_model::Endpoint;
 use weir_providers::probe;
 use weir_sandbox::TierWish;
 use weir_server::ports::Health;
-use weir_store::{filesystem_warning, verify_audit};
+use weir_store::{check_audit_writable, filesystem_warning, verify_audit};
 
 use super::mcp_servers::standing;
 use crate::cx::Cx;
@@ -275,6 +275,7 @@ async fn store(cx: &Cx) -> Vec<Finding> {
         Ok(Err(error)) => broken("audit", error.to_string(), "`weir audit verify`"),
         Err(error) => broken("audit", error.to_string(), "`weir audit verify`"),
     });
+    findings.extend(unwritable_audit(&cx.dirs.state));
     if let Some(warning) = filesystem_warning(&cx.dirs.state) {
         findings.push(note("file system", warning, ""));
     }
@@ -287,6 +288,14 @@ async fn store(cx: &Cx) -> Vec<Finding> {
         Err(error) => findings.push(broken("kill switch", error.to_string(), "see database")),
     }
     findings
+}
+
+/// Why no run can do anything here, where its line cannot be written.
+fn unwritable_audit(state: &Path) -> Option<Finding> {
+    let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
+    let error = check_audit_writable(state, now).err()?;
+    let remedy = "until then every run stops before its first effect";
+    Some(broken("audit log", error.to_string(), remedy))
 }
 
 /// The server's own certificate, where the settings name one.

@@ -187,4 +187,12 @@ fn g10_a_run_whose_audit_cannot_be_written_says_why_and_what_to_do() {
         }
         assert!(written(&house).is_empty(), "nothing was done");
     }
+    let doctor = house.run(&["doctor", "--offline"]);
+    assert_eq!(doctor.status, 1);
+    for words in ["writing the audit log in", "this user can write", "every run stops"] {
+        assert!(doctor.out.contains(words), "{words}: {}", doctor.out);
+    }
+    std::fs::remove_file(&audit).expect("it is a file");
+    let doctor = house.run(&["doctor", "--offline"]);
+    assert!(!doctor.out.contains("audit log"), "{}", doctor.out);
 }

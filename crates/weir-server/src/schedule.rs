@@ -243,8 +243,8 @@ impl LiveRuns {
             room.handle.stop().await;
             room.handle.ended().await;
         }
-        if course.is_completed() {
-            home.agents().completed(agent, &id);
+        if course.is_over() {
+            home.agents().over(agent, &id);
         }
         Ok(watched?)
     }

@@ -79,6 +79,11 @@ impl Course {
         Some(AtRest::Ended { status: finished.status, note: note(finished) })
     }
 
+    /// Whether the task is over, well or badly: what it left for itself goes (X1).
+    pub fn is_over(&self) -> bool {
+        self.finished.as_ref().is_some_and(|finished| finished.status.is_over())
+    }
+
     /// Whether the task was done.
     pub fn is_completed(&self) -> bool {
         self.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed)

@@ -119,6 +119,6 @@ pub trait AgentDesk: Send + Sync {
     fn bounds(&self) -> Result<SchedulerSettings, HouseError>;
     /// This process, as it stands beside the runs that it has.
     fn holder(&self) -> Owner;
-    /// A run's session has completed: what it left for itself in its folder goes.
-    fn completed(&self, agent: &ScheduledAgent, session: &SessionId);
+    /// A run's session is over, well or badly: what it left for itself in its folder goes.
+    fn over(&self, agent: &ScheduledAgent, session: &SessionId);
 }

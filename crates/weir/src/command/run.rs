@@ -242,7 +242,7 @@ impl Play {
     ) -> anyhow::Result<ExitCode> {
         let session = self.handle.id().clone();
         let closed = self.handle.close().await;
-        if finished.as_ref().is_some_and(|f| is_over(f.status)) {
+        if finished.as_ref().is_some_and(|f| f.status.is_over()) {
             tidy::finished(&self.workspace, &session);
         }
         wiring::tidy(cx);
@@ -270,20 +270,6 @@ fn not_said(error: EngineError) -> anyhow::Error {
         | EngineError::Session(_)
         | EngineError::Stopped
         | EngineError::Crashed => engine_failure(error),
-    }
-}
-
-/// Whether a run with this status is over, so that its results go (X1). What waits for a person, a
-/// switch or a resume reads them again when it goes on.
-fn is_over(status: RunStatus) -> bool {
-    match status {
-        RunStatus::Completed
-        | RunStatus::Failed
-        | RunStatus::Limit
-        | RunStatus::Budget
-        | RunStatus::Denied
-        | RunStatus::Cancelled => true,
-        RunStatus::NeedsInput | RunStatus::Paused | RunStatus::Interrupted => false,
     }
 }
 

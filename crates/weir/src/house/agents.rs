@@ -164,7 +164,7 @@ impl AgentDesk for PersonHome {
         this_process(LABEL)
     }
 
-    fn completed(&self, agent: &ScheduledAgent, session: &SessionId) {
+    fn over(&self, agent: &ScheduledAgent, session: &SessionId) {
         let workspace = self.at(Some(&agent.workspace)).and_then(|cx| cx.workspace());
         match workspace {
             Ok(workspace) => tidy::finished(workspace.as_ref(), session),

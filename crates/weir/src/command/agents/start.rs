@@ -109,7 +109,7 @@ impl Sessions {
         let closed = handle.close().await;
         let rest = watched.map_err(engine_failure)?;
         closed.map_err(engine_failure)?;
-        if course.is_completed() {
+        if course.is_over() {
             tidy::finished(cx.workspace()?.as_ref(), &session);
         }
         Ok(rest)

@@ -340,7 +340,7 @@ impl Keeper {
             if !self.down(&room, &live).await {
                 self.desk.notice(Tone::Bad, GOES_DOWN).await;
             }
-            if let (Some(id), Some(RunStatus::Completed)) = (&room.id, room.course().ended)
+            if let (Some(id), Some(true)) = (&room.id, room.course().ended.map(RunStatus::is_over))
                 && let Ok(workspace) = room.cx.workspace()
             {
                 tidy::finished(&workspace, id);

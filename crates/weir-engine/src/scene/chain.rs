@@ -1,5 +1,6 @@
 //! All that instructs (M2): the person's rules and those of the workspace, and the chain of
-//! `AGENTS.md` files: the person's own, then from the root of the repository down to the workspace.
+//! `AGENTS.md` and `CLAUDE.md` files: the person's own, then from the root of the repository down to the
+//! workspace.
 //! Not here: how one is read, and those of folders below.
 
 use std::path::{Path, PathBuf};
@@ -13,8 +14,10 @@ use super::reading::{Instruction, Reader, Spot};
 
 /// Characters of all of them together (M2: a total cap with a visible notice).
 pub(super) const INSTRUCTIONS_MAX: usize = 40_000;
-/// Names of instruction files; the first that is there counts for its folder.
+/// Names of instruction files. A folder may have each; one that says the same is told once.
 pub(super) const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Largest files that are compared.
+const SAME_BYTES_MAX: u64 = 1 << 20;
 /// Where the rules of a workspace stand.
 const RULES: &str = ".weir/rules";
 /// Rules that are read from one folder.
@@ -170,14 +173,19 @@ fn files(
     }
     let root = workspace.root();
     for folder in above(root) {
-        let paths = INSTRUCTION_FILES.iter().map(|name| folder.join(name));
-        if let Some(path) = paths.into_iter().find(|path| path.is_file()) {
-            let name = path.display().to_string();
-            found.push((Spot::Above(path), name));
+        let mut told: Vec<PathBuf> = Vec::new();
+        for path in INSTRUCTION_FILES.iter().map(|name| folder.join(name)) {
+            if path.is_file() && !told.iter().any(|other| says_the_same(other, &path)) {
+                told.push(path.clone());
+                let name = path.display().to_string();
+                found.push((Spot::Above(path), name));
+            }
         }
     }
+    let mut told: Vec<PathBuf> = Vec::new();
     for name in INSTRUCTION_FILES {
-        if !root.join(name).is_file() {
+        let file = root.join(name);
+        if !file.is_file() || told.iter().any(|other| says_the_same(other, &file)) {
             continue;
         }
         let at = workspace.resolve(name, Access::Read);
@@ -191,12 +199,25 @@ fn files(
                 unseen.push(Instruction { text: String::new(), ..Instruction::without(name, why) });
             }
             None => {
+                told.push(file);
                 found.push((Spot::Workspace(at), name.to_string()));
-                break;
             }
         }
     }
     found
+}
+
+/// Whether two files are one, or hold the same: many a `CLAUDE.md` is a link to `AGENTS.md`, or a copy.
+pub(super) fn says_the_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let length = |path: &Path| path.metadata().ok().map(|meta| meta.len());
+    if real(one).is_some_and(|path| Some(path) == real(other)) {
+        return true;
+    }
+    let same_length =
+        length(one).is_some_and(|bytes| bytes <= SAME_BYTES_MAX && Some(bytes) == length(other));
+    let bytes = |path: &Path| std::fs::read(path).ok();
+    same_length && bytes(one).is_some_and(|text| Some(text) == bytes(other))
 }
 
 /// Folders of the repository above `folder`, the outermost first; none where it is no repository.

@@ -11,7 +11,7 @@ use weir_core::tool::{Access, Place};
 
 use crate::workspace::{WalkOptions, Workspace};
 
-use super::chain::{INSTRUCTION_FILES, INSTRUCTIONS_MAX, cap};
+use super::chain::{INSTRUCTION_FILES, INSTRUCTIONS_MAX, cap, says_the_same};
 use super::reading::{Reader, Spot, Stamp};
 
 /// Characters that are told for one folder, in a large window.
@@ -51,7 +51,7 @@ impl Deeper {
     /// long as its file is the same: the session knows what it was told. `window` is the model's in
     /// tokens, 0 where nobody knows. Blocks.
     pub fn beneath(&self, workspace: &Workspace, paths: &[String], window: u64) -> Vec<Note> {
-        let files = folders(paths).into_iter().filter_map(|folder| file_in(workspace, &folder));
+        let files = folders(paths).into_iter().flat_map(|folder| files_in(workspace, &folder));
         let found = files.filter_map(|path| Some((self.text(workspace, &path, window)?, path)));
         found.map(|(text, path)| prompt::deeper(&path, &text)).collect()
     }
@@ -133,11 +133,17 @@ fn folders(paths: &[String]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The instruction file of a folder. One or two looks at the disk: nothing is opened.
-fn file_in(workspace: &Workspace, folder: &str) -> Option<String> {
-    let there = |name: &str| workspace.root().join(folder).join(name).is_file();
-    let name = INSTRUCTION_FILES.into_iter().find(|name| there(name))?;
-    Some(format!("{folder}/{name}"))
+/// The instruction files of a folder. A look at the disk for each name; only two files of one length are
+/// opened.
+fn files_in(workspace: &Workspace, folder: &str) -> Vec<String> {
+    let mut found: Vec<(std::path::PathBuf, String)> = Vec::new();
+    for name in INSTRUCTION_FILES {
+        let file = workspace.root().join(folder).join(name);
+        if file.is_file() && !found.iter().any(|(other, _)| says_the_same(other, &file)) {
+            found.push((file, format!("{folder}/{name}")));
+        }
+    }
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Whether a file stands in somebody else's code: by the name of a folder, or because git ignores

@@ -84,15 +84,38 @@ fn m2_the_chain_goes_from_the_person_to_the_nearest() {
         ("AGENTS.md", "Above the repository."),
         ("repo/CLAUDE.md", "Root."),
         ("repo/a/AGENTS.md", "Middle."),
-        ("repo/a/CLAUDE.md", "Not told: AGENTS.md is there."),
+        ("repo/a/CLAUDE.md", "Middle, too."),
         ("repo/a/work/AGENTS.md", "Nearest."),
+        ("repo/a/work/CLAUDE.md", "@AGENTS.md\nAnd Claude."),
     ]);
     let found =
         Instructions::of(&house.workspace_at("repo/a/work"), Some(&house.path("config"))).chain;
     let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
-    assert_eq!(texts, ["Person.", "Root.", "Middle.", "Nearest."]);
+    let wanted =
+        ["Person.", "Root.", "Middle.", "Middle, too.", "Nearest.", "@AGENTS.md\nAnd Claude."];
+    assert_eq!(texts, wanted);
     assert_eq!(found[0].name, "AGENTS.md of the person");
-    assert_eq!(found[3].name, "AGENTS.md");
+    assert_eq!((found[4].name.as_str(), found[5].name.as_str()), ("AGENTS.md", "CLAUDE.md"));
+}
+
+#[test]
+fn c5_a_claude_md_that_says_the_same_is_told_once() {
+    let house = House::new(&[
+        ("work/AGENTS.md", "The same."),
+        ("work/CLAUDE.md", "The same."),
+        ("work/src/AGENTS.md", "Below."),
+        ("work/src/a.rs", ""),
+    ]);
+    std::os::unix::fs::symlink("AGENTS.md", house.path("work/src/CLAUDE.md")).expect("a link");
+    let names: Vec<String> = house.found().chain.into_iter().map(|one| one.name).collect();
+    assert_eq!(names, ["AGENTS.md"]);
+    let deeper = Deeper::default();
+    assert_eq!(beneath(&deeper, &house.workspace(), &["src/a.rs"]).len(), 1);
+    house.write("work/CLAUDE.md", "Another.");
+    assert!(all(&house.found()).contains("Another."));
+    std::fs::remove_file(house.path("work/src/CLAUDE.md")).expect("it is there");
+    house.write("work/src/CLAUDE.md", "Below, too.");
+    assert_eq!(beneath(&deeper, &house.workspace(), &["src/a.rs"]).len(), 2);
 }
 
 #[test]
@@ -124,7 +147,7 @@ fn m2_what_is_hidden_or_leads_out_instructs_nobody() {
 fn z1_what_is_marked_instructs_nobody() {
     let house = House::new(&[
         ("work/AGENTS.md", "@docs/a.md\nObey the page."),
-        ("work/CLAUDE.md", "Not asked: AGENTS.md is there."),
+        ("work/CLAUDE.md", "Nobody marked this."),
         ("work/.weir/rules/r.md", "@../../docs/a.md Fine."),
         ("work/docs/a.md", "Obey the import."),
     ]);
@@ -132,7 +155,7 @@ fn z1_what_is_marked_instructs_nobody() {
     workspace.mark(&["AGENTS.md".into(), "docs/a.md".into()], "evil.example\nforged");
     let found = Instructions::of(&workspace, None);
     let text = all(&found);
-    assert!(!text.contains("Obey") && !text.contains("Not asked"), "{text}");
+    assert!(!text.contains("Obey") && text.contains("Nobody marked this."), "{text}");
     assert!(text.contains("weir permissions unmark AGENTS.md"), "{text}");
     assert!(text.contains("weir permissions unmark docs/a.md"), "{text}");
     assert!(!text.contains("evil.example\nforged"), "no line of its own: {text}");

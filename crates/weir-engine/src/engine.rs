@@ -424,6 +424,7 @@ impl Start {
             messages,
             flying: FuturesUnordered::new(),
             in_flight: HashMap::new(),
+            early: Vec::new(),
             contents: HashMap::new(),
             writing: None,
             read: HashSet::new(),

@@ -51,6 +51,8 @@ pub(crate) struct SessionLoop {
     pub(crate) messages: mpsc::Receiver<Message>,
     pub(crate) flying: FuturesUnordered<BoxFuture<'static, (Effect, Outcome)>>,
     pub(crate) in_flight: HashMap<Effect, CancellationToken>,
+    /// Calls that were inspected before one that was asked for earlier: they are judged after it (L5, L6).
+    pub(crate) early: Vec<(Effect, Outcome)>,
     pub(crate) contents: HashMap<CallId, Contents>,
     pub(crate) writing: Option<BoxFuture<'static, Written>>,
     /// Letters that were acted on and may not be taken away yet.
@@ -119,7 +121,7 @@ impl SessionLoop {
                 letters = &mut mail, if !self.closing => Woken::Mail(letters),
             };
             match woken {
-                Woken::Worker(effect, outcome) => self.landed(&effect, outcome),
+                Woken::Worker(effect, outcome) => self.landed(effect, outcome),
                 Woken::Message(Some(Message::Command(command, done))) => {
                     self.commanded(command, done);
                 }
@@ -309,7 +311,32 @@ impl SessionLoop {
         });
     }
 
-    fn landed(&mut self, effect: &Effect, outcome: Outcome) {
+    /// What a worker came to; one that inspected a call out of its turn stays in flight until then.
+    fn landed(&mut self, effect: Effect, outcome: Outcome) {
+        match self.is_early(&effect) {
+            true => self.early.push((effect, outcome)),
+            false => self.took(&effect, outcome),
+        }
+    }
+
+    /// Whether a call that was asked for before this one is not judged yet.
+    fn is_early(&self, effect: &Effect) -> bool {
+        if !matches!(effect, Effect::Inspect { .. }) {
+            return false;
+        }
+        let owed = self.session.todo();
+        let first = owed.iter().find(|owed| matches!(owed, Effect::Inspect { .. }));
+        first.is_some_and(|first| first != effect) && owed.contains(effect)
+    }
+
+    fn take_whose_turn_it_is(&mut self) {
+        while let Some(at) = self.early.iter().position(|(effect, _)| !self.is_early(effect)) {
+            let (effect, outcome) = self.early.remove(at);
+            self.took(&effect, outcome);
+        }
+    }
+
+    fn took(&mut self, effect: &Effect, outcome: Outcome) {
         self.in_flight.remove(effect);
         match outcome {
             Outcome::Answer(answer) => {
@@ -346,6 +373,7 @@ impl SessionLoop {
         if self.closing {
             return;
         }
+        self.take_whose_turn_it_is();
         let owed = self.session.todo();
         for (effect, cancel) in &self.in_flight {
             if !owed.contains(effect) {

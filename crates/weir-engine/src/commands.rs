@@ -24,6 +24,7 @@ use crate::workspace::Workspace;
 use crate::workspace::survey::file_time;
 
 mod baseline;
+mod branches;
 mod compare;
 mod history;
 mod made;
@@ -70,7 +71,8 @@ impl Desk {
         let ts = self.parts.clock.now();
         let id = self.announced(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
-        let opening = Opening {
+        let moves = moves_names(call);
+        let mut opening = Opening {
             label,
             foreign: call.is_foreign(),
             carries: reads_marked(call),
@@ -78,7 +80,11 @@ impl Desk {
             stores: stores_history(call),
             ..Opening::new(id.clone(), run, call.id, ts)
         };
-        self.with_commands(move |state, desk| state.open(desk, opening)).await?;
+        self.with_commands(move |state, desk| {
+            opening.names = moves.then(|| branches::look(&desk.workspace));
+            state.open(desk, opening)
+        })
+        .await?;
         Ok(id)
     }
 
@@ -181,32 +187,40 @@ impl Desk {
                     job.governed.clone_from(&compared.governed);
                     job.history.clone_from(&compared.history);
                 }
-                Ok((opening, compared))
+                let names = opening.names.as_deref();
+                let moved = names.and_then(|names| branches::moved(&desk.workspace, names));
+                Ok((opening, compared, moved))
             })
             .await;
-        let (opening, Compared { delta, said, aside, written, followed, .. }) = compared?;
+        let (opening, compared, moved) = compared?;
+        let Compared { delta, said, aside, written, followed, .. } = compared;
         if goes_on && opening.foreign {
             self.note_foreign_jobs().await?;
         }
-        let mut instructing = match opening.foreign {
-            true => instructing(&delta, &self.workspace),
-            false => Vec::new(),
-        };
+        // A line that only lets the work tree follow the repository wrote nothing of its own.
+        let looks = opening.foreign || !follows_repository(call);
+        let mut instructing = if looks { instructing(&delta, &self.workspace) } else { Vec::new() };
         instructing.retain(|entry| {
             !Compared::is_aside(&aside, &entry.path) && !followed.contains(&entry.path)
         });
-        let takes_back = opening.takes_back();
+        let (takes_back, foreign) = (opening.takes_back(), opening.foreign);
         let mut told = self.record(opening, delta).await?;
         told.changed.retain(|path| !Compared::is_aside(&aside, path));
         told.changed.extend(written);
+        told.say(moved);
         if !instructing.is_empty() && takes_back {
             self.take_back(instructing, &mut told).await?;
         } else if !instructing.is_empty() {
             let paths: Vec<String> = instructing.into_iter().map(|entry| entry.path).collect();
             let named = listed(&paths);
-            told.say(Some(format!(
-                "[Changed outside the sandbox: {named}: it later runs or instructs.]"
-            )));
+            told.say(Some(match foreign {
+                true => {
+                    format!("[Changed outside the sandbox: {named}: it later runs or instructs.]")
+                }
+                false => format!(
+                    "[Changed: {named}: it later runs or instructs. Tell the person what changed.]"
+                ),
+            }));
         }
         if said.is_some() {
             told.say(said);
@@ -354,6 +368,20 @@ fn stores_history(call: &Call) -> bool {
         command.tier == Tier::None || Workspace::stores_history(&command.command)
     };
     effects.is_some_and(|effects| effects.commands.iter().any(stores))
+}
+
+/// Whether its command does nothing but let the work tree follow what the repository holds.
+fn follows_repository(call: &Call) -> bool {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    let follows = |command: &CommandEffect| Workspace::follows_repository(&command.command);
+    effects.is_some_and(|effects| effects.commands.iter().all(follows))
+}
+
+/// Whether its command could move a branch away from its commits.
+fn moves_names(call: &Call) -> bool {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    let moves = |command: &CommandEffect| branches::may_move(&command.command);
+    effects.is_some_and(|effects| effects.commands.iter().any(moves))
 }
 
 /// Whether this call can read what is marked.

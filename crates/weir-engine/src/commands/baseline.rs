@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
 
+use super::branches::Names;
 use super::compare::{Delta, Now};
 use super::history::{self, History};
 use crate::ports::{Baseline, Content, Piece};
@@ -104,6 +105,9 @@ pub(crate) struct Opening {
     /// What history had of what later runs or instructs (A6). `None`: nobody looked.
     #[serde(default)]
     pub(super) history: Option<History>,
+    /// Where the names of git led, where its line may move them. `None`: nobody looked.
+    #[serde(default)]
+    pub(super) names: Option<Vec<Names>>,
 }
 
 impl Opening {
@@ -122,6 +126,7 @@ impl Opening {
             stores: false,
             governed: None,
             history: None,
+            names: None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::workspace::governed::Governed;
 use crate::workspace::survey::file_time;
 
 /// Repositories that are looked at.
-const REPOSITORIES_MAX: usize = 64;
+pub(super) const REPOSITORIES_MAX: usize = 64;
 /// Names of commits that are known of one, and changed ones that are compared. Where more changed, all
 /// that the index has counts as new.
 const REFS_MAX: usize = 512;
@@ -146,10 +146,10 @@ pub(super) fn compared(
     found
 }
 
-struct Repository<'a> {
-    workspace: &'a Workspace,
-    top: PathBuf,
-    git: PathBuf,
+pub(super) struct Repository<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) top: PathBuf,
+    pub(super) git: PathBuf,
 }
 
 impl Repository<'_> {
@@ -198,7 +198,7 @@ impl Repository<'_> {
         governed.take(PATHS_MAX).collect()
     }
 
-    fn refs(&self) -> BTreeMap<String, String> {
+    pub(super) fn refs(&self) -> BTreeMap<String, String> {
         let answer = self.git(&["show-ref", "--head"], "").unwrap_or_default();
         let pair = |line: &str| line.split_once(' ').map(|(id, name)| (name.into(), id.into()));
         answer.lines().filter_map(pair).collect()
@@ -329,7 +329,7 @@ impl Repository<'_> {
 
     /// What git answers, whole; `None`: it does not. It reads objects, and runs nothing that the
     /// repository names.
-    fn git(&self, arguments: &[&str], input: &str) -> Option<String> {
+    pub(super) fn git(&self, arguments: &[&str], input: &str) -> Option<String> {
         let mut git = Command::new("git");
         git.arg("--no-pager").arg("--git-dir").arg(&self.git).current_dir("/");
         HARMLESS.iter().for_each(|setting| {
@@ -366,17 +366,17 @@ impl Repository<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::workspace::WorkspaceOptions;
 
-    struct Place {
+    pub(crate) struct Place {
         top: tempfile::TempDir,
-        workspace: Workspace,
+        pub(crate) workspace: Workspace,
     }
 
     impl Place {
-        fn new() -> Place {
+        pub(crate) fn new() -> Place {
             let top = tempfile::tempdir().expect("a folder");
             let options = WorkspaceOptions {
                 root: top.path().to_path_buf(),
@@ -391,7 +391,7 @@ mod tests {
             place.run("git checkout -q main");
             place
         }
-        fn run(&self, line: &str) {
+        pub(crate) fn run(&self, line: &str) {
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(self.top.path()).env("HOME", self.top.path());
             for who in ["AUTHOR", "COMMITTER"] {

@@ -135,6 +135,10 @@ impl Workspace {
     pub(crate) fn stores_history(command: &str) -> bool {
         repositories::stores_history(command)
     }
+    /// Whether a command line only lets the work tree follow what the repository holds.
+    pub(crate) fn follows_repository(command: &str) -> bool {
+        repositories::follows(command)
+    }
     /// What a path that was shown is on the disk.
     pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
         self.absolute(path)

@@ -6,6 +6,7 @@ mod bad_input;
 mod chat;
 mod complete;
 mod condense;
+mod container;
 mod database_away;
 mod files;
 mod harness;

@@ -249,7 +249,10 @@ fn certificate(folder: &Path, days: i64) -> rustls::pki_types::CertificateDer<'s
 }
 
 /// The certificate that the server shows, and what it answers.
-fn over_tls(address: &str, trusted: &rustls::pki_types::CertificateDer<'static>) -> Option<String> {
+pub(super) fn over_tls(
+    address: &str,
+    trusted: &rustls::pki_types::CertificateDer<'static>,
+) -> Option<String> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(trusted.clone()).expect("a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());

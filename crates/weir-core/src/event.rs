@@ -487,6 +487,8 @@ impl Decision {
 
 /// The name that stands in `by` when no person could be asked.
 pub const NOBODY: &str = "nobody";
+/// The name that stands in `by` when a server no longer waited for the answer to its question.
+pub const SERVER: &str = "the server";
 
 /// An approval was answered. The first answer wins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -630,6 +632,10 @@ pub struct QuestionAsked {
     pub options: Vec<String>,
     /// Several may be chosen.
     pub multiple: bool,
+    /// The foreign server that asks, while the call runs: its words are foreign, and the answer goes
+    /// to it. Absent: the agent asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// A question was settled.
@@ -637,7 +643,8 @@ pub struct QuestionAsked {
 pub struct QuestionAnswered {
     /// Which.
     pub question: QuestionId,
-    /// The answer; absent when the run was cancelled first.
+    /// The answer; absent when there was none: the run was cancelled first, or a server asked and
+    /// nobody attends.
     pub answer: Option<String>,
     /// Who answered.
     pub by: String,

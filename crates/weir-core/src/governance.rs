@@ -17,6 +17,7 @@ use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{EffectClass, Effects, Inspection};
 
+mod acknowledge;
 pub mod filter;
 pub mod flow;
 pub mod gate;

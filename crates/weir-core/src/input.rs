@@ -116,6 +116,23 @@ pub enum Command {
         /// Who.
         by: String,
     },
+    /// Put a question of a foreign server to the person while its call runs. From the worker of that
+    /// call, never from a face.
+    Ask {
+        /// The call.
+        call: CallId,
+        /// The server.
+        server: String,
+        /// The question.
+        text: String,
+        /// Answers to choose from.
+        options: Vec<String>,
+    },
+    /// The server no longer waits for an answer. From the worker of that call.
+    Unask {
+        /// The call.
+        call: CallId,
+    },
     /// End the run now.
     Cancel {
         /// Why.

@@ -307,6 +307,8 @@ pub struct Call {
     /// Foreign words stood in the context that it was asked from.
     foreign: bool,
     question: Option<QuestionId>,
+    /// What a foreign server asks the person while it runs.
+    during: Option<(QuestionId, Control)>,
     result: Option<(bool, Vec<Block>)>,
     /// Nothing of its result was cut or withheld.
     whole: bool,
@@ -509,10 +511,25 @@ impl Session {
     }
     /// The question that waits for an answer.
     pub fn open_question(&self) -> Option<(&QuestionId, &Control)> {
-        let calls = &self.turn.as_ref()?.calls;
-        let call = calls.iter().find(|call| call.stage == Stage::Questioning)?;
-        let control = call.inspection.as_ref()?.effects.control.as_ref()?;
-        Some((call.question.as_ref()?, control))
+        self.open_questions().next()
+    }
+    /// The call whose server asks this.
+    pub fn call_asking(&self, question: &QuestionId) -> Option<CallId> {
+        let mut calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let asks = |call: &&Call| call.during.as_ref().is_some_and(|(id, _)| id == question);
+        calls.find(asks).map(|call| call.id)
+    }
+    /// Every question that waits for an answer: of the agent, and of servers whose calls run.
+    pub fn open_questions(&self) -> impl Iterator<Item = (&QuestionId, &Control)> {
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        calls.filter_map(|call| match &call.during {
+            Some((question, control)) => Some((question, control)),
+            None if call.stage == Stage::Questioning => {
+                let control = call.inspection.as_ref()?.effects.control.as_ref()?;
+                Some((call.question.as_ref()?, control))
+            }
+            None => None,
+        })
     }
     /// The join of everything that was read so far (Z1).
     pub fn label(&self) -> &Label {
@@ -590,7 +607,9 @@ impl Session {
         if turn.stage != TurnStage::Working {
             return Status::Streaming;
         }
-        let by_agent = |c: &Call| c.stage == Stage::Started && self.waits_by_agent(c.id);
+        let by_agent = |c: &Call| {
+            c.stage == Stage::Started && (c.during.is_some() || self.waits_by_agent(c.id))
+        };
         let waiting =
             |c: &Call| matches!(c.stage, Stage::Asking | Stage::Questioning) || by_agent(c);
         let working = |c: &Call| {

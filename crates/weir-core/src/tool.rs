@@ -569,6 +569,10 @@ pub struct Effects {
     /// is given stays there, as with a confined command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
+    /// What is not known was declared to send: where its answer is an acknowledgement and nothing
+    /// else, that is not foreign text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub acknowledges: bool,
 }
 
 impl Effects {

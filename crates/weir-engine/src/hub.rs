@@ -165,6 +165,11 @@ impl Hub {
         Hub { state: Mutex::new(State { published, ..State::default() }) }
     }
 
+    /// The newest fact that was published.
+    pub(crate) fn published(&self) -> Seq {
+        lock(&self.state).published
+    }
+
     /// Facts that are durable now.
     pub(crate) fn publish(&self, facts: Vec<Fact>) {
         let mut state = lock(&self.state);

@@ -1,6 +1,7 @@
 //! The part of Weir that does: runs what a session owes the world.
 #![warn(missing_docs)]
 
+mod asking;
 pub mod attach;
 pub mod blobs;
 mod children;

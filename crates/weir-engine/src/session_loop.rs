@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
+use weir_core::governance::filter::mask_text;
 use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::plain_text;
@@ -218,6 +219,7 @@ impl SessionLoop {
             Ok(mail) => return self.passed_on(mail, done),
             Err(command) => command,
         };
+        let command = self.masked(command);
         // What was said under its name before is said: the answer waits for the same disk.
         let is_repeated = match &command {
             Command::Say { client_id: Some(name), .. } => self.session.sent(name).is_some(),
@@ -229,6 +231,16 @@ impl SessionLoop {
             let why = "there is nothing open that this could answer";
             let _ = done.send(Err(EngineError::Refused(why.into())));
         }
+    }
+
+    /// The command without secrets in what goes to a foreign server: such an answer is not passed on.
+    fn masked(&self, mut command: Command) -> Command {
+        if let Command::Reply { question, answer, .. } = &mut command
+            && self.session.call_asking(question).is_some()
+        {
+            mask_text(answer, &self.desk.parts.secrets);
+        }
+        command
     }
 
     /// An answer to what a sub-agent asks, as a letter to it (G4).

@@ -24,6 +24,7 @@ use weir_core::prompt;
 use weir_core::session::{Call, Session, SessionConfig};
 use weir_core::tool::{Access, Change, Clean, Place, Raw};
 
+use crate::asking::Asking;
 use crate::blobs::StagedBlobs;
 use crate::children::{Birth, Children};
 use crate::commands::{Commands, Ended};
@@ -33,8 +34,8 @@ use crate::knowledge::Known;
 use crate::media::Conversions;
 use crate::nested::{Foresight, Nest};
 use crate::ports::{
-    Blobs, Content, Conversation, MediaMap, Model, NoPlugins, Profiles, ProgressSink, Scripts,
-    Servers, SignalSink, Snapshot, SnapshotEntry, ToolContext,
+    Blobs, Content, Conversation, MediaMap, Model, NoPerson, NoPlugins, Profiles, ProgressSink,
+    Scripts, Servers, SignalSink, Snapshot, SnapshotEntry, ToolContext,
 };
 use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
 use crate::session_loop::Message;
@@ -201,6 +202,7 @@ impl Desk {
             }),
             plugins: self.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
             nested: Arc::new(Foresight { toolbox: self.toolbox.clone() }),
+            person: Arc::new(NoPerson),
             servers: self.servers.clone(),
             agents: Arc::new(self.brood(call.id, config, None)),
             about: Arc::new(Value::Null),
@@ -468,7 +470,12 @@ impl Desk {
             let raw = Raw::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
         };
-        let mut raw = in_time(tool.run(permit, &cx), &call.tool, &cx, &cancel).await;
+        let own = (self.session.clone(), call.id);
+        let (hub, store) = (self.hub.clone(), self.parts.store.clone());
+        let person = Arc::new(Asking::new(own, self.sender.clone(), hub, store));
+        cx.person = person.clone();
+        let mut raw = in_time(tool.run(permit, &cx), (&call.tool, &person), &cx, &cancel).await;
+        person.over().await;
         if let Some(nest) = nest {
             nest.add_to(&mut raw);
         }
@@ -484,7 +491,8 @@ impl Desk {
         mut raw: Raw,
     ) -> Outcome {
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
-        let label = effects.map(label::of_result).unwrap_or_default().joined(&raw.label);
+        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
+        let label = given.unwrap_or_default().joined(&raw.label);
         raw.blocks.extend(self.stop_older_jobs(&label).await.map(Block::text));
         self.after_tool(call, config, &mut raw).await;
         let clean = self.clean(call, config, raw).await;
@@ -512,7 +520,8 @@ impl Desk {
     async fn clean(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Clean {
         let folder = tmp_folder(&self.session);
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
-        let mut label = effects.map(label::of_result).unwrap_or_default();
+        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
+        let mut label = given.unwrap_or_default();
         // What a fact of the memory or a skill came from is known only now.
         label.join(&raw.label);
         let withhold = self.screen(config, &label, &raw).await;
@@ -541,10 +550,11 @@ impl Desk {
     }
 }
 
-/// What `work` gives, within the time that its call has, and as long as that is wanted.
+/// What `work` gives, within the time that its call has, and as long as that is wanted. The time in
+/// which a person was waited for is not the call's.
 async fn in_time(
     work: impl Future<Output = Raw>,
-    tool: &str,
+    (tool, person): (&str, &Asking),
     cx: &ToolContext,
     cancel: &CancellationToken,
 ) -> Raw {
@@ -554,7 +564,7 @@ async fn in_time(
     tokio::select! {
         raw = &mut work => return raw.unwrap_or_else(crashed),
         () = cancel.cancelled() => (),
-        () = tokio::time::sleep(timeout) => (),
+        () = over(timeout, person) => (),
     }
     let cancelled = cancel.is_cancelled();
     cancel.cancel();
@@ -571,6 +581,21 @@ async fn in_time(
             if !cancelled && raw.ok { Raw::error(why) } else { raw }
         }
         Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
+    }
+}
+
+/// Waits until a call has used up its time.
+async fn over(timeout: Duration, person: &Asking) {
+    /// How long at least until it is looked at again, while the person is waited for.
+    const PAUSE: Duration = Duration::from_millis(100);
+    let begun = tokio::time::Instant::now();
+    tokio::time::sleep(timeout).await;
+    loop {
+        let left = (timeout + person.time()).saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.max(PAUSE)).await;
     }
 }
 

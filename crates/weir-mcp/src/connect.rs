@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, ProgressSink};
+use weir_engine::ports::{Clock, Person, ProgressSink};
 
 use crate::handler::{Handler, Shared};
 use crate::listing::{Listing, TOOLS_MAX};
@@ -45,6 +45,8 @@ const ERRORS_CHARS_MAX: usize = 600;
 pub(crate) struct Way<'a> {
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) progress: &'a ProgressSink,
+    /// Whom the server may ask meanwhile.
+    pub(crate) person: Option<&'a Arc<dyn Person>>,
     /// Without any word from the server.
     pub(crate) idle_ms: u64,
     /// In any case.
@@ -143,12 +145,44 @@ pub(crate) async fn connect(
         }
         None => (format!("it said nothing for {} ms", spec.timeouts.start_ms), None, None),
     };
+    let silent = refused.is_none();
     if let Some(child) = child {
         why.push_str(&said(child.as_ref()).await);
         child.end().await;
     }
-    let silent = refused.is_none();
+    if silent || fetches(spec) {
+        why.push_str(without_network(spec));
+    }
     Err(NotConnected { why, silent, refused: refused.unwrap_or(false), sign_in })
+}
+
+/// Whether its program is one that fetches what it starts.
+fn fetches(spec: &ServerSpec) -> bool {
+    const FETCHERS: [&str; 12] = [
+        "npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "uv", "uvx", "pipx", "docker",
+    ];
+    let Transport::Stdio { command, .. } = &spec.transport else { return false };
+    let name = std::path::Path::new(command).file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| FETCHERS.contains(&name))
+}
+
+/// What may be the matter with a program that has no network, and both ways out.
+fn without_network(spec: &ServerSpec) -> &'static str {
+    let confined = matches!(spec.transport, Transport::Stdio { .. }) && !spec.reach.unconfined;
+    match (confined && spec.reach.hosts.is_empty(), fetches(spec)) {
+        (true, false) => {
+            "; the sandbox in which it runs has no network: if it waits for one, name the hosts that \
+             it may reach (`hosts`, `--host`), or let it run with your own rights (`unconfined`, \
+             `--unconfined`)"
+        }
+        (true, true) => {
+            "; the sandbox in which it runs has no network, so it can fetch nothing: install it and \
+             name the installed program (a plain `npx PACKAGE` or `uvx PACKAGE` line is installed by \
+             `weir mcp-servers install`), or let it run with your own rights (`unconfined`, \
+             `--unconfined`)"
+        }
+        (false, _) => "",
+    }
 }
 
 /// Whether the server answered what no server answers that speaks this way.
@@ -318,7 +352,8 @@ impl Connection {
         for _ in 0..PAGES_MAX {
             let left = until.0.saturating_sub(self.clock.now().0).max(0) / 1_000;
             let left = u64::try_from(left).unwrap_or(0).max(1);
-            let way = Way { cancel: &cancel, progress: &progress, idle_ms: left, hard_ms: left };
+            let (cancel, progress) = (&cancel, &progress);
+            let way = Way { cancel, progress, person: None, idle_ms: left, hard_ms: left };
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let page = value(&self.request(list.request(params), &way).await?);
             if let Some(Value::Array(items)) = page.get(list.field()) {
@@ -342,6 +377,7 @@ impl Connection {
         arguments: JsonObject,
         way: &Way<'_>,
     ) -> Result<CallToolResult, Failed> {
+        let _attending = way.person.map(|person| self.shared.attends(person.clone()));
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..ROUNDS_MAX {
             let request = CallToolRequest::new(params.clone());
@@ -410,7 +446,7 @@ impl Connection {
         let token = handle.progress_token.clone();
         let (_following, mut beat) = self.shared.follow(token, way.progress.clone());
         let clock = self.clock.as_ref();
-        let hard = after(clock, way.hard_ms);
+        let mut hard = after(clock, way.hard_ms);
         let mut idle = after(clock, way.idle_ms);
         let why = loop {
             let until = Timestamp(idle.0.min(hard.0));
@@ -429,6 +465,12 @@ impl Connection {
                     break Failed::Unanswered(trouble.borrow().1.clone());
                 }
                 () = clock.sleep_until(until) => {
+                    // Then the server waits for a person, not we for the server.
+                    if self.shared.is_asking() {
+                        idle = after(clock, way.idle_ms);
+                        hard = after(clock, way.hard_ms);
+                        continue;
+                    }
                     let ms = if until == hard { way.hard_ms } else { way.idle_ms };
                     break Failed::Unanswered(format!("it did not answer within {ms} ms"));
                 }

@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use weir_core::model::Usage;
-use weir_engine::ports::ProgressSink;
+use weir_engine::ports::{Person, ProgressSink};
 
 use crate::listing::plain;
 use crate::ports::{Elicitation, Elicited, McpOptions, Sample};
@@ -65,6 +65,10 @@ pub(crate) struct Shared {
     pub(crate) changes: broadcast::Sender<Change>,
     progress: Mutex<HashMap<ProgressToken, Listener>>,
     samples: AtomicU32,
+    /// Whom calls that are under way can ask, the newest last.
+    persons: Mutex<Vec<(u64, Arc<dyn Person>)>>,
+    /// Questions to a person that are open.
+    asking: AtomicU32,
     /// What answers of the model used and cost, until somebody counts it.
     used: Mutex<Vec<(Usage, Option<f64>)>>,
 }
@@ -90,6 +94,8 @@ impl Shared {
             changes,
             progress: Mutex::default(),
             samples: AtomicU32::new(0),
+            persons: Mutex::default(),
+            asking: AtomicU32::new(0),
             used: Mutex::default(),
         }
     }
@@ -110,6 +116,19 @@ impl Shared {
     /// What answers of the model used and cost since this was asked last.
     pub(crate) fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets the server ask this person until the guard is dropped.
+    pub(crate) fn attends(self: &Arc<Self>, person: Arc<dyn Person>) -> Attending {
+        let mut persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = persons.last().map_or(0, |(id, _)| id + 1);
+        persons.push((id, person));
+        Attending { shared: self.clone(), id }
+    }
+
+    /// Whether a person is being asked: meanwhile nobody waits for the server.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking.load(Ordering::Acquire) > 0
     }
 
     pub(crate) fn changed(&self, what: &'static str) {
@@ -164,7 +183,10 @@ impl Shared {
             form,
             url: url.map(|url| plain(&url, QUESTION_CHARS_MAX)),
         };
-        match elicit.ask(question).await {
+        let persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let person = persons.last().map(|(_, person)| person.clone());
+        let _asking = Counted::new(&self.asking);
+        match elicit.ask(question, person).await {
             Elicited::Accepted(content) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }
@@ -243,6 +265,35 @@ impl Drop for Following {
     }
 }
 
+/// While it lives, the server may ask a person.
+pub(crate) struct Attending {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        let mut persons = self.shared.persons.lock().unwrap_or_else(PoisonError::into_inner);
+        persons.retain(|(id, _)| *id != self.id);
+    }
+}
+
+/// One more, until it is dropped.
+struct Counted<'a>(&'a AtomicU32);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicU32) -> Counted<'a> {
+        count.fetch_add(1, Ordering::AcqRel);
+        Counted(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Our side of a connection.
 #[derive(Clone)]
 pub(crate) struct Handler(pub(crate) Arc<Shared>);
@@ -260,6 +311,7 @@ impl ClientHandler for Handler {
             let form = rmcp::model::FormElicitationCapability::default();
             let mut elicitation = rmcp::model::ElicitationCapability::default();
             elicitation.form = Some(form);
+            elicitation.url = Some(rmcp::model::UrlElicitationCapability::default());
             abilities.elicitation = Some(elicitation);
         }
         ClientConfig::new(abilities, Implementation::new("weir", &self.0.options.version))

@@ -114,7 +114,8 @@ impl McpHub {
         let (cancel, progress) = (CancellationToken::new(), ProgressSink::none());
         let server = self.server(server)?;
         let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
-        let way = Way { cancel: &cancel, progress: &progress, idle_ms, hard_ms: timeout_ms };
+        let (cancel, progress) = (&cancel, &progress);
+        let way = Way { cancel, progress, person: None, idle_ms, hard_ms: timeout_ms };
         let result = server.call(tool, arguments, &way).await?;
         serde_json::to_value(result).map_err(|error| error.to_string())
     }

@@ -34,5 +34,5 @@ pub use ports::{
     Authorizer, Child, Elicit, Elicitation, Elicited, Launched, Launcher, McpOptions, Sample,
     Sampled, Sampler, TokenStore,
 };
-pub use spec::{Declared, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+pub use spec::{Declared, FromPackage, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
 pub use state::{ServerReport, ServerState};

@@ -25,6 +25,9 @@ pub struct Pin {
 pub struct Identity {
     /// The command line, or the address.
     pub reached: String,
+    /// The package that its program is part of: exact version and checksums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
     /// The folder that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -73,13 +76,15 @@ impl Identity {
         };
         match &spec.transport {
             Transport::Stdio { command, args, env, cwd } => Identity {
-                reached: words(command, args),
+                reached: within(spec, &words(command, args)),
+                package: spec.package.as_ref().map(|package| package.pinned.clone()),
                 cwd: cwd.as_ref().map(|cwd| cwd.display().to_string()),
                 given: given(env),
                 reach: spec.reach.clone(),
             },
             Transport::Http { url, headers } => Identity {
                 reached: url.clone(),
+                package: None,
                 cwd: None,
                 given: given(headers),
                 reach: Reach::default(),
@@ -96,6 +101,8 @@ impl Identity {
             }
         };
         note("how it is reached", self.reached.clone(), now.reached.clone());
+        let package = |identity: &Identity| identity.package.clone().unwrap_or_default();
+        note("its package", package(self), package(now));
         let cwd = |identity: &Identity| identity.cwd.clone().unwrap_or_default();
         note("its folder", cwd(self), cwd(now));
         let names =
@@ -111,6 +118,15 @@ impl Identity {
             }
         }
         found
+    }
+}
+
+/// A command line that says of an installed package what it is, not where it lies: another version
+/// lies elsewhere, and is told as another version.
+fn within(spec: &ServerSpec, line: &str) -> String {
+    match &spec.package {
+        Some(package) => line.replace(&package.folder.display().to_string(), "PACKAGE"),
+        None => line.to_owned(),
     }
 }
 
@@ -334,6 +350,23 @@ mod tests {
             assert!(words.contains(word) && words.is_empty() == word.is_empty(), "{what}: {words}");
         }
         assert!(!pin.to_text().contains("\"1\"}"), "no value of a variable is kept");
+    }
+
+    #[test]
+    fn z8_another_version_of_its_package_is_another_server() {
+        let at = |version: &str| {
+            let folder = format!("/state/{version}");
+            let mut spec = spec(&[&format!("{folder}/index.js")], &[]);
+            let pinned = format!("npm srv {version} sha512-x");
+            spec.package = Some(crate::spec::FromPackage { pinned, folder: folder.into() });
+            spec
+        };
+        let pin = Pin::of(&at("1"), listing("reads"));
+        assert!(pin.of_declaration(&at("1")).is_empty());
+        let found = pin.of_declaration(&at("2"));
+        assert_eq!(found.len(), 1, "where it lies is no difference: {found:?}");
+        assert!(found[0].words.contains("npm srv 1 sha512-x"), "{found:?}");
+        assert!(!pin.of_declaration(&spec(&["/state/1/index.js"], &[])).is_empty());
     }
 
     #[test]

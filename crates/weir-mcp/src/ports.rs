@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use weir_core::model::Usage;
-use weir_engine::ports::Clock;
+use weir_engine::ports::{Clock, Person};
 
 use crate::spec::ServerSpec;
 
@@ -117,8 +117,9 @@ pub enum Elicited {
 /// Asks the person what a server wants to know.
 #[async_trait]
 pub trait Elicit: Send + Sync {
-    /// Puts the question, marked as the server's. Must end: nobody there is [`Elicited::Declined`].
-    async fn ask(&self, question: Elicitation) -> Elicited;
+    /// Puts the question to `person`, marked as the server's; none: it belongs to no call of a
+    /// session. Must end: nobody there is [`Elicited::Declined`].
+    async fn ask(&self, question: Elicitation, person: Option<Arc<dyn Person>>) -> Elicited;
 }
 
 /// A question of a server to the model.

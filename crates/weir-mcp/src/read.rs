@@ -19,7 +19,7 @@ const ABOUT_CHARS_MAX: usize = 160;
 pub(crate) async fn read(server: &Server, what: ServerRead, cx: &ToolContext) -> Raw {
     let hard_ms = cx.timeout_ms;
     let idle_ms = server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
-    let way = Way { cancel: &cx.cancel, progress: &cx.progress, idle_ms, hard_ms };
+    let way = Way { cancel: &cx.cancel, progress: &cx.progress, person: None, idle_ms, hard_ms };
     // A tool's schema was approved and is known.
     if let ServerRead::Tool(tool) = &what {
         return of_tool(server, tool);

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weir_core::secret::Secret;
 
+use crate::listing::ListedTool;
+
 /// A server as a person declared it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSpec {
@@ -16,6 +18,8 @@ pub struct ServerSpec {
     pub origin: String,
     /// How it is reached.
     pub transport: Transport,
+    /// The installed package that its program is part of, if it is.
+    pub package: Option<FromPackage>,
     /// What its process may touch. Counts for [`Transport::Stdio`] only.
     pub reach: Reach,
     /// How long it may take.
@@ -35,7 +39,7 @@ pub struct ServerSpec {
 impl ServerSpec {
     /// Whether its process can neither reach anything nor write anywhere but where its own temporary
     /// files are: the sandbox in which it is started holds it to that.
-    pub(crate) fn is_contained(&self) -> bool {
+    pub fn is_contained(&self) -> bool {
         let reach = &self.reach;
         matches!(self.transport, Transport::Stdio { .. })
             && !reach.unconfined
@@ -55,6 +59,7 @@ impl ServerSpec {
             name: name.into(),
             origin: origin.into(),
             transport,
+            package: None,
             reach: Reach::default(),
             timeouts: Timeouts::default(),
             declared: Declared::default(),
@@ -87,6 +92,15 @@ pub enum Transport {
         /// Headers of every request.
         headers: BTreeMap<String, Secret>,
     },
+}
+
+/// A package that was installed for a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FromPackage {
+    /// Its name, exact version and checksums: a person approves these.
+    pub pinned: String,
+    /// Where it lies. The process may read it.
+    pub folder: PathBuf,
 }
 
 /// What the process of a server may touch.
@@ -129,6 +143,28 @@ pub struct Declared {
     pub trust_annotations: bool,
     /// Tools that only read, as globs over their own names: `list_*`.
     pub reads: Vec<String>,
+    /// Tools that send something and answer that it was sent: an acknowledgement of theirs is not
+    /// foreign text.
+    pub sends: Vec<String>,
+}
+
+impl Declared {
+    /// Whether a person said of this tool that it only reads.
+    pub fn reads(&self, name: &str, listed: &ListedTool) -> bool {
+        matches(&self.reads, name) || (self.trust_annotations && listed.says_read_only)
+    }
+
+    /// Whether a person said of this tool that it sends.
+    pub fn sends(&self, name: &str) -> bool {
+        matches(&self.sends, name)
+    }
+}
+
+fn matches(patterns: &[String], name: &str) -> bool {
+    let fits = |pattern: &String| {
+        globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    };
+    patterns.iter().any(fits)
 }
 
 /// How to sign in at an HTTP server (OAuth 2.1).

@@ -28,12 +28,7 @@ pub(crate) struct ForeignTool {
 
 impl ForeignTool {
     pub(crate) fn new(server: &Arc<Server>, name: &str, listed: &ListedTool) -> ForeignTool {
-        let declared = &server.spec.declared;
-        let matches = |pattern: &String| {
-            globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
-        };
-        let reads = declared.reads.iter().any(matches)
-            || (declared.trust_annotations && listed.says_read_only);
+        let reads = server.spec.declared.reads(name, listed);
         let spec = ToolSpec {
             name: foreign::name(&server.spec.name, name),
             description: match (&listed.title, listed.description.is_empty()) {
@@ -77,7 +72,9 @@ impl Tool for ForeignTool {
         let summary = format!("Call {} of the server {server}", self.name);
         let reads_from = vec![origin(server)];
         let (unknown, contained) = (!self.reads, !self.reads && self.server.spec.is_contained());
-        let mut effects = Effects { reads_from, unknown, contained, ..Effects::default() };
+        let acknowledges = unknown && self.server.spec.declared.sends(&self.name);
+        let mut effects =
+            Effects { reads_from, unknown, contained, acknowledges, ..Effects::default() };
         if !self.reads && self.may_write_workspace() {
             // So the workspace is looked at before and after, and what changed can be undone.
             let all = PathEffect { recursive: true, ..cx.workspace.resolve(".", Access::Write) };
@@ -101,7 +98,8 @@ impl Tool for ForeignTool {
         };
         let hard_ms = cx.timeout_ms;
         let idle_ms = self.server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
-        let way = Way { cancel: &cx.cancel, progress: &cx.progress, idle_ms, hard_ms };
+        let (cancel, progress, person) = (&cx.cancel, &cx.progress, Some(&cx.person));
+        let way = Way { cancel, progress, person, idle_ms, hard_ms };
         let called = self.server.call(&self.name, arguments, &way).await;
         let mut raw = match called {
             Ok(result) => crate::result::of_call(&result, cx),

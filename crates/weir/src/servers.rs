@@ -8,6 +8,7 @@ use crate::failure::usage;
 mod browser;
 mod expand;
 mod json;
+pub(crate) mod packages;
 mod spec;
 mod tokens;
 

@@ -24,6 +24,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("import", ""),
     ("mcp-servers", "add"),
     ("mcp-servers", "approve"),
+    ("mcp-servers", "install"),
+    ("mcp-servers", "update"),
     ("mcp-servers", "restart"),
     ("mcp-servers", "remove"),
     ("config", "set"),

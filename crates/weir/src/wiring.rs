@@ -42,6 +42,7 @@ mod made;
 pub(crate) mod mcp;
 mod mcp_ask;
 mod mcp_launch;
+mod mcp_person;
 mod network;
 mod plugins;
 mod switching;

@@ -134,6 +134,40 @@ says: done
 SCRIPT
 }
 
+# What the server asks of the person, where nobody is.
+declined() {
+  play everything <<'SCRIPT'
+calls: mcp__everything__trigger-elicitation-request {}
+
+expect: result "declined"
+says: done
+SCRIPT
+}
+
+# The lines of docs/mcp-servers.md, as they stand there: fetched once, then started without network.
+by_npx() {
+  "$weir" mcp-servers add npx --yes -C "$work" --write . -- \
+    npx -y @modelcontextprotocol/server-filesystem . </dev/null >"$scratch/npx.txt" ||
+    { cat "$scratch/npx.txt"; return 1; }
+  play npx <<SCRIPT
+calls: mcp__npx__read_text_file {"path": "$work/notes.md"}
+
+expect: result "colour: red"
+says: done
+SCRIPT
+}
+
+by_uvx() {
+  "$weir" mcp-servers add uvx --yes -C "$work" -- uvx mcp-server-time </dev/null >"$scratch/uvx.txt" ||
+    { cat "$scratch/uvx.txt"; return 1; }
+  play uvx <<'SCRIPT'
+calls: mcp__uvx__convert_time {"source_timezone": "Asia/Tokyo", "time": "16:30", "target_timezone": "Asia/Kolkata"}
+
+expect: result "-3.5h"
+says: done
+SCRIPT
+}
+
 filesystem() {
   play files <<SCRIPT
 calls: mcp__files__list_directory {"path": "$work"}
@@ -270,6 +304,7 @@ checked "everything: tools, structured content, a picture, no variable of the pe
 checked "everything: resources, prompts and schemas by read_mcp_tool" beside_tools
 checked "everything: progress of a long operation" progress
 checked "everything: asks for the roots" questions
+checked "everything: a question to the person is declined where nobody is" declined
 checked "filesystem: reads and writes the workspace, is told no beside it, is undone" filesystem
 checked "memory: keeps what another session finds" memory
 checked "sequential-thinking: thinks" thinking
@@ -278,4 +313,6 @@ checked "time: converts" time_server
 checked "fetch: reaches the declared host and no other" fetch_server
 checked "all seven work as approved, and doctor knows them" listed
 checked "no process of a server is left" ended
+checked "npx: the documented line is installed once and works without network" by_npx
+checked "uvx: the documented line is installed once and works without network" by_uvx
 closing mcp

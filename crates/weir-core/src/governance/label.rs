@@ -9,6 +9,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::acknowledge;
+use crate::message::Block;
 use crate::tool::{Access, Effects, Tier};
 
 /// Most origins or sources that one label names; what comes after is one word, `…`.
@@ -225,6 +227,15 @@ pub fn of_result(effects: &Effects) -> Label {
         label.join(&Label::private(Integrity::External, "an unknown tool"));
     }
     label
+}
+
+/// The label of this answer to a call with these effects: what was declared to send, and answers with
+/// an acknowledgement alone, gave back nothing foreign. A failure is always in the other's words.
+pub fn of_answer(effects: &Effects, ok: bool, blocks: &[Block]) -> Label {
+    if !(effects.acknowledges && ok && acknowledge::is_acknowledgement(blocks)) {
+        return of_result(effects);
+    }
+    of_result(&Effects { unknown: false, reads_from: Vec::new(), ..effects.clone() })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::message::{Block, Message, plain_text};
 use crate::prompt;
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
-use crate::tool::{EffectClass, News, PlanItem, PlanStatus, foreign};
+use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
 
 use super::calls::unknown_text;
 use super::child;
@@ -147,9 +147,16 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::CallUnknown(f) => call_unknown(s, f),
         Event::QuestionAsked(f) => {
             s.next.asked += 1;
-            with_call(s, f.call, |call| {
-                call.stage = Stage::Questioning;
-                call.question = Some(f.question.clone());
+            with_call(s, f.call, |call| match &f.server {
+                Some(_) => {
+                    let (text, options) = (f.text.clone(), f.options.clone());
+                    let control = Control::Ask { text, options, multiple: f.multiple };
+                    call.during = Some((f.question.clone(), control));
+                }
+                None => {
+                    call.stage = Stage::Questioning;
+                    call.question = Some(f.question.clone());
+                }
             });
         }
         Event::QuestionAnswered(f) => question_answered(s, f),
@@ -680,6 +687,13 @@ fn texts_in(value: &Value, out: &mut Vec<String>) {
 }
 
 fn question_answered(s: &mut Session, f: &QuestionAnswered) {
+    let mut calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+    let asked = |call: &&mut Call| call.during.as_ref().is_some_and(|(id, _)| *id == f.question);
+    // What is said to a server is not said to the agent.
+    if let Some(call) = calls.find(asked) {
+        call.during = None;
+        return;
+    }
     if f.input.is_none() {
         s.said.extend(f.answer.clone());
     }

@@ -37,6 +37,7 @@ impl Call {
             exact: false,
             foreign: false,
             question: None,
+            during: None,
             result: None,
             whole: false,
             mistake: false,

@@ -9,7 +9,7 @@ use crate::event::{
     PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus,
     SteeringReminded, Trigger, TurnStarted,
 };
-use crate::ids::{RunId, Timestamp, TurnId};
+use crate::ids::{QuestionId, RunId, Timestamp, TurnId};
 use crate::message::plain_text;
 use crate::tool::Control;
 
@@ -158,6 +158,11 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
 /// What follows for one call.
 fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Event> {
     let attended = session.config.as_ref().is_some_and(|config| config.attended);
+    if let Some((question, _)) = &call.during
+        && (call.stage != Stage::Started || !session.hears_servers())
+    {
+        return Some(unanswered(question, NOBODY));
+    }
     match &call.stage {
         Stage::Proposed | Stage::Reconciling | Stage::Done => None,
         Stage::Ask => session.approval_request(call, now),
@@ -202,6 +207,7 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
                 text: text.clone(),
                 options: options.clone(),
                 multiple: *multiple,
+                server: None,
             }
             .into(),
         ),
@@ -276,7 +282,15 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
     Some(finish(session, run, status, Some(error)))
 }
 
+fn unanswered(question: &QuestionId, by: &str) -> Event {
+    let question = question.clone();
+    QuestionAnswered { question, answer: None, by: by.into(), input: None }.into()
+}
+
 fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
+    if let Some((question, _)) = &call.during {
+        return Some(unanswered(question, by));
+    }
     match &call.stage {
         Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
             approval: call.approval.clone()?,
@@ -286,15 +300,7 @@ fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
             reason: None,
             terms: None,
         })),
-        Stage::Questioning => Some(
-            QuestionAnswered {
-                question: call.question.clone()?,
-                answer: None,
-                by: by.into(),
-                input: None,
-            }
-            .into(),
-        ),
+        Stage::Questioning => Some(unanswered(call.question.as_ref()?, by)),
         Stage::Started if call.asks_person() => {
             Some(session.refusal(call.id, "Not asked: the run was ended.").into())
         }

@@ -6,7 +6,8 @@ use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested,
     CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn,
     LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried, OutputChecked,
-    QuestionAnswered, SceneSeen, SessionConfigured, SessionOpened, SessionResumed,
+    QuestionAnswered, QuestionAsked, SERVER, SceneSeen, SessionConfigured, SessionOpened,
+    SessionResumed,
 };
 use crate::event::{CondenseReason, ContextCondensing, ContextUncondensed, Note, ProfileSwitched};
 use crate::governance::label::{self, Label};
@@ -100,11 +101,24 @@ impl Session {
                 held.then(|| LeaseRevoked { lease, by }.into())
             }
             Command::Reply { question, answer, by } => {
-                let (open, _) = self.open_question()?;
-                let matches = *open == question && self.run.is_some();
-                matches.then(|| {
+                let open = self.open_questions().any(|(open, _)| *open == question);
+                (open && self.run.is_some()).then(|| {
                     QuestionAnswered { question, answer: Some(answer), by, input: None }.into()
                 })
+            }
+            Command::Ask { call, server, text, options } => {
+                let found = self.call(call)?;
+                let free = found.stage == Stage::Started && found.during.is_none();
+                let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
+                let question = self.question_id(self.next.asked + 1);
+                let (multiple, server) = (false, Some(server));
+                let asked = || QuestionAsked { question, call, text, options, multiple, server };
+                (free && goes_on).then(|| asked().into())
+            }
+            Command::Unask { call } => {
+                let (question, _) = self.call(call)?.during.clone()?;
+                let by = SERVER.into();
+                Some(QuestionAnswered { question, answer: None, by, input: None }.into())
             }
             Command::Cancel { cause, by } => {
                 let run = self.run.as_ref()?;
@@ -113,6 +127,12 @@ impl Session {
             Command::Restored(restored) => Some(restored.into()),
             Command::Agent(news) => self.heard(news),
         }
+    }
+
+    /// Whether a person can be asked what a foreign server wants to know: not below another agent,
+    /// where nobody sees whose call it is.
+    pub(super) fn hears_servers(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.attended && config.depth == 0)
     }
 
     /// While a run is under way settings stay, but for two. Whether anybody can be asked is told at

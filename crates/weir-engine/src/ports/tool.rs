@@ -12,7 +12,9 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
 
-use super::{Agents, Blobs, Checkpoints, Documents, Knowledge, Plugins, Processes, Servers, Web};
+use super::{
+    Agents, Blobs, Checkpoints, Documents, Knowledge, Person, Plugins, Processes, Servers, Web,
+};
 use crate::workspace::Workspace;
 
 /// Something the model can use. One file in `weir-tools` each (T1).
@@ -119,6 +121,9 @@ pub struct ToolContext {
     pub nested: Arc<dyn Nested>,
     /// Sub-agents.
     pub agents: Arc<dyn Agents>,
+    /// The person, for what a foreign server wants to know while its call runs. Nobody while
+    /// planning.
+    pub person: Arc<dyn Person>,
     /// Foreign servers, to look at what they offer.
     pub servers: Arc<dyn Servers>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.

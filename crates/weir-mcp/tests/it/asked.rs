@@ -51,7 +51,11 @@ struct Person(Mutex<Vec<Elicitation>>);
 
 #[async_trait]
 impl Elicit for Person {
-    async fn ask(&self, question: Elicitation) -> Elicited {
+    async fn ask(
+        &self,
+        question: Elicitation,
+        _: Option<Arc<dyn weir_engine::ports::Person>>,
+    ) -> Elicited {
         let wants_page = question.url.is_some();
         self.0.lock().expect("no test panics with it").push(question);
         match wants_page {

@@ -62,6 +62,7 @@ impl World {
             plugins: Arc::new(weir_engine::ports::NoPlugins),
             nested: Arc::new(weir_engine::ports::NoNested),
             agents: Arc::new(weir_engine::ports::NoAgents),
+            person: Arc::new(weir_engine::ports::NoPerson),
             servers: Arc::new(weir_engine::ports::NoServers),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),

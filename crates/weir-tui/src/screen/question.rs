@@ -179,6 +179,9 @@ impl Question {
 }
 
 fn hint(fact: &QuestionAsked, standing: Standing) -> &'static str {
+    if fact.server.is_some() && !standing.focused {
+        return "Tab: answer this";
+    }
     match (standing.focused, fact.options.is_empty(), fact.multiple) {
         (false, ..) => "Tab: answer this · a message that you send answers it too",
         (true, true, _) => "Enter answers · Esc leaves it open",

@@ -364,6 +364,7 @@ async fn servers(cx: &Cx) -> Vec<Finding> {
         match stands.word {
             "broken" => broken(&what, detail, &one.declared.place),
             "unapproved" | "changed" => note(&what, detail, &approve),
+            "uninstalled" => note(&what, detail, &format!("`weir mcp-servers install {name}`")),
             _ => ok(&what, detail),
         }
     });

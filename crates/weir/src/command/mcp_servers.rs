@@ -18,6 +18,7 @@ use crate::wiring::mcp::{self, Known};
 
 mod add;
 pub(crate) mod approve;
+mod install;
 pub(crate) mod words;
 
 /// Lists, shows, adds, approves, restarts, removes.
@@ -27,6 +28,8 @@ pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::
         McpServersCommand::Show(args) => show(cx, &args).await,
         McpServersCommand::Add(args) => add::add(cx, &args).await,
         McpServersCommand::Approve(args) => approve::approve(cx, &args).await,
+        McpServersCommand::Install(args) => install::install(cx, &args).await,
+        McpServersCommand::Update(args) => install::update(cx, &args).await,
         McpServersCommand::Restart(args) => restart(cx, &args).await,
         McpServersCommand::Remove(args) => remove(cx, &args).await,
     }
@@ -49,6 +52,7 @@ pub(crate) fn standing(known: &Known) -> Standing {
         Standing { word, detail, listing }
     };
     let spec = match &known.spec {
+        Err(why) if known.uninstalled => return stands("uninstalled", why.clone()),
         Err(why) => return stands("broken", why.clone()),
         Ok(spec) if !spec.enabled => return stands("disabled", "switched off".into()),
         Ok(spec) => spec,
@@ -68,7 +72,7 @@ pub(crate) async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standi
     let hub = mcp::hub(cx, all)?;
     let asked = all.iter().map(async |known| {
         let before = standing(known);
-        if matches!(before.word, "broken" | "disabled") {
+        if matches!(before.word, "broken" | "uninstalled" | "disabled") {
             return before;
         }
         let listing = match hub.show(&known.declared.name).await {
@@ -100,7 +104,8 @@ async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
         true if !all.is_empty() => checked(cx, &all).await?,
         _ => all.iter().map(standing).collect(),
     };
-    let failed = args.check && standings.iter().any(|s| matches!(s.word, "failed" | "broken"));
+    let fails = |s: &Standing| matches!(s.word, "failed" | "broken" | "uninstalled");
+    let failed = args.check && standings.iter().any(fails);
     let code = if failed { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS };
     if args.json.json {
         let all: Vec<Value> =
@@ -143,6 +148,7 @@ fn as_json(cx: &Cx, known: &Known, standing: &Standing) -> Value {
         "workspace": cx.folder,
         "transport": if settings.url.is_empty() { "stdio" } else { "http" },
         "reached": words::reached(settings),
+        "package": known.installed(),
         "state": standing.word,
         "detail": standing.detail,
         "approved": known.pin.is_some(),
@@ -201,7 +207,7 @@ async fn restart(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
     let all = [known];
     let standing = checked(cx, &all).await?.pop();
     let standing = standing.ok_or_else(|| usage("it was not asked"))?;
-    if matches!(standing.word, "failed" | "broken" | "disabled") {
+    if matches!(standing.word, "failed" | "broken" | "uninstalled" | "disabled") {
         return Err(failure(exit::FAILED, format!("{}: {}", args.name, standing.detail)));
     }
     if args.json.json {
@@ -237,6 +243,7 @@ async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     }
     mcp::forget(cx, &known.declared).await?;
     forget_sign_in(cx, &known).await?;
+    crate::servers::packages::remove(&known.declared.package_place(cx))?;
     if args.json.json {
         out_json(&json!({"name": name, "removed": true}))?;
     } else {

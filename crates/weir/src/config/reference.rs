@@ -71,6 +71,7 @@ writes = ["."]
 cwd = ""
 unconfined = false
 read_tools = ["list_*"]
+send_tools = ["send_*"]
 trust_annotations = false
 sampling = false
 timeout = "60s"

@@ -45,6 +45,9 @@ pub(crate) struct McpServerSettings {
     pub(crate) unconfined: bool,
     /// Its tools that only read, as patterns over their names: ["list_*"].
     pub(crate) read_tools: Vec<String>,
+    /// Its tools that send something and answer that it was sent, as patterns: ["send_*"]. An
+    /// acknowledgement of theirs (`ok`, an id) is not foreign text.
+    pub(crate) send_tools: Vec<String>,
     /// A tool that says of itself that it only reads is believed.
     pub(crate) trust_annotations: bool,
     /// It may ask the session's model to write something (sampling).
@@ -76,6 +79,7 @@ impl Default for McpServerSettings {
             cwd: String::new(),
             unconfined: false,
             read_tools: Vec::new(),
+            send_tools: Vec::new(),
             trust_annotations: false,
             sampling: false,
             timeout: None,

@@ -10,7 +10,7 @@ use super::Becomes;
 use crate::config::{McpServerSettings, SecretSettings, name_problem};
 use crate::environment::Environment;
 use crate::keys::looks_secret;
-use crate::servers::{Piece, pieces};
+use crate::servers::{Piece, packages, pieces};
 
 /// A server as another agent's file has it, variables as `${NAME}`.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +62,12 @@ pub(super) fn server(
         notes.push(format!("filled in as it is now: {}", variables.join(", ")));
     }
     notes.append(&mut fill.notes);
+    if let Some(package) = made.as_ref().ok().and_then(packages::of) {
+        notes.push(format!(
+            "to be installed once ({}): `weir mcp-servers install {here}`",
+            package.shown()
+        ));
+    }
     match made {
         Ok(settings) => (Becomes::Server(here, Box::new(settings), secrets), notes),
         Err(why) => (Becomes::Nothing(why), notes),

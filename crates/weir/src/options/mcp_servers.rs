@@ -27,6 +27,24 @@ pub(crate) enum McpServersCommand {
         after_help = "Examples:\n  weir mcp-servers approve github\n  weir mcp-servers approve github --yes"
     )]
     Approve(McpApproveArgs),
+    /// Install the package that a server is started from, look at the server and approve it
+    #[command(
+        long_about = "Install the package that a server is started from (npx, bunx, pnpm dlx, uvx, \
+                      pipx run): you are asked with its name, exact version, origin and checksum; \
+                      it is installed once, with network and without running any script of it, and \
+                      started from there in the sandbox, without network. Then the server is shown \
+                      and you are asked, as in `approve`.",
+        after_help = "Examples:\n  weir mcp-servers install files\n  weir mcp-servers install files --yes"
+    )]
+    Install(McpApproveArgs),
+    /// Look for a newer version of a server's package, install it and approve the server anew
+    #[command(
+        long_about = "Look for a newer version of the package that a server is started from. You are \
+                      asked before it is installed, and shown what of the server differs from what \
+                      you approved; with a no, the version before stays.",
+        after_help = "Examples:\n  weir mcp-servers update files\n  weir mcp-servers update files --yes"
+    )]
+    Update(McpApproveArgs),
     /// Start a server anew: sign in where that is needed, and compare it with what was approved
     #[command(
         visible_alias = "login",
@@ -94,7 +112,7 @@ pub(crate) struct McpRestartArgs {
                   else it needs is said here, and is part of what you approve.",
     after_help = "Examples:\n  \
         weir mcp-servers add files --write . -- npx -y @modelcontextprotocol/server-filesystem .\n  \
-        weir mcp-servers add time --read ~/.local/share/time -- ~/.local/share/time/bin/mcp-server-time\n  \
+        weir mcp-servers add time -- uvx mcp-server-time\n  \
         weir mcp-servers add linear --url https://mcp.linear.app/mcp\n  \
         weir mcp-servers add hub --host api.github.com --secret GITHUB_TOKEN=github -- hub-server"
 )]
@@ -125,6 +143,9 @@ pub(crate) struct McpAddArgs {
     /// Tools that only read, as a pattern over their names
     #[arg(long, value_name = "GLOB")]
     pub(crate) read_tool: Vec<String>,
+    /// Tools that send something and answer that it was sent, as a pattern over their names
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) send_tool: Vec<String>,
     /// Believe a tool that says of itself that it only reads
     #[arg(long)]
     pub(crate) trust_annotations: bool,

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 use weir_core::secret::Secret;
-use weir_mcp::{Declared, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+use weir_mcp::{Declared, FromPackage, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
 
-use super::{DeclaredServer, Whose};
+use super::{DeclaredServer, Whose, packages};
 use crate::cx::Cx;
 use crate::secrets;
 
@@ -60,7 +60,7 @@ impl DeclaredServer {
             for (variable, name) in &of.secrets {
                 env.insert(variable.clone(), secret(name)?.0);
             }
-            let (command, args) = (of.command.clone(), of.args.clone());
+            let (command, args) = self.command(cx)?;
             let cwd = some(&of.cwd).map(|cwd| self.folder(cx, &cwd)).transpose()?;
             Transport::Stdio { command, args, env, cwd }
         } else {
@@ -74,17 +74,37 @@ impl DeclaredServer {
         };
         let mut spec = ServerSpec::new(&self.name, &self.place, transport);
         spec.reach = self.reach(cx)?;
+        spec.package = self.pinned_package(cx);
         spec.timeouts = Timeouts {
             start_ms: of.start_timeout.map_or(Timeouts::default().start_ms, |span| span.ms),
             call_ms: of.timeout.map(|span| span.ms),
         };
         let (trust_annotations, reads) = (of.trust_annotations, of.read_tools.clone());
-        spec.declared = Declared { trust_annotations, reads };
+        spec.declared = Declared { trust_annotations, reads, sends: of.send_tools.clone() };
         spec.sampling = of.sampling;
         spec.protocol = some(&of.protocol);
         spec.enabled = of.enabled;
         spec.oauth = oauth;
         Ok(spec)
+    }
+
+    /// The program and its arguments: of an installed package, or as they stand.
+    fn command(&self, cx: &Cx) -> Result<(String, Vec<String>), String> {
+        let Some(package) = self.package(cx) else {
+            return Ok((self.settings.command.clone(), self.settings.args.clone()));
+        };
+        let installed = self.installed(cx, &package);
+        let installed = installed.ok_or_else(|| packages::not_installed(&self.name, &package))?;
+        let (_, words) = self.started(cx, (&package, &installed));
+        let mut words = words.into_iter();
+        Ok((words.next().unwrap_or_default(), words.collect()))
+    }
+
+    fn pinned_package(&self, cx: &Cx) -> Option<FromPackage> {
+        let package = self.package(cx)?;
+        let installed = self.installed(cx, &package)?;
+        let (folder, _) = self.started(cx, (&package, &installed));
+        Some(FromPackage { pinned: installed.pinned(), folder })
     }
 
     fn reach(&self, cx: &Cx) -> Result<Reach, String> {

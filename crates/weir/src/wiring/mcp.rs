@@ -16,6 +16,7 @@ use super::SystemClock;
 use super::mcp_ask::SessionModel;
 use crate::cx::Cx;
 use crate::failure::usage;
+use crate::servers::packages::Package;
 use crate::servers::{Browser, DeclaredServer, TokenFiles};
 use crate::terminal;
 
@@ -30,6 +31,18 @@ pub(crate) struct Known {
     pub(crate) spec: Result<ServerSpec, String>,
     /// What a person approved; none: nobody did.
     pub(crate) pin: Option<Pin>,
+    /// The package that it is started from; none: it is started as it stands.
+    pub(crate) package: Option<Package>,
+    /// That package is not installed.
+    pub(crate) uninstalled: bool,
+}
+
+impl Known {
+    /// The package that is installed for it: version and checksums.
+    pub(crate) fn installed(&self) -> Option<&str> {
+        let spec = self.spec.as_ref().ok()?;
+        spec.package.as_ref().map(|package| package.pinned.as_str())
+    }
 }
 
 /// Every declared server of the workspace with what was approved of it, and notes for a person.
@@ -48,7 +61,9 @@ pub(crate) async fn known(cx: &Cx) -> anyhow::Result<(Vec<Known>, Vec<String>)> 
             let pin = Pin::from_text(&kept.text);
             pin.map_err(|why| notes.push(format!("{}: {why}", declared.name))).ok()
         });
-        Known { spec: declared.spec(cx), declared, pin }
+        let package = declared.package(cx);
+        let uninstalled = package.as_ref().is_some_and(|p| declared.installed(cx, p).is_none());
+        Known { spec: declared.spec(cx), declared, pin, package, uninstalled }
     });
     let known = known.collect();
     Ok((known, notes))
@@ -77,7 +92,7 @@ fn hub_with(cx: &Cx, known: &[Known], sampler: Option<Arc<dyn Sampler>>) -> anyh
         tokens: Arc::new(TokenFiles::new(&cx.dirs.state, keys)),
         roots: vec![workspace.root().to_path_buf()],
         authorizer: Browser::find(&cx.environment).map(|browser| Arc::new(browser) as _),
-        elicit: None,
+        elicit: Some(Arc::new(super::mcp_person::ByQuestions)),
         sampler,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };

@@ -104,10 +104,14 @@ impl Programs {
             let path = cwd.join(command);
             return Some(path).filter(is_file).ok_or(format!("there is no program {command}"));
         }
+        let missing = || {
+            let how = crate::servers::packages::how_to_get(command);
+            format!("there is no program {command} on the search path{how}")
+        };
         let path = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path);
         let folders = path.into_iter().flat_map(|path| std::env::split_paths(path));
         let mut found = folders.map(|folder| folder.join(command)).filter(is_file);
-        found.next().ok_or_else(|| format!("there is no program {command} on the search path"))
+        found.next().ok_or_else(missing)
     }
 }
 
@@ -142,6 +146,7 @@ impl Places {
         let mut readable: BTreeSet<PathBuf> = spec.reach.reads.iter().cloned().collect();
         readable.insert(self.workspace.root().to_path_buf());
         readable.insert(cwd.to_path_buf());
+        readable.extend(spec.package.as_ref().map(|package| package.folder.clone()));
         if let Some(home) = self.home.as_ref().and_then(|home| home.canonicalize().ok())
             && home.parent().is_some()
         {

@@ -12,6 +12,7 @@ use weir_store::SqliteStore;
 
 use crate::house::{House, Said};
 
+mod server_asks;
 mod sub_agents;
 mod terminal;
 

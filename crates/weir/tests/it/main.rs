@@ -20,6 +20,7 @@ mod house;
 mod import;
 mod journal_commands;
 mod local_windows;
+mod mcp_packages;
 mod mcp_servers;
 mod mcp_servers_run;
 mod memory;

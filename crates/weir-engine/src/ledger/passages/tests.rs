@@ -125,6 +125,7 @@ fn x4_questions_plans_summaries_and_memories_are_found() {
             text: "Which colour?".into(),
             options: vec!["red".into(), "blue".into()],
             multiple: false,
+            server: None,
         }),
         Event::QuestionAnswered(QuestionAnswered {
             question,

@@ -313,6 +313,7 @@ fn context(
         nested: Arc::new(weir_engine::ports::NoNested),
         plugins: wiring::plugins(cx, &workspace)?,
         agents: Arc::new(weir_engine::ports::NoAgents),
+        person: Arc::new(weir_engine::ports::NoPerson),
         servers: Arc::new(weir_engine::ports::NoServers),
         session: SessionId::new("explain"),
         call: CallId(1),

@@ -84,6 +84,7 @@ fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
         cwd: String::new(),
         unconfined: args.unconfined,
         read_tools: args.read_tool.clone(),
+        send_tools: args.send_tool.clone(),
         trust_annotations: args.trust_annotations,
         sampling: args.sampling,
         timeout: args.timeout,

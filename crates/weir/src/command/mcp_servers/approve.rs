@@ -44,6 +44,11 @@ impl How {
 pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<ExitCode> {
     how.check()?;
     let name = &known.declared.name;
+    if known.uninstalled && known.declared.settings.enabled {
+        let cx = super::install::installed(cx, known, how).await?;
+        let known = mcp::find(&cx, name).await?;
+        return Box::pin(look(&cx, &known, how)).await;
+    }
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {
         return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
@@ -63,7 +68,7 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
         let tools: Vec<&String> = pin.listing.tools.keys().collect();
         out_json(&json!({
             "name": name, "approved": true, "hash": pin.hash(), "differences": words,
-            "protocol": pin.listing.protocol, "tools": tools,
+            "protocol": pin.listing.protocol, "tools": tools, "package": known.installed(),
         }))?;
     } else {
         let count = pin.listing.tools.len();
@@ -116,8 +121,10 @@ fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> String
     let mut text = words::server(known);
     if known.pin.is_none() {
         text.push_str(&words::listing(&known.declared.name, listing));
+        text.push_str(&words::ways_out(known, listing));
         return text;
     }
+    text.push_str(&words::ways_out(known, listing));
     if differences.is_empty() {
         return text;
     }

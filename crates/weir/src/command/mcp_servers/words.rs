@@ -58,6 +58,7 @@ pub(crate) fn server(known: &Known) -> String {
     };
     if of.url.is_empty() {
         line("starts", reached(of));
+        line("from", known.installed().unwrap_or_default().to_owned());
         line("in", of.cwd.clone());
         line("with variables", names(&of.env));
         line("with secrets in", names(&of.secrets));
@@ -77,6 +78,7 @@ pub(crate) fn server(known: &Known) -> String {
         line("with secrets in", names(&of.secrets));
     }
     line("only reads", of.read_tools.join(", "));
+    line("sends, and acknowledges", of.send_tools.join(", "));
     let yes = |yes: bool, words: &str| if yes { words.to_owned() } else { String::new() };
     line("believed", yes(of.trust_annotations, "what tools say of themselves"));
     line("may ask", yes(of.sampling, "the session's model"));
@@ -98,6 +100,61 @@ pub(crate) fn listing(server: &str, listing: &Listing) -> String {
         text.push_str(&format!("note: {}\n", visible(note)));
     }
     text
+}
+
+/// A warning of tools that were declared to only read, and could carry something out all the same: they
+/// take words, and the server reaches others. Empty: there are none.
+pub(crate) fn ways_out(known: &Known, listing: &Listing) -> String {
+    let Ok(spec) = &known.spec else { return String::new() };
+    if spec.is_contained() || !reaches_others(&known.declared.settings) {
+        return String::new();
+    }
+    let reads = |(name, tool): &(&String, &ListedTool)| spec.declared.reads(name, tool);
+    let open = listing.tools.iter().filter(reads).filter_map(|(name, tool)| {
+        let fields = free_text(&tool.input_schema);
+        (!fields.is_empty()).then(|| format!("{name} ({})", fields.join(", ")))
+    });
+    let open: Vec<String> = open.collect();
+    if open.is_empty() {
+        return String::new();
+    }
+    format!(
+        "warning: a way out for data: these tools are declared to only read, but take any words, and \
+         the server reaches other machines: {}. What a model writes there leaves this machine. Once \
+         foreign words and private data were read, each such call asks.\n",
+        visible(&open.join("; "))
+    )
+}
+
+fn reaches_others(of: &McpServerSettings) -> bool {
+    !of.url.is_empty() || of.unconfined || !of.hosts.is_empty()
+}
+
+/// The fields of a schema that take any text.
+fn free_text(schema: &Value) -> Vec<&str> {
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    fields.filter(|(_, field)| takes_text(field)).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Whether text that nobody listed fits: said nowhere, it does.
+fn takes_text(schema: &Value) -> bool {
+    if schema.get("enum").is_some() || schema.get("const").is_some() {
+        return false;
+    }
+    let parts = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
+    let parts: Vec<&Value> = parts.flatten().collect();
+    if !parts.is_empty() {
+        return parts.iter().any(|part| takes_text(part));
+    }
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => return true,
+    };
+    let is = |kind: &str| kinds.contains(&kind);
+    is("string")
+        || (is("array") && schema.get("items").is_none_or(takes_text))
+        || (is("object") && (!free_text(schema).is_empty() || schema.get("properties").is_none()))
 }
 
 /// One tool: the name under which it is called, what the model reads, what it takes.
@@ -154,6 +211,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn z8_fields_that_take_any_words_are_found() {
+        let schema = json!({"type": "object", "properties": {
+            "query": {"type": "string"},
+            "page": {"type": "integer"},
+            "order": {"type": "string", "enum": ["up", "down"]},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "sizes": {"type": "array", "items": {"type": "number"}},
+            "maybe": {"anyOf": [{"type": "null"}, {"type": "string"}]},
+            "filter": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "any": {},
+        }});
+        assert_eq!(free_text(&schema), ["query", "tags", "maybe", "filter", "any"]);
+        assert!(free_text(&json!({})).is_empty());
+    }
 
     #[test]
     fn z8_a_person_reads_what_the_model_would() {

@@ -1,7 +1,7 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
-use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted};
+use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted, SERVER};
 use weir_core::ids::InputId;
 use weir_core::input::{Answer, Command, Input};
 use weir_core::session::Session;
@@ -46,6 +46,16 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         Event::LeaseRevoked(f) => command(Command::Revoke { lease: f.lease, by: f.by }),
         Event::QuestionAnswered(f) => match f.answer {
             Some(text) => command(Command::Reply { question: f.question, answer: text, by: f.by }),
+            None if f.by == SERVER => session
+                .call_asking(&f.question)
+                .map_or(Came::Nothing, |call| command(Command::Unask { call })),
+            None => Came::Nothing,
+        },
+        Event::QuestionAsked(f) => match f.server {
+            Some(server) => {
+                let (call, text, options) = (f.call, f.text, f.options);
+                command(Command::Ask { call, server, text, options })
+            }
             None => Came::Nothing,
         },
         Event::CancelRequested(f) => command(Command::Cancel { cause: f.cause, by: f.by }),
@@ -113,7 +123,6 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         | Event::CallProposed(_)
         | Event::ApprovalRequested(_)
         | Event::CallStarted(_)
-        | Event::QuestionAsked(_)
         | Event::PlanUpdated(_)
         | Event::LimitReached(_)
         | Event::ContextCondensed(_)

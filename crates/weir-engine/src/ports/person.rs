@@ -1,0 +1,24 @@
+//! The person, for a foreign server that wants to know something while its call runs (R3). Questions
+//! of the agent do not go this way: each is a call of its own.
+
+use async_trait::async_trait;
+
+/// Who can be asked while a call runs.
+#[async_trait]
+pub trait Person: Send + Sync {
+    /// Puts a question of `server` to the person and waits for the answer: journaled, shown by every
+    /// face, answered from any. `None`: nobody attends, the run is being ended, or the answer holds
+    /// a secret that is in use. The time that it takes does not count as the call's.
+    async fn ask(&self, server: &str, text: &str, options: &[String]) -> Option<String>;
+}
+
+/// Nobody can be asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPerson;
+
+#[async_trait]
+impl Person for NoPerson {
+    async fn ask(&self, _: &str, _: &str, _: &[String]) -> Option<String> {
+        None
+    }
+}

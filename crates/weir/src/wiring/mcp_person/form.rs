@@ -1,0 +1,214 @@
+//! The form of a server: a flat schema of plain values, read, and answers held against it. Pure, and
+//! total: what is no such form is no form.
+
+use serde_json::{Number, Value, json};
+
+/// Most fields of a form.
+const FIELDS_MAX: usize = 20;
+/// Most choices of a field.
+const CHOICES_MAX: usize = 40;
+/// Longest title or description, in characters.
+const TEXT_CHARS_MAX: usize = 500;
+/// Longest answer, in characters.
+const ANSWER_CHARS_MAX: usize = 10_000;
+
+/// One field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) required: bool,
+    pub(super) kind: Kind,
+}
+
+/// What a field takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// Text of so many characters.
+    Text { min: usize, max: usize },
+    /// Text that says of itself that it is a password.
+    Password,
+    /// A number in these bounds.
+    Number { whole: bool, min: Option<f64>, max: Option<f64> },
+    /// Yes or no.
+    Truth,
+    /// One of these: what is sent, and how it is called.
+    One(Vec<(String, String)>),
+    /// Several of these.
+    Several(Vec<(String, String)>),
+}
+
+/// The fields of a form, in their order.
+///
+/// # Errors
+/// It is no flat schema of plain values, or too large.
+pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, ()> {
+    let none = serde_json::Map::new();
+    let properties = match schema.get("properties") {
+        None => &none,
+        Some(properties) => properties.as_object().ok_or(())?,
+    };
+    if properties.len() > FIELDS_MAX {
+        return Err(());
+    }
+    let required: Vec<&str> = match schema.get("required").and_then(Value::as_array) {
+        Some(names) => names.iter().filter_map(Value::as_str).collect(),
+        None => Vec::new(),
+    };
+    let field = |(name, schema): (&String, &Value)| {
+        let text = |key: &str| {
+            let text = schema.get(key).and_then(Value::as_str).unwrap_or_default();
+            text.chars().take(TEXT_CHARS_MAX).collect::<String>()
+        };
+        let title = text("title");
+        let name_shown: String = name.chars().take(TEXT_CHARS_MAX).collect();
+        Ok(Field {
+            title: match title.is_empty() || title == name_shown {
+                true => name_shown,
+                false => format!("{title} [{name_shown}]"),
+            },
+            name: name.clone(),
+            description: text("description"),
+            required: required.contains(&name.as_str()),
+            kind: kind(schema)?,
+        })
+    };
+    properties.iter().map(field).collect()
+}
+
+fn kind(schema: &Value) -> Result<Kind, ()> {
+    if let Some(choices) = choices(schema)? {
+        return Ok(Kind::One(choices));
+    }
+    let number = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let count = |key: &str| {
+        let count = schema.get(key).and_then(Value::as_u64);
+        count.and_then(|count| usize::try_from(count).ok())
+    };
+    let (min, max) = (number("minimum"), number("maximum"));
+    Ok(match schema.get("type").and_then(Value::as_str) {
+        Some("string") if schema.get("format").and_then(Value::as_str) == Some("password") => {
+            Kind::Password
+        }
+        Some("string") => Kind::Text {
+            min: count("minLength").unwrap_or(0),
+            max: count("maxLength").unwrap_or(ANSWER_CHARS_MAX).min(ANSWER_CHARS_MAX),
+        },
+        Some("number") => Kind::Number { whole: false, min, max },
+        Some("integer") => Kind::Number { whole: true, min, max },
+        Some("boolean") => Kind::Truth,
+        Some("array") => {
+            let choices = choices(schema.get("items").ok_or(())?)?;
+            Kind::Several(choices.ok_or(())?)
+        }
+        _ => return Err(()),
+    })
+}
+
+/// The members of a closed set, in one of the ways in which schemas say it.
+fn choices(schema: &Value) -> Result<Option<Vec<(String, String)>>, ()> {
+    let named = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
+    let choices: Vec<(String, String)> = if let Some(all) = named {
+        let one = |choice: &Value| {
+            let value = choice.get("const")?.as_str()?.to_owned();
+            let title = choice.get("title").and_then(Value::as_str).unwrap_or(&value).to_owned();
+            Some((value, title))
+        };
+        all.iter().map(one).collect::<Option<_>>().ok_or(())?
+    } else if let Some(all) = schema.get("enum").and_then(Value::as_array) {
+        let titles = schema.get("enumNames").and_then(Value::as_array);
+        let one = |(at, value): (usize, &Value)| {
+            let value = value.as_str()?.to_owned();
+            let title = titles.and_then(|titles| titles.get(at)?.as_str()).unwrap_or(&value);
+            Some((value.clone(), title.to_owned()))
+        };
+        all.iter().enumerate().map(one).collect::<Option<_>>().ok_or(())?
+    } else {
+        return Ok(None);
+    };
+    match choices.is_empty() || choices.len() > CHOICES_MAX {
+        true => Err(()),
+        false => Ok(Some(choices)),
+    }
+}
+
+impl Kind {
+    /// For the person.
+    pub(super) fn in_words(&self) -> String {
+        let bounds = |min: &Option<f64>, max: &Option<f64>| match (min, max) {
+            (Some(min), Some(max)) => format!(" from {min} to {max}"),
+            (Some(min), None) => format!(" from {min} on"),
+            (None, Some(max)) => format!(" up to {max}"),
+            (None, None) => String::new(),
+        };
+        match self {
+            Kind::Text { .. } | Kind::Password => "text".into(),
+            Kind::Number { whole: true, min, max } => format!("a whole number{}", bounds(min, max)),
+            Kind::Number { whole: false, min, max } => format!("a number{}", bounds(min, max)),
+            Kind::Truth => "yes or no".into(),
+            Kind::One(_) => "one of these".into(),
+            Kind::Several(_) => "several of these, with commas between".into(),
+        }
+    }
+
+    /// What can be chosen.
+    pub(super) fn options(&self) -> Vec<&str> {
+        match self {
+            Kind::Truth => vec!["yes", "no"],
+            Kind::One(all) | Kind::Several(all) => all.iter().map(|(_, t)| t.as_str()).collect(),
+            Kind::Text { .. } | Kind::Password | Kind::Number { .. } => Vec::new(),
+        }
+    }
+
+    /// What a person typed, as a value.
+    pub(super) fn read(&self, said: &str) -> Result<Value, String> {
+        match self {
+            Kind::Password => Err("a password is not sent".into()),
+            Kind::Text { min, max } => match said.chars().count() {
+                count if count < *min => Err(format!("it takes at least {min} characters")),
+                count if count > *max => Err(format!("it takes at most {max} characters")),
+                _ => Ok(json!(said)),
+            },
+            Kind::Number { whole, min, max } => number(said, *whole, (*min, *max)),
+            Kind::Truth => match said.to_lowercase().as_str() {
+                "yes" | "y" | "true" => Ok(json!(true)),
+                "no" | "n" | "false" => Ok(json!(false)),
+                _ => Err("say yes or no".into()),
+            },
+            Kind::One(all) => chosen(all, said).map(Value::from),
+            Kind::Several(all) => {
+                let words = said.split(',').map(str::trim).filter(|word| !word.is_empty());
+                let values = words.map(|word| chosen(all, word).map(Value::from));
+                values.collect::<Result<Vec<_>, _>>().map(Value::Array)
+            }
+        }
+    }
+}
+
+fn number(
+    said: &str,
+    whole: bool,
+    (min, max): (Option<f64>, Option<f64>),
+) -> Result<Value, String> {
+    let wrong = || if whole { "say a whole number" } else { "say a number" };
+    let value = match said.parse::<i64>() {
+        Ok(value) => Number::from(value),
+        Err(_) if whole => return Err(wrong().into()),
+        Err(_) => said.parse().ok().and_then(Number::from_f64).ok_or_else(wrong)?,
+    };
+    let as_float = value.as_f64().ok_or_else(wrong)?;
+    if min.is_some_and(|min| as_float < min) || max.is_some_and(|max| as_float > max) {
+        return Err("it is out of the bounds".into());
+    }
+    Ok(Value::Number(value))
+}
+
+/// The value of a choice, by its title or by itself.
+fn chosen(all: &[(String, String)], said: &str) -> Result<String, String> {
+    let found = all.iter().find(|(value, title)| title == said || value == said);
+    let found = found.or_else(|| {
+        all.iter().find(|(v, t)| t.eq_ignore_ascii_case(said) || v.eq_ignore_ascii_case(said))
+    });
+    found.map(|(value, _)| value.clone()).ok_or_else(|| "choose one of those".to_owned())
+}

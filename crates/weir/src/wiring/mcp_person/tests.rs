@@ -1,0 +1,123 @@
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use super::*;
+
+/// Answers in this order, and keeps what it was asked.
+#[derive(Default)]
+struct Answers {
+    left: Mutex<VecDeque<Option<&'static str>>>,
+    asked: Mutex<Vec<(String, Vec<String>)>>,
+}
+
+#[async_trait]
+impl Person for Answers {
+    async fn ask(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
+        assert_eq!(server, "hub");
+        self.asked.lock().expect("one test").push((text.to_owned(), options.to_vec()));
+        self.left.lock().expect("one test").pop_front().flatten().map(str::to_owned)
+    }
+}
+
+async fn asked(
+    question: Elicitation,
+    answers: &[Option<&'static str>],
+) -> (Elicited, Vec<(String, Vec<String>)>) {
+    let person = Arc::new(Answers::default());
+    person.left.lock().expect("one test").extend(answers);
+    let elicited = ByQuestions.ask(question, Some(person.clone())).await;
+    let asked = person.asked.lock().expect("one test").clone();
+    (elicited, asked)
+}
+
+fn form(schema: Value) -> Elicitation {
+    let message = "Who\u{202e} are you?".to_owned();
+    Elicitation { server: "hub".into(), message, form: Some(schema), url: None }
+}
+
+fn person() -> Elicitation {
+    form(json!({"type": "object", "required": ["name", "age"], "properties": {
+        "name": {"type": "string", "title": "Your name", "minLength": 2},
+        "age": {"type": "integer", "minimum": 18},
+        "plan": {"type": "string", "enum": ["free", "paid"], "enumNames": ["Free", "Paid"]},
+        "news": {"type": "boolean"},
+    }}))
+}
+
+#[tokio::test]
+async fn r3_a_form_is_asked_field_by_field_and_shown_whole_before_it_is_sent() {
+    let said = [Some("Ada"), Some("17"), Some("forty"), Some("40"), Some("Paid"), Some("yes")];
+    let (elicited, asked) = asked(person(), &[&said[..], &[Some("Send")]].concat()).await;
+    let sent = json!({"name": "Ada", "age": 40, "plan": "paid", "news": true});
+    assert_eq!(elicited, Elicited::Accepted(sent), "{asked:?}");
+    assert!(asked.iter().all(|(text, _)| text.starts_with("The server hub asks you:\n> Who")));
+    assert!(asked.iter().all(|(text, _)| !text.contains('\u{202e}')), "what hides is named");
+    assert!(asked[2].0.contains("out of the bounds") && asked[3].0.contains("a whole number"));
+    assert_eq!(asked[4].1, ["Free", "Paid", "Leave it out", "Decline", "Cancel"]);
+    let (last, options) = asked.last().expect("it was shown");
+    assert!(last.contains("sent to the server hub") && last.contains("\"plan\": \"paid\""));
+    assert_eq!(options, &["Send", "Decline", "Cancel"]);
+}
+
+#[tokio::test]
+async fn r3_nothing_is_sent_without_the_last_yes() {
+    let given = [Some("Ada"), Some("40"), Some("Leave it out"), Some("Leave it out")];
+    for (last, expected) in [
+        (Some("Decline"), Elicited::Declined),
+        (Some("cancel"), Elicited::Cancelled),
+        (Some("hm"), Elicited::Declined),
+        (None, Elicited::Declined),
+        (Some("send"), Elicited::Accepted(json!({"age": 40, "name": "Ada"}))),
+    ] {
+        let (elicited, asked) = asked(person(), &[&given[..], &[last]].concat()).await;
+        assert_eq!(elicited, expected, "{last:?} {asked:?}");
+    }
+    assert_eq!(asked(person(), &[None]).await.0, Elicited::Declined, "nobody attends");
+    assert_eq!(asked(person(), &[Some("x"); 9]).await.0, Elicited::Declined, "it never fits");
+    assert_eq!(ByQuestions.ask(person(), None).await, Elicited::Declined, "of no call");
+}
+
+#[tokio::test]
+async fn r3_a_secret_is_never_asked() {
+    for (name, field) in [
+        ("api_key", json!({"type": "string"})),
+        ("x", json!({"type": "string", "title": "Your password"})),
+        ("y", json!({"type": "string", "format": "password"})),
+        ("z", json!({"type": "string", "description": "The access token of your account"})),
+    ] {
+        let question = form(json!({"type": "object", "properties": {name: field}}));
+        let (elicited, asked) = asked(question, &[Some("hunter2"), Some("Send")]).await;
+        assert_eq!(elicited, Elicited::Declined, "{name}");
+        assert_eq!(asked.len(), 1, "it is told and nothing is asked: {asked:?}");
+        assert_eq!(asked[0].1, ["Decline"]);
+    }
+}
+
+#[tokio::test]
+async fn r3_what_is_no_form_is_declined() {
+    for schema in [
+        json!({"properties": {"a": {"type": "object"}}}),
+        json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}),
+        json!({"properties": {"a": {"type": "string", "enum": [1, 2]}}}),
+        json!({"properties": 7}),
+    ] {
+        let (elicited, asked) = asked(form(schema.clone()), &[Some("x"), Some("Send")]).await;
+        assert_eq!((elicited, asked.len()), (Elicited::Declined, 0), "{schema}");
+    }
+    let (elicited, asked) = asked(form(json!({})), &[Some("Send")]).await;
+    assert_eq!(elicited, Elicited::Accepted(json!({})), "a plain yes: {asked:?}");
+}
+
+#[tokio::test]
+async fn r3_a_page_is_named_and_opened_by_the_person_alone() {
+    let page = |url: &str| Elicitation { form: None, url: Some(url.into()), ..person() };
+    let (elicited, shown) = asked(page("https://a.example/x"), &[Some("I opened it")]).await;
+    assert_eq!(elicited, Elicited::Accepted(json!({})));
+    assert!(shown[0].0.contains("a page at a.example"), "{shown:?}");
+    let (elicited, _) = asked(page("https://a.example/x"), &[Some("no")]).await;
+    assert_eq!(elicited, Elicited::Declined);
+    let (elicited, shown) = asked(page("file:///etc/passwd"), &[Some("I opened it")]).await;
+    assert_eq!((elicited, shown.len()), (Elicited::Declined, 0));
+}

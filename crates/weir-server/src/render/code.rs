@@ -139,11 +139,13 @@ fn syntax(language: &str) -> Option<&'static SyntaxReference> {
 }
 
 fn coloured(out: &mut String, text: &str, language: &str, budget: &mut Budget) {
+    // Before it is cut into words: what belongs together is judged together.
+    let text = &*shown(text);
     let syntax = match text.len() <= budget.bytes && !budget.time.is_zero() {
         true => syntax(language),
         false => None,
     };
-    let Some(syntax) = syntax else { return escape(out, &shown(text)) };
+    let Some(syntax) = syntax else { return escape(out, text) };
     budget.bytes -= text.len();
     let began = Instant::now();
     let mut state = ParseState::new(syntax);
@@ -167,7 +169,7 @@ fn coloured(out: &mut String, text: &str, language: &str, budget: &mut Budget) {
     }
     budget.time = budget.time.saturating_sub(began.elapsed());
     // Whatever could not be coloured is there all the same.
-    escape(out, &shown(&text[done..]));
+    escape(out, &text[done..]);
 }
 
 fn token(out: &mut String, text: &str, scopes: &ScopeStack) {
@@ -179,10 +181,10 @@ fn token(out: &mut String, text: &str, scopes: &ScopeStack) {
             out.push_str("<span class=\"");
             out.push_str(class);
             out.push_str("\">");
-            escape(out, &shown(text));
+            escape(out, text);
             out.push_str("</span>");
         }
-        None => escape(out, &shown(text)),
+        None => escape(out, text),
     }
 }
 
@@ -217,6 +219,14 @@ mod tests {
         assert!(html.contains("c-string"), "{html}");
         assert!(!html.contains("<b>"));
         assert_eq!(code("a < b", "no such language").0.matches("<span").count(), 0);
+    }
+
+    #[test]
+    fn s12_a_joined_emoji_is_whole_in_coloured_code() {
+        let html =
+            code("let a = \"👩\u{200D}👩\"; // 👩\u{200D}👩\nlet b\u{200D}c = 1;\n", "rust").0;
+        assert_eq!(html.matches("👩\u{200D}👩").count(), 2, "{html}");
+        assert!(html.contains("&lt;") && html.matches("U+200D").count() == 1, "{html}");
     }
 
     #[test]

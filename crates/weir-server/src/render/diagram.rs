@@ -75,7 +75,37 @@ fn svg(source: &str) -> Option<(&'static str, String)> {
     let hash = Sha256::digest(source.as_bytes());
     let salt: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let drawing = drawing.replace(" id=\"", &format!(" id=\"d-{salt}-"));
-    Some((name, drawing.replace("url(#", &format!("url(#d-{salt}-"))))
+    Some((name, as_large_as_drawn(drawing.replace("url(#", &format!("url(#d-{salt}-")))))
+}
+
+/// The drawing says that it is as wide as there is room, and a style of its own, which pages do not
+/// take, how wide that may be: two boxes would fill the page. Its size is the one it was drawn in.
+fn as_large_as_drawn(drawing: String) -> String {
+    const WIDE: &str = "width=\"100%\" viewBox=\"0 0 ";
+    let Some((before, rest)) = drawing.split_once(WIDE) else { return drawing };
+    let Some((box_size, after)) = rest.split_once('"') else { return drawing };
+    let mut sides = box_size.split(' ').map(str::parse::<f64>);
+    let (Some(Ok(width)), Some(Ok(height)), None) = (sides.next(), sides.next(), sides.next())
+    else {
+        return drawing;
+    };
+    format!("{before}width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {box_size}\"{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::svg;
+
+    #[test]
+    fn s12_a_small_diagram_is_small() {
+        let (_, drawing) = svg("graph LR\nA[One]-->B[Two]\n").expect("it is drawn");
+        let head = drawing.split('>').next().expect("an element");
+        let side = |name: &str| -> f64 {
+            let text = head.split(&format!(" {name}=\"")).nth(1).expect(name);
+            text.split('"').next().expect(name).parse().expect("a number")
+        };
+        assert!(side("width") < 500.0 && side("height") < 300.0, "{head}");
+    }
 }
 
 /// Lines before the one that says what is drawn.

@@ -46,33 +46,68 @@ pub(super) fn block(text: &str) -> String {
     out
 }
 
-/// Text as it may stand in a block of code: what cannot be seen is written out.
+/// Text as it may stand in a block of code: what cannot be seen is written out. What joins emoji to
+/// one picture stays where it does that, and nowhere else: between letters it hides.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
-    written_out(text, |c| (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || is_deceptive(c))
+    written_out(text, |before, c, after| {
+        let hides = (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || is_deceptive(c);
+        hides && !joins_emoji(before, c, after)
+    })
+}
+
+/// Whether `c` makes one picture of the emoji around it.
+fn joins_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
+    match c {
+        '\u{200D}' => {
+            before.is_some_and(|b| is_emoji(b) || b == '\u{FE0F}') && after.is_some_and(is_emoji)
+        }
+        '\u{FE0E}' | '\u{FE0F}' => before.is_some_and(|b| {
+            is_emoji(b) || (matches!(b, '0'..='9' | '#' | '*') && after == Some('\u{20E3}'))
+        }),
+        _ => false,
+    }
+}
+
+/// Blocks of pictures and symbols; no letter of any script is among them.
+fn is_emoji(c: char) -> bool {
+    matches!(c,
+        '\u{A9}' | '\u{AE}' | '\u{203C}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
+        | '\u{2190}'..='\u{21FF}' | '\u{2300}'..='\u{23FF}' | '\u{25A0}'..='\u{27BF}'
+        | '\u{2900}'..='\u{297F}' | '\u{2B00}'..='\u{2BFF}' | '\u{3030}' | '\u{303D}'
+        | '\u{3297}' | '\u{3299}' | '\u{1F000}'..='\u{1FAFF}')
 }
 
 /// Text as it may stand in a sentence: what would turn the line round or carry unseen words is
 /// written out; joiners of emoji and scripts stay.
 pub fn prose(text: &str) -> Cow<'_, str> {
-    written_out(text, |c| {
+    written_out(text, |_, c, _| {
         (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
             || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
             || matches!(c, '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
     })
 }
 
-fn written_out(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(&hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 32);
-    for c in text.chars() {
-        match hidden(c) {
-            true => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
-            false => out.push(c),
+/// `hidden` is told the character with those beside it; one that was written out is beside nothing.
+fn written_out(
+    text: &str,
+    hidden: impl Fn(Option<char>, char, Option<char>) -> bool,
+) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut before = None;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let hides = hidden(before, c, chars.peek().map(|(_, next)| *next));
+        before = (!hides).then_some(c);
+        match (&mut out, hides) {
+            (None, false) => (),
+            (Some(out), false) => out.push(c),
+            (_, true) => {
+                let out = out.get_or_insert_with(|| text[..at].to_owned());
+                out.push_str(&format!("<U+{:04X}>", u32::from(c)));
+            }
         }
     }
-    Cow::Owned(out)
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Text without the escape sequences of terminals (ECMA-48: CSI, OSC, DCS and the short ones).
@@ -129,7 +164,7 @@ fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{json, plain, prose};
+    use super::{json, plain, prose, shown};
 
     #[test]
     fn s12_plain_text_shows_what_hides_and_drops_what_moves() {
@@ -142,6 +177,25 @@ mod tests {
         // A string that never ends does not swallow what follows.
         assert!(plain("\u{1b}]0;rm -rf /").0.contains("0;rm -rf /"));
         assert!(plain("\nx").0.contains(">\n\nx"));
+    }
+
+    #[test]
+    fn s12_emoji_stay_whole_in_code_and_joiners_between_letters_are_seen() {
+        for text in
+            ["👩\u{200D}👧", "❤\u{FE0F}\u{200D}🔥", "1\u{FE0F}\u{20E3}", "🏳\u{FE0F}\u{200D}🌈"]
+        {
+            assert_eq!(shown(text), text);
+        }
+        for (text, seen) in [
+            ("ad\u{200D}min", "ad<U+200D>min"),
+            ("👩\u{200D}min", "👩<U+200D>min"),
+            ("a\u{FE0F}", "a<U+FE0F>"),
+            ("a\u{FE0F}\u{200D}🔥", "a<U+FE0F><U+200D>🔥"),
+            ("👩\u{200D}\u{200D}👧", "👩<U+200D><U+200D>👧"),
+            ("👩\u{202E}👧", "👩<U+202E>👧"),
+        ] {
+            assert_eq!(shown(text), seen);
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What every command is given: folders, settings, store. Opened when first asked for, so that a
 //! command pays only for what it uses.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use weir_engine::ports::{Observers, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
@@ -229,13 +230,15 @@ impl Cx {
         if self.is_guest() {
             crate::wiring::guest::bound(&mut config);
         }
-        for warning in &config.warnings {
+        for warning in config.warnings.iter().filter(|warning| is_new(warning)) {
             terminal::err(&format!("warning: {warning}"));
         }
         if !self.is_trusted() {
             let found = trust::find(&self.folder);
             let offers = found.and_then(|found| trust::offers(&config.withheld, &found));
-            if let Some(notice) = trust::notice(self.trust(), &offers) {
+            if let Some(notice) =
+                trust::notice(self.trust(), &offers).filter(|notice| is_new(notice))
+            {
                 terminal::err(&notice);
             }
         }
@@ -310,6 +313,19 @@ impl Cx {
     }
 }
 
+/// Warnings of which is remembered that they were said.
+const SAID_MAX: usize = 1_000;
+
+/// Whether a warning is said for the first time: a server reads the settings anew for every page.
+fn is_new(warning: &str) -> bool {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() >= SAID_MAX {
+        said.clear();
+    }
+    said.insert(warning.to_owned())
+}
+
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
     let wrong = |why: &str| {
         let folder = folder.display();
@@ -322,4 +338,14 @@ fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
         return Err(wrong("it is not a folder"));
     }
     Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new;
+
+    #[test]
+    fn c8_a_warning_is_said_once_in_a_process() {
+        assert_eq!(["one", "two", "one"].map(is_new), [true, true, false]);
+    }
 }

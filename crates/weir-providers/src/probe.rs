@@ -65,6 +65,37 @@ pub async fn list_models(
     Ok(found)
 }
 
+/// Why a key may not be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyFault {
+    /// The vendor does not take it.
+    Refused,
+    /// It could not be found out: the reason, in a sentence without secrets.
+    Unclear(String),
+}
+
+/// Whether the vendor takes the endpoint's key, by a request that costs nothing.
+///
+/// # Errors
+/// It does not, or nobody could tell.
+pub async fn check_key(endpoint: &Endpoint, transport: &Transport) -> Result<(), KeyFault> {
+    let unclear = |why: String| KeyFault::Unclear(why);
+    // Its list of models is open to everybody.
+    let path = match endpoint.vendor.name.as_str() {
+        "openrouter" => "/key".to_owned(),
+        _ => list_path(endpoint, ""),
+    };
+    let headers = endpoint.headers().map_err(|error| unclear(error.to_string()))?;
+    let url = endpoint.url(&path).map_err(|error| unclear(error.to_string()))?;
+    let (status, _) = transport.get(&url, headers).await.map_err(|error| unclear(error.message))?;
+    match status {
+        200..=299 => Ok(()),
+        // Gemini says 400 of a key that is none.
+        400 | 401 | 403 => Err(KeyFault::Refused),
+        status => Err(unclear(format!("HTTP {status} from {}", url.path()))),
+    }
+}
+
 fn list_path(endpoint: &Endpoint, page: &str) -> String {
     match endpoint.vendor.dialect.as_str() {
         "anthropic" if page.is_empty() => "/v1/models?limit=1000".into(),

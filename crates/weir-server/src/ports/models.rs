@@ -73,6 +73,18 @@ pub trait ModelDesk: Send + Sync {
     /// # Errors
     /// The settings or keys cannot be read.
     async fn providers(&self) -> Result<Vec<ProviderLine>, HouseError>;
+    /// The model of a new chat in which none is chosen, as `provider/name`; `None`: there is none that
+    /// can be asked. Local servers are asked where nothing is set and no provider has a key.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be read.
+    async fn standard(&self) -> Result<Option<String>, HouseError>;
+    /// Whether a provider takes this key, found out by asking it. Nothing is kept. Only for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason: no such provider, it does not take the key, or it
+    /// could not be asked.
+    async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError>;
     /// Keeps a key of the installation. Only for admins: the caller sees to it, and so does this.
     ///
     /// # Errors

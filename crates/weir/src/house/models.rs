@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use weir_core::secret::Secret;
+use weir_providers::probe::{self, KeyFault};
 use weir_server::ports::{Home as _, HouseError, ModelDesk, ModelLine, ModelsTold, ProviderLine};
 
 use super::home::PersonHome;
@@ -81,6 +82,25 @@ impl PersonHome {
         }
     }
 
+    async fn checked(&self, provider: &str, key: &Secret) -> anyhow::Result<()> {
+        let cx = self.at(None)?;
+        let catalogue = models::catalogue(&cx)?;
+        let Some(vendor) = catalogue.vendor(provider) else {
+            return Err(usage(format!("there is no provider {provider:?}")));
+        };
+        let (mut endpoint, _) = models::endpoint(&cx, &catalogue, vendor)?;
+        endpoint.key = Some(key.clone());
+        match probe::check_key(&endpoint, &models::transport(&cx)).await {
+            Ok(()) => Ok(()),
+            Err(KeyFault::Refused) => Err(usage(format!(
+                "{provider} does not accept this key. Nothing was saved: check that all of it was copied"
+            ))),
+            Err(KeyFault::Unclear(why)) => Err(usage(format!(
+                "the key could not be checked with {provider}: {why}. Nothing was saved"
+            ))),
+        }
+    }
+
     fn keep_key(&self, provider: &str, key: Secret) -> anyhow::Result<()> {
         let cx = self.at(None)?;
         if models::catalogue(&cx)?.vendor(provider).is_none() {
@@ -100,6 +120,18 @@ impl ModelDesk for PersonHome {
     async fn providers(&self) -> Result<Vec<ProviderLine>, HouseError> {
         self.look_up_made().await?;
         self.offering().map_err(|error| refused(&error))
+    }
+
+    async fn standard(&self) -> Result<Option<String>, HouseError> {
+        self.look_up_made().await?;
+        let cx = self.at(None).map_err(|error| refused(&error))?;
+        // Settings that cannot be read are told by whoever asks for them; here there is no model.
+        Ok(models::known(&cx, None).await.ok())
+    }
+
+    async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError> {
+        self.of_admin()?;
+        self.checked(provider, key).await.map_err(|error| refused(&error))
     }
 
     async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError> {

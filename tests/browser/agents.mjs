@@ -16,16 +16,17 @@ await test('s8_an_agent_is_written_run_watched_scheduled_and_paused', async () =
   await page.goto('/agents');
   await page.getByRole('link', { name: 'New agent' }).click();
   await page.getByLabel('Name', { exact: true }).fill('digest');
-  await page.getByLabel('What it is to do').fill('Write the digest.');
-  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.getByLabel('Instructions', { exact: true }).fill('Write the digest.');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.waitForURL(/\/agents\/digest/);
   await page.getByRole('button', { name: /Run now/ }).click();
   await until('the run is over', async () => { await page.goto('/agents/digest'); return (await count('completed')) > 0; });
   await page.locator('main table').last().getByRole('link').first().click();
   await page.getByText('The digest of today.').waitFor();
   await page.goto('/agents/digest/edit');
-  await page.getByLabel('Schedule', { exact: true }).fill('*/2 * * * * *');
-  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.getByLabel('Run', { exact: true }).selectOption('custom');
+  await page.getByLabel('Cron expression').fill('*/2 * * * * *');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.waitForURL(/\/agents\/digest(\?|$)/);
   await until('two runs that nobody started are over', async () => { await page.goto('/agents/digest'); return (await count('completed')) > 2; });
   await page.getByRole('button', { name: /Pause/ }).click();
@@ -35,11 +36,12 @@ await test('s8_an_agent_is_written_run_watched_scheduled_and_paused', async () =
 await test('s8_what_is_wrong_is_said_and_nothing_typed_is_lost', async () => {
   await page.goto('/agent-new');
   await page.getByLabel('Name', { exact: true }).fill('broken');
-  await page.getByLabel('What it is to do').fill('A long text that I do not want to type again.');
-  await page.getByLabel('Schedule', { exact: true }).fill('every now and then');
-  await page.getByRole('button', { name: 'Keep' }).click();
+  await page.getByLabel('Instructions', { exact: true }).fill('A long text that I do not want to type again.');
+  await page.getByLabel('Run', { exact: true }).selectOption('custom');
+  await page.getByLabel('Cron expression').fill('every now and then');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('alert').waitFor();
-  same(await page.getByLabel('What it is to do').inputValue(), 'A long text that I do not want to type again.', 'what was typed');
+  same(await page.getByLabel('Instructions', { exact: true }).inputValue(), 'A long text that I do not want to type again.', 'what was typed');
 });
 
 await test('s6_a_setting_counts_in_the_next_chat', async () => {
@@ -58,7 +60,7 @@ await test('s2_an_admin_lets_somebody_in_by_the_page', async () => {
   await page.goto('/users');
   await page.getByLabel('Name', { exact: true }).fill('ann');
   await page.getByLabel('First password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('button', { name: 'Disable' }).waitFor();
   const anns = await browser.person(house.url);
   const ann = await anns.newPage();

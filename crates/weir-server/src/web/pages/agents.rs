@@ -18,6 +18,7 @@ use crate::route::Route;
 use crate::web::parts::{badge, csrf, empty, moment, page, page_with};
 
 mod form;
+mod preset;
 
 /// Runs of a history on one page.
 const RUNS_SHOWN: usize = 50;
@@ -48,15 +49,15 @@ async fn list(State(app): State<App>, caller: Caller) -> Answer<Markup> {
             a.btn.primary href="/agent-new" { "New agent" }
         }
         p.muted {
-            "Agents that run without you: by a schedule, after each other, when mail comes, or by \
-             hand. Each sees the tools that you give it and no others."
+            "Agents that run without you: on a schedule, after another agent, when mail arrives, or by \
+             hand. Each can use only the tools you give it."
         }
         @if all.is_empty() {
-            (empty("You have no agent yet.", "Write one with “New agent”: what it is to do, when, \
-                and with which tools."))
+            (empty("No agents yet.", "Create one with “New agent”: its task, its schedule \
+                and its tools."))
         } @else {
             div.table-wrap tabindex="0" {
-                table {
+                table.cards {
                     caption.unseen { "Your agents" }
                     thead { tr {
                         th scope="col" { "Name" } th scope="col" { "When" }
@@ -80,8 +81,8 @@ fn row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup {
                 @if !line.active { " " (badge("warn", "paused")) }
                 @if let Some(why) = &line.problem { " " (badge("bad", "cannot be used")) " " (why) }
             }
-            td { @match line.next { Some(next) => (moment(next, now)), None => "–" } }
-            td {
+            td data-label="Next" { @match line.next { Some(next) => (moment(next, now)), None => "–" } }
+            td data-label="Last run" {
                 @match &line.last { Some(run) => (state(run)), None => span.muted { "never" } }
             }
             td { (run_form(caller, &line.name)) }
@@ -108,7 +109,7 @@ fn when(agent: &ScheduledAgent, now: Timestamp) -> String {
             format!("{words} ({}){}", agent.timezone, also.unwrap_or_default())
         }
         (None, Some(after)) => format!("After each run of {after} that completes"),
-        (None, None) => "By hand".into(),
+        (None, None) => "Only when started by hand".into(),
     }
 }
 
@@ -174,7 +175,7 @@ fn removal(caller: &Caller, name: &str) -> Markup {
     html! {
         details.removal {
             summary { "Remove this agent" }
-            p { "Its history and the chats of its runs stay." }
+            p { "Its history and the chats of its runs are kept." }
             form method="post" action={ "/agents/" (name) "/remove" } {
                 (csrf(caller))
                 button.btn.danger type="submit" { "Remove " (name) }
@@ -188,7 +189,7 @@ pub(super) fn due(told: &ScheduleTold) -> Markup {
     html! {
         p { (told.words) "." }
         @if told.next.is_empty() {
-            p.muted { "It is never due again." }
+            p.muted { "It will not run again." }
         } @else {
             ol.mono { @for moment in &told.read { li { (moment) } } }
         }
@@ -200,7 +201,7 @@ fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
     html! {
         div.grid {
             section.card aria-labelledby="when" {
-                h2 id="when" { "When" }
+                h2 id="when" { "Schedule" }
                 @if let Some(told) = told.filter(|_| active) { (due(&told)) } @else {
                     p { (when(agent, now)) "." }
                 }
@@ -217,12 +218,12 @@ fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
                 }
             }
             section.card aria-labelledby="how" {
-                h2 id="how" { "How" }
+                h2 id="how" { "Model and permissions" }
                 dl.kv { @for (what, value) in facts(agent) { dt { (what) } dd { (value) } } }
             }
         }
         section.card aria-labelledby="prompt" {
-            h2 id="prompt" { "What it is told" }
+            h2 id="prompt" { "Instructions" }
             pre.wrap { (agent.prompt) }
         }
     }
@@ -230,7 +231,7 @@ fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
 
 fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     let limits = &agent.limits;
-    let mut bounds = vec![format!("{} calls of tools", limits.max_tool_calls)];
+    let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
     bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
     bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
     bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
@@ -245,26 +246,26 @@ fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
             agent.permission.map_or_else(as_set, |mode: PermissionMode| mode.to_string()),
         ),
         ("Thinking", agent.thinking.map_or_else(as_set, |level| level.as_str().to_owned())),
-        ("Bounds of a run", bounds.join(", ")),
+        ("Limits of a run", bounds.join(", ")),
         (
-            "Its prompt",
+            "Instructions",
             match agent.prompt_mode {
-                PromptMode::Combined => "before the standard one".into(),
+                PromptMode::Combined => "in addition to the standard one".into(),
                 PromptMode::AgentOnly => "instead of the standard one".into(),
             },
         ),
         (
-            "A call that asks",
+            "When approval is needed",
             match agent.on_ask {
-                OnAsk::Deny => "is denied at once".into(),
-                OnAsk::Queue => "waits for you in Approvals".into(),
+                OnAsk::Deny => "deny at once".into(),
+                OnAsk::Queue => "wait for you under Approvals".into(),
             },
         ),
         (
-            "Missed ticks",
+            "Missed runs",
             match agent.missed {
-                Some(MissedTicks::Run) => "the newest is run, once".into(),
-                Some(MissedTicks::Report) => "stand in the history".into(),
+                Some(MissedTicks::Run) => "run the latest once".into(),
+                Some(MissedTicks::Report) => "only note them in the history".into(),
                 None => as_set(),
             },
         ),
@@ -280,7 +281,7 @@ fn history(runs: &[RunLine], now: Timestamp) -> Markup {
             table {
                 caption.unseen { "Runs, newest first" }
                 thead { tr {
-                    th scope="col" { "Due" } th scope="col" { "Why" } th scope="col" { "Status" }
+                    th scope="col" { "Due" } th scope="col" { "Reason" } th scope="col" { "Status" }
                     th scope="col" { "Took" } th.num scope="col" { "Cost" }
                     th scope="col" { "Chat" } th scope="col" { "Note" }
                 } }
@@ -332,7 +333,7 @@ async fn run(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
     let note = match agents::run_now(&app, &caller, &name).await {
-        Ok(_) => "A run begins: it stands in the history below.".to_owned(),
+        Ok(_) => "Run started: see the history below.".to_owned(),
         Err(problem) if problem.status == 409 => problem.detail,
         Err(problem) => return Err(problem),
     };
@@ -346,7 +347,7 @@ async fn pause(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
     agents::set_active(&app, &caller, (&name, false)).await?;
-    Ok(back(&name, "Paused: its ticks do not count. A run under way goes on."))
+    Ok(back(&name, "Paused: it will not start by itself. A run in progress continues."))
 }
 
 async fn resume(
@@ -356,7 +357,7 @@ async fn resume(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
     agents::set_active(&app, &caller, (&name, true)).await?;
-    Ok(back(&name, "Active: its ticks count from now on."))
+    Ok(back(&name, "Active: it runs on schedule from now on."))
 }
 
 async fn remove(

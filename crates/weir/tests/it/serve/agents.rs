@@ -116,7 +116,7 @@ async fn s8_pages_work_by_form_alone() {
     let (status, _, body) = ann.form("/agent-new", &wrong).await;
     assert_eq!(status, 400, "{body}");
     assert!(
-        body.contains("Not kept") && body.contains("Read &lt;b&gt;all"),
+        body.contains("Not saved") && body.contains("Read &lt;b&gt;all"),
         "what was typed stays"
     );
     let right = [
@@ -143,7 +143,7 @@ async fn s8_pages_work_by_form_alone() {
     assert_eq!((&kept["limits"]["max_tool_calls"], &kept["on_ask"]), (&json!(7), &json!("queue")));
     assert_eq!(kept["thinking"], "high", "{kept}");
     let (_, page) = ann.get("/agents/digest/edit").await;
-    assert!(page.contains("<option value=\"high\" selected>Thinks hard"), "{page}");
+    assert!(page.contains("<option value=\"high\" selected>High"), "{page}");
     let (_, page) = ann.get("/agents/digest").await;
     assert!(page.contains("Thinking") && page.contains("high"), "{page}");
     let none = [("prompt", "Only think."), ("timezone", "UTC")];

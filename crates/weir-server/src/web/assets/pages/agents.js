@@ -24,30 +24,45 @@ function notice(text) {
   return [line];
 }
 
-async function look(cron, zone, due) {
-  if (!cron.value.trim()) {
+// The schedule that is chosen, as cron, as the server makes it of the form.
+function cronOf(form) {
+  const [hour, minute] = (form.elements.at.value || "07:00").split(":").map(Number);
+  switch (form.elements.preset.value) {
+    case "hourly": return "0 * * * *";
+    case "daily": return `${minute} ${hour} * * *`;
+    case "weekdays": return `${minute} ${hour} * * 1-5`;
+    case "weekly": return `${minute} ${hour} * * ${form.elements.weekday.value}`;
+    case "monthly": return `${minute} ${hour} 1 * *`;
+    case "custom": return form.elements.cron.value.trim();
+    default: return "";
+  }
+}
+
+async function look(form, zone, due) {
+  const cron = cronOf(form);
+  if (!cron) {
     due.replaceChildren();
     return;
   }
-  const query = new URLSearchParams({ cron: cron.value, timezone: zone.value });
+  const query = new URLSearchParams({ cron, timezone: zone.value });
   const answer = await fetch(`/api/v1/schedule?${query}`);
   const told = await answer.json();
   due.replaceChildren(...(answer.ok ? list(told) : notice(told.detail)));
 }
 
 function preview() {
-  const [cron, zone, due, button] = ["cron", "timezone", "due", "look"].map((id) =>
+  const [preset, zone, due, button] = ["preset", "timezone", "due", "look"].map((id) =>
     document.getElementById(id),
   );
-  if (!cron || !zone || !due) return;
+  if (!preset || !zone || !due) return;
   if (button) button.hidden = true;
   let timer = 0;
   const later = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => look(cron, zone, due).catch(() => {}), WAIT_MS);
+    timer = setTimeout(() => look(preset.form, zone, due).catch(() => {}), WAIT_MS);
   };
-  cron.addEventListener("input", later);
-  zone.addEventListener("input", later);
+  const names = ["preset", "at", "weekday", "cron", "timezone"];
+  for (const name of names) preset.form.elements[name].addEventListener("input", later);
 }
 
 function follow() {

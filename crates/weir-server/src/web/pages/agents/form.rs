@@ -12,7 +12,7 @@ use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent, TOOL_CALLS_DEFAULT,
 };
 
-use super::{HERE, due};
+use super::{HERE, due, preset};
 use crate::agents::{self, by_group};
 use crate::app::App;
 use crate::guard::Caller;
@@ -68,8 +68,15 @@ impl Typed {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let number = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
         let limits = &agent.limits;
+        let preset = agent.cron.as_deref().and_then(preset::of);
+        let kind = match (&preset, &agent.cron) {
+            (Some(preset), _) => preset.kind,
+            (None, Some(_)) => "custom",
+            (None, None) => "none",
+        };
         let mut pairs: Vec<(&str, String)> = vec![
             ("name", agent.name.clone()),
+            ("preset", kind.to_owned()),
             ("prompt", agent.prompt.clone()),
             ("cron", text(&agent.cron)),
             ("timezone", agent.timezone.clone()),
@@ -88,17 +95,26 @@ impl Typed {
             ("timeout_s", number(limits.timeout_ms.map(|ms| ms / 1_000))),
             ("workspace", agent.workspace.clone()),
         ];
+        if let Some(preset) = preset {
+            pairs.extend([("at", preset.at), ("weekday", preset.weekday)]);
+        }
         pairs.extend(agent.tools.iter().map(|tool| ("tools", tool.clone())));
         Typed(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
+    /// The schedule, as cron.
+    fn cron(&self) -> Result<Option<String>, String> {
+        let when = (self.get("at"), self.get("weekday"));
+        preset::cron(self.get("preset"), when, self.set("cron"))
+    }
+
     fn wish(&self) -> Result<AgentWish, String> {
-        let usd: Option<f64> = self.number("budget_usd", "Most US dollars")?;
+        let usd: Option<f64> = self.number("budget_usd", "US dollars")?;
         if usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
-            return Err("Most US dollars: write a number above 0, or nothing".into());
+            return Err("US dollars: enter a number above 0, or nothing".into());
         }
-        let seconds: Option<u64> = self.number("timeout_s", "Most seconds")?;
-        let calls: Option<u32> = self.number("max_tool_calls", "Calls of tools")?;
+        let seconds: Option<u64> = self.number("timeout_s", "Seconds")?;
+        let calls: Option<u32> = self.number("max_tool_calls", "Tool calls")?;
         let more_tools = self.get("more_tools");
         let mut tools = self.all("tools");
         for name in more_tools.split([',', ' ', '\n']).map(str::trim).filter(|n| !n.is_empty()) {
@@ -109,7 +125,7 @@ impl Typed {
         Ok(AgentWish {
             name: self.get("name").to_owned(),
             prompt: self.get("prompt").to_owned(),
-            cron: self.set("cron"),
+            cron: self.cron()?,
             timezone: self.set("timezone"),
             after: self.set("after"),
             profile: self.set("profile"),
@@ -122,7 +138,7 @@ impl Typed {
                 max_tool_calls: calls.unwrap_or(TOOL_CALLS_DEFAULT),
                 max_iterations: self.number("max_iterations", "Model calls")?,
                 budget_usd: usd,
-                budget_tokens: self.number("budget_tokens", "Most tokens")?,
+                budget_tokens: self.number("budget_tokens", "Tokens")?,
                 timeout_ms: seconds.map(|seconds| seconds.saturating_mul(1_000)),
             },
             missed: of_word::<MissedTicks>(self.get("missed")),
@@ -160,7 +176,7 @@ async fn edit(State(app): State<App>, caller: Caller, Path(name): Path<String>) 
     let line = agents::one(home.as_ref(), &name, app.now()).await?;
     let Some(agent) = &line.agent else {
         return Err(Problem::conflict(format!(
-            "the agent {name} cannot be read; remove it and write it anew"
+            "the agent {name} cannot be read; remove it and create it again"
         )));
     };
     written(&app, &caller, &Typed::of(agent), Around { of: Some(&name), wrong: None }).await
@@ -198,7 +214,7 @@ async fn kept(app: &App, caller: &Caller, typed: Typed, of: Option<&str>) -> Ans
     };
     match agents::define(app, caller, (&wish, of.is_some())).await {
         Ok((line, notes)) => {
-            let note = std::iter::once("Kept.".to_owned()).chain(notes).collect::<Vec<_>>();
+            let note = std::iter::once("Saved.".to_owned()).chain(notes).collect::<Vec<_>>();
             let to: Redirect = super::back(&line.name, &note.join(" "));
             Ok(to.into_response())
         }
@@ -222,17 +238,20 @@ async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) 
     let body = html! {
         h1 { (title) }
         @if let Some(why) = &around.wrong {
-            p.notice.bad role="alert" { "Not kept: " (why) }
+            p.notice.bad role="alert" { "Not saved: " (why) }
         }
         form.agent-form method="post" action=(action) {
             (csrf(caller))
             (what(typed, around.of.is_some()))
             (schedule(app, typed, &choices, &others))
             (tools(typed, choices.tools.clone()))
-            (how(typed, &choices))
-            (bounds(typed))
+            details.more-options open[around.of.is_some() || around.wrong.is_some()] {
+                summary { "More options: model, permission, folder, limits" }
+                (how(typed, &choices))
+                (bounds(typed))
+            }
             div.row {
-                button.btn.primary type="submit" { "Keep" }
+                button.btn.primary type="submit" { "Save" }
                 a.btn.quiet href=(back) { "Cancel" }
             }
         }
@@ -244,44 +263,38 @@ async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) 
 fn what(typed: &Typed, exists: bool) -> Markup {
     html! {
         fieldset {
-            legend { "What" }
+            legend { "Task" }
             @if !exists {
-                (field("name", "Name", "Lower-case letters, digits, - and _.", &html! {
+                (field("name", "Name", "Lowercase letters, digits, - and _.", &html! {
                     input id="name" name="name" required maxlength="64" autocomplete="off"
                         pattern="[a-z0-9][a-z0-9_\\-]*" value=(typed.get("name"))
                         aria-describedby="name-hint";
                 }))
             }
-            (field("prompt", "What it is to do", "It is told this at the beginning of each run.",
+            (field("prompt", "Instructions", "Sent to the agent at the start of each run.",
                 &html! {
                     textarea id="prompt" name="prompt" rows="8" required
                         aria-describedby="prompt-hint" { "\n" (typed.get("prompt")) }
                 }))
-            (select("prompt_mode", "Where this stands", typed, &[
-                ("combined", "Before the standard prompt"),
-                ("agent_only", "Instead of the standard prompt"),
-            ]))
         }
     }
 }
 
 fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String]) -> Markup {
     let zone = typed.set("timezone").unwrap_or_else(|| choices.timezone.clone());
-    let told = typed.set("cron").map(|cron| agents::told(&cron, &zone, app.now()));
-    let names: Vec<(&str, &str)> = std::iter::once(("", "No other agent"))
+    let told = match typed.cron() {
+        Ok(cron) => cron.map(|cron| agents::told(&cron, &zone, app.now())),
+        Err(why) => Some(Err(Problem::bad(why))),
+    };
+    let names: Vec<(&str, &str)> = std::iter::once(("", "None"))
         .chain(others.iter().filter(|name| *name != typed.get("name")).map(|n| (&**n, &**n)))
         .collect();
     html! {
         fieldset {
-            legend { "When" }
-            (field("cron", "Schedule",
-                "Cron: minute hour day month weekday, such as “0 8 * * MON-FRI”, or @hourly, \
-                 @daily, @weekly, @monthly. Empty: only by hand, by mail or after another agent.",
-                &html! {
-                    input id="cron" name="cron" maxlength="200" autocomplete="off"
-                        spellcheck="false" value=(typed.get("cron")) aria-describedby="cron-hint";
-                }))
-            (field("timezone", "Time zone", "The name of a zone, such as Europe/Berlin.", &html! {
+            legend { "Schedule" }
+            (select("preset", "Run", typed, preset::KINDS))
+            (when(typed))
+            (field("timezone", "Time zone", "For example Europe/Berlin.", &html! {
                 input id="timezone" name="timezone" autocomplete="off" value=(zone)
                     aria-describedby="timezone-hint";
             }))
@@ -293,14 +306,47 @@ fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String])
                 }
             }
             button.btn type="submit" name="do" value=(LOOK) formnovalidate id="look" {
-                "Show the next times"
+                "Show the next runs"
             }
-            (select("after", "After", typed, &names))
-            (select("missed", "Ticks that were missed", typed, &[
+            (select("after", "Also run after", typed, &names))
+            (select("missed", "Runs missed while the server was off", typed, &[
                 ("", "As in the settings"),
-                ("run", "Run the newest, once"),
+                ("run", "Run the latest once"),
                 ("report", "Only note them in the history"),
             ]))
+        }
+    }
+}
+
+/// Time, day and cron: each is shown where the choice above it needs it.
+fn when(typed: &Typed) -> Markup {
+    let or = |name: &str, usual: &str| match typed.get(name) {
+        "" => usual.to_owned(),
+        text => text.to_owned(),
+    };
+    let weekday = or("weekday", preset::WEEKDAY);
+    html! {
+        div.for-weekly {
+            (field("weekday", "Day", "", &html! {
+                select id="weekday" name="weekday" {
+                    @for (value, text) in preset::WEEKDAYS {
+                        option value=(value) selected[*value == weekday] { (text) }
+                    }
+                }
+            }))
+        }
+        div.for-time {
+            (field("at", "Time", "", &html! {
+                input id="at" name="at" type="time" value=(or("at", preset::TIME));
+            }))
+        }
+        div.for-custom {
+            (field("cron", "Cron expression",
+                "Minute, hour, day, month, weekday: “0 8 * * MON-FRI”. Or @hourly, @daily, @weekly, @monthly.",
+                &html! {
+                    input id="cron" name="cron" maxlength="200" autocomplete="off"
+                        spellcheck="false" value=(typed.get("cron")) aria-describedby="cron-hint";
+                }))
         }
     }
 }
@@ -314,7 +360,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
     html! {
         fieldset {
             legend { "Tools" }
-            p.hint { "It sees these tools and no others. None ticked: it can only answer." }
+            p.hint { "The agent can use only the tools you select. Without any, it can only answer." }
             @for (group, tools) in by_group(offered, |tool| tool.group.clone()) {
                 details.tool-group open[tools.iter().any(|tool| ticked.contains(&tool.name))] {
                     summary { (title(&group)) " " span.muted { "(" (tools.len()) ")" } }
@@ -330,7 +376,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
                 }
             }
             (field("more_tools", "Other tools",
-                "Tools of connected servers, by name, with commas between them.", &html! {
+                "Tools of MCP servers, by name, separated by commas.", &html! {
                     input id="more_tools" name="more_tools" autocomplete="off" value=(others)
                         spellcheck="false" aria-describedby="more_tools-hint";
                 }))
@@ -340,7 +386,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
 
 fn title(group: &str) -> String {
     if group == "mcp" {
-        return "Foreign servers (MCP)".into();
+        return "MCP servers".into();
     }
     let mut letters = group.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -352,9 +398,13 @@ fn how(typed: &Typed, choices: &AgentChoices) -> Markup {
         .collect();
     html! {
         fieldset {
-            legend { "How" }
+            legend { "Model and permissions" }
+            (select("prompt_mode", "Use these instructions", typed, &[
+                ("combined", "In addition to the standard prompt"),
+                ("agent_only", "Instead of the standard prompt"),
+            ]))
             (select("profile", "Profile", typed, &profiles))
-            (field("model", "Model", "Provider and name; empty: as in the settings.", &html! {
+            (field("model", "Model", "provider/name. Leave empty to use the setting.", &html! {
                 input id="model" name="model" list="models" autocomplete="off"
                     spellcheck="false" value=(typed.get("model")) aria-describedby="model-hint";
                 datalist id="models" {
@@ -363,23 +413,23 @@ fn how(typed: &Typed, choices: &AgentChoices) -> Markup {
             }))
             (select("permission", "Permission", typed, &[
                 ("", "As in profile or settings"),
-                ("plan", "Plan: it changes nothing"),
-                ("ask", "Ask: changes ask"),
-                ("auto-edit", "Auto-edit: changes of files pass"),
-                ("full", "Full: everything passes that no rule stops"),
+                ("plan", "Plan: read only"),
+                ("ask", "Ask before changes"),
+                ("auto-edit", "Edit files without asking"),
+                ("full", "Full access within the rules"),
             ]))
             (select("thinking", "Thinking", typed, &[
                 ("", "As in profile or settings"),
-                ("off", "Answers at once"),
-                ("low", "Thinks a little"),
-                ("medium", "Thinks"),
-                ("high", "Thinks hard"),
+                ("off", "Off"),
+                ("low", "Low"),
+                ("medium", "Medium"),
+                ("high", "High"),
             ]))
-            (select("on_ask", "A call that asks", typed, &[
-                ("deny", "Is denied at once: nobody is there"),
-                ("queue", "Waits for me in Approvals"),
+            (select("on_ask", "When approval is needed", typed, &[
+                ("deny", "Deny at once"),
+                ("queue", "Wait for me under Approvals"),
             ]))
-            (field("workspace", "Folder", "Below your own folder; empty: your folder.", &html! {
+            (field("workspace", "Folder", "Inside your own folder. Leave empty to use that folder.", &html! {
                 input id="workspace" name="workspace" autocomplete="off" spellcheck="false"
                     value=(typed.get("workspace")) aria-describedby="workspace-hint";
             }))
@@ -402,13 +452,13 @@ fn bounds(typed: &Typed) -> Markup {
     };
     html! {
         fieldset {
-            legend { "Bounds of each run" }
+            legend { "Limits of each run" }
             div.grid {
-                (number("max_tool_calls", "Calls of tools", "", "1"))
-                (number("max_iterations", "Model calls", "Empty: as in the settings.", "1"))
-                (number("budget_usd", "Most US dollars", "Empty: as in the settings.", "any"))
-                (number("budget_tokens", "Most tokens", "Empty: as in the settings.", "1"))
-                (number("timeout_s", "Most seconds", "Empty: as in the settings.", "1"))
+                (number("max_tool_calls", "Tool calls", "", "1"))
+                (number("max_iterations", "Model calls", "Empty: use the setting.", "1"))
+                (number("budget_usd", "US dollars", "Empty: use the setting.", "any"))
+                (number("budget_tokens", "Tokens", "Empty: use the setting.", "1"))
+                (number("timeout_s", "Seconds", "Empty: use the setting.", "1"))
             }
         }
     }

@@ -132,7 +132,7 @@ await test('g4_after_escape_it_can_still_be_allowed_by_a_click', async () => {
   same(note(), 'changed', 'the file');
   await rested(page);
   await page.getByRole('link', { name: /Undo/ }).click();
-  await page.getByRole('button', { name: 'Put these files back' }).click();
+  await page.getByRole('button', { name: 'Restore these files' }).click();
   await until('the file is as it was', () => note() === UNTOUCHED);
 });
 
@@ -156,7 +156,7 @@ await test('g4_in_the_inbox_enter_in_the_reason_denies', async () => {
   await ready(card);
   await card.getByLabel(/Reason/).fill('no');
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing needs your approval').waitFor();
   same(note(), UNTOUCHED, 'the file');
 });
 
@@ -177,7 +177,7 @@ await test('g4_in_the_inbox_a_second_click_does_not_answer_the_next', async () =
   same(await cards.count(), 1, 'questions');
   await ready(cards.first());
   await cards.first().getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing needs your approval').waitFor();
   same(note(), UNTOUCHED, 'the file');
 });
 
@@ -257,7 +257,7 @@ await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
   await until('one is left', async () => (await cards.count()) === 1);
   await ready(cards.first());
   await cards.first().getByRole('button', { name: 'Deny' }).tap();
-  await small.getByText('Nothing waits for you').waitFor();
+  await small.getByText('Nothing needs your approval').waitFor();
   same(note(), UNTOUCHED, 'the file');
   await hand.close();
 });

@@ -78,8 +78,8 @@ await test('s11_a_change_is_asked_shown_approved_and_undone', async () => {
   await page.getByText('The note greets now.').waitFor();
   same(note(), '# Notes\n\nHello there.\n', 'the file afterwards');
   await page.getByRole('link', { name: /Undo/ }).click();
-  await page.getByRole('heading', { name: 'What would be put back' }).waitFor();
-  await page.getByRole('button', { name: 'Put these files back' }).click();
+  await page.getByRole('heading', { name: 'Changes to undo' }).waitFor();
+  await page.getByRole('button', { name: 'Restore these files' }).click();
   await until('the file is as it was', () => note() === '# Notes\n');
 });
 

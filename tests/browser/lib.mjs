@@ -75,7 +75,7 @@ export async function until(what, look, ms = PATIENCE) {
 
 /** A house: folders of its own, the scripted model, `weir serve`. */
 export class House {
-  static async start({ script, config = '', files = {}, env = {}, bind = '127.0.0.1:0' } = {}) {
+  static async start({ script, config = '', files = {}, env = {}, bind = '127.0.0.1:0', hasModel = true } = {}) {
     const house = new House();
     house.folder = mkdtempSync(join(tmpdir(), 'weir-browser-'));
     for (const part of ['home', 'config/weir', 'state/weir', 'work']) {
@@ -88,7 +88,7 @@ export class House {
     }
     const scriptFile = join(house.folder, 'model.script');
     writeFileSync(scriptFile, script ?? 'says: Done.\n');
-    const model = `model = "script:${scriptFile}"\n`;
+    const model = hasModel ? `model = "script:${scriptFile}"\n` : '';
     writeFileSync(join(house.folder, 'config/weir/config.toml'), model + config);
     house.env = {
       PATH: process.env.PATH, HOME: join(house.folder, 'home'), USER: 'tester',
@@ -141,9 +141,9 @@ export async function setUp(house, page) {
   await page.goto('/setup');
   await page.getByLabel('Setup code').fill(await house.code());
   await page.getByLabel('New password', { exact: true }).fill(PASSWORD);
-  await page.getByLabel('The new password again').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Make the account' }).click();
-  await page.getByRole('heading', { name: /What shall be done/ }).waitFor();
+  await page.getByLabel('Confirm new password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('heading', { name: /What can I help with|Welcome to Weir/ }).waitFor();
 }
 
 /** Signs in through the page. */

@@ -14,8 +14,8 @@ await test('s1_the_first_visitor_needs_the_code', async () => {
   same(new URL(page.url()).pathname, '/setup', 'where a new server leads');
   await page.getByLabel('Setup code').fill('AAAA-AAAA');
   await page.getByLabel('New password', { exact: true }).fill(PASSWORD);
-  await page.getByLabel('The new password again').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByLabel('Confirm new password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('alert').waitFor();
   await setUp(house, page);
   const stranger = await browser.person(house.url);

@@ -22,6 +22,7 @@ use crate::ports::{Home, House, HouseError};
 use crate::schedule::Schedules;
 use crate::seal::Seal;
 use crate::tls::Certificate;
+use crate::web::chat::Kept;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -85,6 +86,8 @@ pub struct Inner {
     pub(crate) doorman: Doorman,
     /// Sessions that run here, and whoever listens.
     pub(crate) rooms: Rooms,
+    /// Chats that pages showed a moment ago.
+    pub(crate) chats: Kept,
     /// Schedulers of everybody's agents.
     pub(crate) schedules: Schedules,
     /// What people are told outside chats.
@@ -132,6 +135,7 @@ impl App {
             doorman: Doorman::new(records.clone(), clock.clone(), seal),
             bell: Bell::new(records.clone(), clock.clone()),
             rooms: Rooms::new(&key, clock.clone(), stop.child_token()),
+            chats: Kept::default(),
             schedules: Schedules::default(),
             further: OnceLock::new(),
             mail: Standings::default(),

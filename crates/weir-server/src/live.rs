@@ -56,6 +56,12 @@ impl Key {
         Key(format!("{}/{id}", home.person()).into())
     }
 
+    /// One of this name.
+    #[cfg(test)]
+    pub(crate) fn named(name: &str) -> Key {
+        Key(name.into())
+    }
+
     /// As text, for entries of the server.
     pub(crate) fn as_str(&self) -> &str {
         &self.0

@@ -6,6 +6,7 @@ pub(crate) mod assets;
 pub(crate) mod chat;
 mod pages;
 pub(crate) mod parts;
+pub(crate) mod side;
 
 /// Every page, and what pages load.
 pub(crate) fn routes() -> Vec<Route> {

@@ -106,6 +106,7 @@ pub(crate) async fn change(
 /// The database refuses.
 pub(crate) async fn forget(app: &App, home: &dyn Home, id: &SessionId) -> Answer<()> {
     let key = Key::of(home, id);
+    app.chats.forget(&key);
     for kind in [KIND, super::wishes::KIND, super::recovery::CRASH] {
         app.records.remove(kind, key.as_str()).await?;
     }

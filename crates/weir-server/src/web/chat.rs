@@ -7,6 +7,7 @@
 mod ask;
 mod content;
 mod fold;
+mod kept;
 mod notes;
 mod row;
 mod said;
@@ -18,5 +19,6 @@ mod transcript;
 pub(crate) use ask::{approval_card, question_card};
 pub(crate) use content::{Op, View};
 pub(crate) use fold::Fold;
+pub(crate) use kept::{Folded, Kept};
 pub(crate) use status::Status;
 pub(crate) use transcript::Transcript;

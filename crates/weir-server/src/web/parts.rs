@@ -7,6 +7,7 @@ use weir_core::ids::Timestamp;
 
 use crate::guard::Caller;
 use crate::web::assets::address;
+use crate::web::side;
 
 mod icons;
 
@@ -24,6 +25,7 @@ const WORK: &[Entry] = &[
     Entry("/memory", "memory", "Memory", ""),
     Entry("/library", "library", "Library", ""),
 ];
+/// Behind *More*.
 const ABOUT: &[Entry] = &[
     Entry("/models", "models", "Models", ""),
     Entry("/usage", "usage", "Usage", ""),
@@ -66,7 +68,7 @@ pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
         html lang="en" {
             (head(title, assets))
             body.bare {
-                a.skip href="#main" { "Skip to the content" }
+                a.skip href="#main" { "Skip to content" }
                 main id="main" tabindex="-1" { (body) }
             }
         }
@@ -86,14 +88,25 @@ pub(crate) fn page_with(
     assets: &[&str],
     body: &Markup,
 ) -> Markup {
+    page_beside(caller, title, (here, assets), &side::list(None, None), body)
+}
+
+/// The same with the chats at its side as they are.
+pub(crate) fn page_beside(
+    caller: &Caller,
+    title: &str,
+    (here, assets): (&str, &[&str]),
+    chats: &Markup,
+    body: &Markup,
+) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
             (head(title, assets))
             body.framed data-here=(here) data-csrf=(caller.csrf()) {
-                a.skip href="#main" { "Skip to the content" }
+                a.skip href="#main" { "Skip to content" }
                 (top(caller, title))
-                (navigation(caller, here))
+                (navigation(caller, here, chats))
                 div.pane {
                     (paused_bar(caller))
                     (amiss_bar())
@@ -125,7 +138,7 @@ fn top(caller: &Caller, title: &str) -> Markup {
             form.stop-all method="post" action="/pause" {
                 (csrf(caller))
                 button.btn.stop type="submit"
-                    title="Kill switch: everything of yours stops, and nothing starts" {
+                    title="Kill switch: stops all your work and prevents new runs" {
                     (icon("stop")) span.wide { "Stop all" }
                     span.unseen { " work (kill switch)" }
                 }
@@ -152,13 +165,18 @@ fn entries(all: &[Entry], here: &str) -> Markup {
     }
 }
 
-fn navigation(caller: &Caller, here: &str) -> Markup {
+fn navigation(caller: &Caller, here: &str, chats: &Markup) -> Markup {
+    let is_more = ABOUT.iter().chain(ADMIN).any(|Entry(path, ..)| *path == here);
     html! {
         // A popover on a narrow screen, a column on a wide one: neither needs a script.
         nav id="nav" popover aria-label="Main" {
             (entries(WORK, here))
-            (entries(ABOUT, here))
-            @if caller.person.is_admin() { (entries(ADMIN, here)) }
+            (chats)
+            details.nav-more open[is_more] {
+                summary { (icon("more")) span { "More" } }
+                (entries(ABOUT, here))
+                @if caller.person.is_admin() { (entries(ADMIN, here)) }
+            }
             div.who {
                 a href="/account" aria-current=[(here == "/account").then_some("page")] {
                     (icon("account")) span { (caller.person.called()) }

@@ -80,7 +80,20 @@ export function moments(within = document) {
   }
 }
 
+// The chats at the side and Ctrl+K: loaded where they are of use.
+function chats() {
+  if (!document.getElementById("side")) return;
+  import("./side.js").then(({ side }) => side()).catch(() => {});
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    if (event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    import("./goto.js").then(({ open }) => open()).catch(() => {});
+  });
+}
+
 theme();
+chats();
 questions();
 moments();
 counts();

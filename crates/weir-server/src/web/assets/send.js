@@ -51,10 +51,25 @@ export function upload(address, data, progress) {
   });
 }
 
+// A place for it on a page that has none.
+function troubleBox() {
+  const box = document.createElement("div");
+  box.id = "trouble";
+  box.className = "notice bad trouble";
+  box.setAttribute("role", "alert");
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "btn quiet";
+  close.textContent = "Close";
+  box.append(document.createElement("p"), close);
+  document.getElementById("main").append(box);
+  return box;
+}
+
 // Shows a sentence about what went wrong, until it is closed or something works.
 export function trouble(words) {
-  const box = document.getElementById("trouble");
-  if (!box) return words && window.alert(words);
+  const box = document.getElementById("trouble") ?? (words && troubleBox());
+  if (!box) return;
   box.hidden = !words;
   box.querySelector("p").textContent = words ?? "";
   box.querySelector("button").onclick = () => trouble(null);

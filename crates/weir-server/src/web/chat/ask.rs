@@ -33,7 +33,7 @@ pub(crate) fn approval_card(view: &View, asked: &ApprovalRequested, path: &[Stri
         p.summary { (visible(&asked.summary)) }
         p { span.muted { "Why you are asked: " } (visible(&asked.reason)) }
         (read_before(&asked.label))
-        @for remark in remarks(asked) { div.notice.warn { p { "Look closely: " (remark) } } }
+        @for remark in remarks(asked) { div.notice.warn { p { "Check carefully: " (remark) } } }
         @if let Some(diff) = &asked.diff { (render::diff(diff)) }
         details open[asked.diff.is_none()] {
             summary { span.mono { (visible(&asked.tool)) } " and its arguments" }
@@ -45,7 +45,7 @@ pub(crate) fn approval_card(view: &View, asked: &ApprovalRequested, path: &[Stri
 
 /// What the model had read when it asked: loud where words from outside were among it.
 fn read_before(label: &Label) -> Markup {
-    let words = || format!("What the model had read before: {}", visible(&label.to_string()));
+    let words = || format!("Read before this: {}", visible(&label.to_string()));
     html! {
         @match label.taint() {
             Taint::Clean => {},
@@ -62,10 +62,10 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
     html! {
         @if !rules.is_empty() {
             p.hint {
-                "For this session, or always in this project, this rule is added: "
+                "“For this session” and “Always in this project” add this rule: "
                 @for rule in &rules { code { (rule) } " " }
                 br;
-                "For every project: "
+                "For all projects: "
                 @for rule in &rules { code { (everywhere(rule)) } " " }
             }
         }
@@ -83,9 +83,9 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
             (of_approval(view, asked))
             input type="hidden" name="decision" value="deny";
             div.field {
-                label for={ (id) "-reason" } { "Reason, if you deny it" }
+                label for={ (id) "-reason" } { "Reason (if you deny)" }
                 input id={ (id) "-reason" } name="reason" maxlength="2000" autocomplete="off";
-                p.hint { "The model reads it. Enter denies." }
+                p.hint { "Sent to the model. Pressing Enter denies." }
             }
             div.row.answers { button.btn.danger type="submit" { "Deny" } }
         }
@@ -152,7 +152,7 @@ pub(crate) fn question_card(view: &View, asked: &QuestionAsked) -> Markup {
                 }
                 div.field {
                     label for={ (id) "-answer" } {
-                        @if asked.options.is_empty() { "Your answer" } @else { "Or in your own words" }
+                        @if asked.options.is_empty() { "Your answer" } @else { "Or write your own answer" }
                     }
                     textarea id={ (id) "-answer" } name="answer" rows="2" {}
                 }

@@ -149,7 +149,7 @@ pub(crate) enum Content {
     Output(String, String),
     /// A line about the conversation.
     Note(Note),
-    /// A picture that the model made.
+    /// Image created by the model.
     Image(Placed),
     /// A run came to rest.
     Ended(Placed),

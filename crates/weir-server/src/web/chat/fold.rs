@@ -1,11 +1,12 @@
 //! The fold itself: one update in, the steps that change the page out. Keeps no more than later
 //! facts can touch: calls of the run that is on, what waits, what is being written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weir_core::event::{AgentNews, ApprovalResolved, Event, QuestionAnswered};
-use weir_core::ids::{ApprovalId, CallId, InputId};
+use weir_core::ids::{ApprovalId, BlobId, CallId, InputId};
+use weir_core::message::Block;
 use weir_core::model::Usage;
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible;
@@ -25,7 +26,7 @@ const OUTPUT_MAX: usize = 8 * 1024;
 const THINKING_MAX: usize = 8 * 1024;
 
 /// What the model writes now.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Writing {
     turn: String,
     thinking: String,
@@ -40,7 +41,7 @@ struct Writing {
 }
 
 /// A chat, folded as far as it was told.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fold {
     view: Arc<View>,
     status: Status,
@@ -58,6 +59,8 @@ pub(crate) struct Fold {
     told: BTreeMap<ApprovalId, Vec<CallId>>,
     writing: Writing,
     outputs: BTreeMap<CallId, (String, bool)>,
+    /// Pictures that the last reply shows: the fact that tells of each shows none again.
+    pictures: BTreeSet<BlobId>,
     dirty: bool,
     ops: Vec<Verb>,
 }
@@ -79,6 +82,7 @@ impl Fold {
             told: BTreeMap::new(),
             writing: Writing::default(),
             outputs: BTreeMap::new(),
+            pictures: BTreeSet::new(),
             dirty: false,
             ops: Vec::new(),
         }
@@ -210,6 +214,7 @@ impl Fold {
             Event::ModelFailed(_) => self.unwrite(),
             Event::ModelReplied(f) => {
                 self.used(&f.usage, f.cost_usd);
+                self.pictures = pictures_of(&f.content);
                 match (self.writing.begun, said::shows(f)) {
                     // What stands behind its words by now stands before it in the journal.
                     (true, true) if cut_off(f).is_some() => {
@@ -226,7 +231,11 @@ impl Fold {
                 }
                 self.doing_now(Doing::Working);
             }
-            Event::ImageProduced(_) => self.append(Content::Image(at.clone())),
+            Event::ImageProduced(f) => {
+                if !self.pictures.remove(&f.blob) {
+                    self.append(Content::Image(at.clone()));
+                }
+            }
             Event::RunFinished(_) => self.run_finished(at),
             _ => (),
         }
@@ -290,7 +299,7 @@ impl Fold {
                 self.row(f.call, |row| row.judged = Some(event));
             }
             Event::CheckpointTaken(f) if !f.paths.is_empty() => {
-                let note = format!("Saved first: {}", visible(&f.paths.join(", ")));
+                let note = format!("Saved before the change: {}", visible(&f.paths.join(", ")));
                 self.row(f.call, |row| row.notes.push(note));
             }
             Event::CallStarted(f) => {
@@ -302,7 +311,7 @@ impl Fold {
                 self.row(f.call, |row| row.stage = Stage::Running);
             }
             Event::CallReconciled(f) => {
-                let note = format!("It had not happened: {}", visible(&f.evidence));
+                let note = format!("It did not happen: {}", visible(&f.evidence));
                 self.row(f.call, |row| row.notes.push(note));
             }
             Event::CallFinished(f) => {
@@ -523,6 +532,15 @@ impl Fold {
             }
         }
     }
+}
+
+/// The pictures that stand in what a model said.
+fn pictures_of(content: &[Block]) -> BTreeSet<BlobId> {
+    let blobs = content.iter().filter_map(|block| match block {
+        Block::Image { media } => Some(media.blob.clone()),
+        _ => None,
+    });
+    blobs.collect()
 }
 
 /// The stage of a call that was answered.

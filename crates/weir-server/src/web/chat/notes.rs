@@ -52,7 +52,7 @@ pub(super) fn told(event: &Event) -> Option<(Told, Option<(String, &'static str)
         Event::SessionOpened(f) => match &f.parent {
             Some(parent) => {
                 let link = (format!("/chats/{parent}"), "The chat it came from");
-                ((Tone::Mark, "A copy begins here.".into()), Some(link))
+                ((Tone::Mark, "The copy starts here.".into()), Some(link))
             }
             None => {
                 let text = format!("{} · {}", visible(&f.model), visible(&f.workspace));
@@ -65,7 +65,7 @@ pub(super) fn told(event: &Event) -> Option<(Told, Option<(String, &'static str)
             ((Tone::Quiet, text), None)
         }
         Event::MemoryProposed(f) => {
-            let text = format!("Waits in your memory's inbox: {}", visible(&f.note.text));
+            let text = format!("Waiting in your memory inbox: {}", visible(&f.note.text));
             ((Tone::Quiet, text), memory())
         }
         Event::MemoryWritten(_) => (told::told(event)?, memory()),

@@ -107,8 +107,8 @@ pub(super) fn output(id: &str, text: &str) -> Markup {
 pub(super) fn row(view: &View, row: &Row) -> Markup {
     let Event::CallProposed(fact) = row.at.event.as_ref() else { return html! {} };
     let (kind, word) = match row.stage {
-        Stage::Proposed => ("", "asked for"),
-        Stage::Waiting => ("warn", "waits for you"),
+        Stage::Proposed => ("", "requested"),
+        Stage::Waiting => ("warn", "waiting for you"),
         Stage::Running => ("info", "running"),
         Stage::Done => ("good", "done"),
         Stage::Failed => ("bad", "failed"),
@@ -171,7 +171,7 @@ pub(super) fn lasted(ms: u64) -> String {
 fn judgement(fact: &CallJudged) -> Markup {
     let verdict = match fact.verdict {
         Verdict::Allow => "allowed",
-        Verdict::Ask => "a person is asked",
+        Verdict::Ask => "asks for approval",
         Verdict::Deny => "not allowed",
     };
     html! {
@@ -180,7 +180,7 @@ fn judgement(fact: &CallJudged) -> Markup {
             dt { "Verdict" } dd { (verdict) }
             @if let Some(rule) = &fact.rule { dt { "Rule" } dd.mono { (visible(rule)) } }
             @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible(gate)) } }
-            @if let Some(reason) = &fact.reason { dt { "Why" } dd { (visible(reason)) } }
+            @if let Some(reason) = &fact.reason { dt { "Reason" } dd { (visible(reason)) } }
             @for one in &fact.gates {
                 @if fact.gate.as_deref() != Some(one.gate.as_str()) {
                     dt { "Gate " (visible(&one.gate)) } dd { (visible(&one.reason)) }
@@ -198,7 +198,7 @@ fn result(view: &View, fact: &CallFinished) -> Markup {
     html! {
         h4 { "Result" }
         @if let Some(why) = &fact.withheld {
-            div.notice.bad { p { "Kept from the model: " (visible(why)) } }
+            div.notice.bad { p { "Withheld from the model: " (visible(why)) } }
         }
         @for block in &fact.result {
             @match block {
@@ -212,16 +212,16 @@ fn result(view: &View, fact: &CallFinished) -> Markup {
             p { "Changed: " @for path in &fact.changed { code { (visible(path)) } " " } }
         }
         @if let Some(from) = &fact.marks {
-            p.muted { "What it wrote counts as foreign from now on: " (visible(from)) }
+            p.muted { "Its output counts as foreign from now on: " (visible(from)) }
         }
-        @if !fact.label.is_clean() { p.muted { "Where it is from: " (visible(&fact.label.to_string())) } }
+        @if !fact.label.is_clean() { p.muted { "Source: " (visible(&fact.label.to_string())) } }
         (steps(&fact.news))
     }
 }
 
 fn full(view: &View, blob: &BlobId, bytes: u64) -> Markup {
     html! {
-        p { a href=(view.blob(blob.as_str())) { "The whole result" } span.muted { " (" (bytes.div_ceil(1_000)) " kB)" } }
+        p { a href=(view.blob(blob.as_str())) { "Full result" } span.muted { " (" (bytes.div_ceil(1_000)) " kB)" } }
     }
 }
 
@@ -258,7 +258,7 @@ fn agent(view: &View, one: &Agent) -> Markup {
     let Event::AgentSpawned(fact) = one.spawned.as_ref() else { return html! {} };
     let (kind, word) = match &one.ended {
         Some((status, _)) => status_words(*status),
-        None if one.asks => ("warn", "waits for you"),
+        None if one.asks => ("warn", "waiting for you"),
         None => ("info", "working"),
     };
     html! {
@@ -284,7 +284,7 @@ fn about_agent(view: &View, one: &Agent, fact: &AgentSpawned) -> Markup {
                 @if let Some(folder) = &fact.worktree { dt { "Folder" } dd.mono { (visible(folder)) } }
             }
             @if let Some((_, text)) = &one.ended { div.text.prose { (render::markdown(text)) } }
-            @if view.acts { p { a href={ "/chats/" (one.id) } { "Look at its own conversation" } } }
+            @if view.acts { p { a href={ "/chats/" (one.id) } { "Open its conversation" } } }
         }
     }
 }

@@ -34,8 +34,8 @@ pub(super) fn said(view: &View, at: &Placed) -> Markup {
                 strong { (visible(&fact.by)) } (permalink(at))
                 @if view.acts {
                     a.icon-button.act href=(view.at(&format!("edit?input={}", fact.input)))
-                        title="Edit and ask again, in a copy of this chat" data-edit=(fact.input) {
-                        (icon("edit")) span.unseen { "Edit and ask again" }
+                        title="Edit and resend, in a copy of this chat" data-edit=(fact.input) {
+                        (icon("edit")) span.unseen { "Edit and resend" }
                     }
                 }
             }
@@ -73,7 +73,7 @@ pub(super) fn returned(view: &View, at: &Placed) -> Markup {
             span.badge.warn { "not sent" }
             div.text {
                 (words(view, &fact.content))
-                @if has_files { p.muted { "Attach its files again to send them." } }
+                @if has_files { p.muted { "Attach the files again to send them." } }
             }
         }
     }
@@ -148,8 +148,8 @@ pub(super) fn replied(view: &View, at: &Placed) -> Markup {
                 (permalink(at))
                 span.muted title="Tokens written" { (tokens(fact.usage.output)) " tokens" }
                 @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { span.muted { (dollars(usd)) } }
-                button.icon-button.act type="button" data-copy hidden title="Copy" {
-                    (icon("copy")) span.unseen { "Copy this answer" }
+                button.icon-button.act type="button" data-copy hidden title="Copy as Markdown" {
+                    (icon("copy")) span.unseen { "Copy this answer as Markdown" }
                 }
             }
         }
@@ -225,14 +225,14 @@ pub(super) fn thinking(id: &str, text: &str) -> Markup {
     }
 }
 
-/// A picture that the model made.
+/// Image created by the model.
 pub(super) fn image(view: &View, at: &Placed) -> Markup {
     let Event::ImageProduced(fact) = at.event.as_ref() else { return html! {} };
     html! {
         li.entry.model id=(entry_id(at.seq)) {
             figure.picture {
                 a href=(view.blob(fact.blob.as_str())) {
-                    img src=(view.blob(fact.blob.as_str())) alt="A picture that the model made"
+                    img src=(view.blob(fact.blob.as_str())) alt="Image created by the model"
                         loading="lazy";
                 }
             }
@@ -253,14 +253,28 @@ pub(super) fn ended(view: &View, at: &Placed) -> Markup {
                     @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { " · " (dollars(usd)) }
                     @if fact.tool_calls > 0 { " · " (counted(fact.tool_calls as usize, "tool call")) }
                 }
+                @if view.acts { (again(view, fact)) }
                 (permalink(at))
             }
             @if let Some(error) = &fact.error { p.error { (visible(error)) } }
             @if let Some(output) = &fact.output {
-                details { summary { "Answer as data" } (render::json(&output.to_string())) }
+                details { summary { "Structured answer" } (render::json(&output.to_string())) }
             }
             (changed(view, fact))
             (denied(fact))
+        }
+    }
+}
+
+/// Asks the same once more, in a copy of the chat.
+fn again(view: &View, fact: &RunFinished) -> Markup {
+    html! {
+        form.again method="post" action=(view.at("again")) {
+            (view.csrf())
+            input type="hidden" name="run" value=(fact.run);
+            button.icon-button.act type="submit" title="Try again, in a copy of this chat" {
+                (icon("again")) span.unseen { "Try again" }
+            }
         }
     }
 }
@@ -281,8 +295,8 @@ fn changed(view: &View, fact: &RunFinished) -> Markup {
         @if !fact.marked_files.is_empty() {
             div.notice.warn {
                 p {
-                    "Read these before you use them: they were written while words from outside and \
-                     private data stood in the context."
+                    "Review these before you use them: they were written while outside content and \
+                     private data were in the context."
                 }
                 ul { @for path in &fact.marked_files { li.mono { (visible(path)) } } }
             }
@@ -310,7 +324,7 @@ fn denied(fact: &RunFinished) -> Markup {
 pub(super) fn status_words(status: RunStatus) -> (&'static str, &'static str) {
     match status {
         RunStatus::Completed => ("good", "Done"),
-        RunStatus::NeedsInput => ("warn", "Needs you"),
+        RunStatus::NeedsInput => ("warn", "Needs your input"),
         RunStatus::Denied => ("bad", "Denied"),
         RunStatus::Limit => ("warn", "Stopped at a limit"),
         RunStatus::Budget => ("warn", "Stopped: the budget is spent"),

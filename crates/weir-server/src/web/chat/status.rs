@@ -55,8 +55,8 @@ impl Doing {
             Doing::Working => "Working".into(),
             Doing::Writing => "Writing".into(),
             Doing::Calling(tool) => format!("Using {}", visible(tool)),
-            Doing::Waiting => "Waits for you".into(),
-            Doing::Condensing => "Condensing the context".into(),
+            Doing::Waiting => "Waiting for you".into(),
+            Doing::Condensing => "Compacting the context".into(),
             Doing::Stopping => "Stopping".into(),
         }
     }
@@ -91,7 +91,8 @@ pub(super) fn status(state: &Status) -> Markup {
     };
     html! {
         div id="status" class="status" data-running=(running) data-model=(visible(&state.model))
-            data-profile=(visible(&state.profile)) data-permission=(state.permission) {
+            data-profile=(visible(&state.profile)) data-permission=(state.permission)
+            data-thinking=(state.thinking) {
             span.doing data-waiting=(waiting) {
                 @if let Some(doing) = &state.doing {
                     @if !waiting { span.pulse aria-hidden="true" {} }
@@ -139,7 +140,7 @@ pub(super) fn plan(event: Option<&Event>) -> Markup {
                         @for item in items {
                             @let (class, word) = match item.status {
                                 PlanStatus::Pending => ("pending", "to do"),
-                                PlanStatus::InProgress => ("now", "under way"),
+                                PlanStatus::InProgress => ("now", "in progress"),
                                 PlanStatus::Done => ("done", "done"),
                             };
                             li class=(class) { (visible(&item.text)) span.unseen { " (" (word) ")" } }
@@ -158,9 +159,9 @@ pub(super) fn banner(banner: &Banner) -> Markup {
                 div.notice.warn role="alert" {
                     p {
                         strong { "Outcome unknown. " }
-                        "The program ended while this was under way, and nobody can tell whether it \
-                         happened. Look for yourself before you let it be done again; nothing else \
-                         that has an effect runs here without asking you."
+                        "Weir stopped while this was running, so its outcome is unknown. Check it yourself \
+                         before you allow it again; until then, every action with effects asks you \
+                         first."
                     }
                     ul {
                         @for unsure in &banner.unknown {

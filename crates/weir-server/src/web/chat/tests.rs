@@ -293,3 +293,49 @@ fn s17_a_reply_that_is_begun_again_elsewhere_stands_there_once() {
     }
     assert_eq!(page.log, followed(&facts, facts.len(), false).log);
 }
+
+#[test]
+fn s11_a_picture_that_the_model_made_stands_there_once() {
+    let picture = |blob: &str| {
+        let media = serde_json::json!({ "media_type": "image/png", "blob": blob, "bytes": 1 });
+        serde_json::json!({ "type": "image", "media": media })
+    };
+    let (known, other) = ("a".repeat(64), "b".repeat(64));
+    let produced =
+        |blob: &str| serde_json::json!({ "turn": "t1", "media_type": "image/png", "blob": blob });
+    let facts = [
+        fact(1, "run.started", &serde_json::json!({ "run": "r1", "trigger": "user" })),
+        fact(
+            2,
+            "model.replied",
+            &serde_json::json!({
+            "turn": "t1", "content": [picture(&known)], "stop": "end",
+            "usage": { "input": 1, "output": 1 } }),
+        ),
+        fact(3, "image.produced", &produced(&known)),
+        // One that no reply shows has its own place.
+        fact(4, "image.produced", &produced(&other)),
+    ];
+    let page = format!("{:?}", followed(&facts, facts.len(), false));
+    assert_eq!(page.matches("<img").count(), 2, "{page}");
+    check("pictures", &facts);
+}
+
+#[test]
+fn s7_a_link_to_any_fact_leads_to_an_entry() {
+    let block = serde_json::json!([{ "type": "text", "text": "Words." }]);
+    let said = |seq: u64| {
+        let input = format!("i{seq}");
+        let payload = serde_json::json!({ "input": input, "content": block, "by": "ann" });
+        fact(seq, "input.accepted", &payload)
+    };
+    let run = serde_json::json!({ "run": "r1", "trigger": "user" });
+    let (mut fold, mut transcript) = (Fold::new(view()), Transcript::default());
+    for told in [said(3), fact(4, "run.started", &run), said(9)] {
+        transcript.apply(fold.fact(&told));
+    }
+    let at = |id: &str| transcript.near(id).and_then(|place| transcript.id_at(place));
+    for (wanted, found) in [("e3", Some("e3")), ("e4", Some("e3")), ("e1", None), ("x", None)] {
+        assert_eq!(at(wanted), found, "{wanted}");
+    }
+}

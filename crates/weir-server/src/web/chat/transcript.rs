@@ -6,7 +6,7 @@ use super::content::{Content, Op, Region, Verb, View};
 use super::status::Banner;
 
 /// Everything that stands on a chat's page.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript {
     log: Vec<(String, Content)>,
     queue: Vec<(String, Content)>,
@@ -67,6 +67,20 @@ impl Transcript {
     /// The place of the entry with this id.
     pub(crate) fn place(&self, id: &str) -> Option<usize> {
         self.log.iter().position(|(known, _)| known == id)
+    }
+
+    /// The place of the entry with this id, or of the last one before it: not every fact has an entry
+    /// of its own.
+    pub(crate) fn near(&self, id: &str) -> Option<usize> {
+        let number = |id: &str| id.strip_prefix('e')?.parse::<u64>().ok();
+        let wanted = number(id)?;
+        let last = || self.log.iter().rposition(|(id, _)| number(id).is_some_and(|n| n <= wanted));
+        self.place(id).or_else(last)
+    }
+
+    /// The id of the entry at a place.
+    pub(crate) fn id_at(&self, place: usize) -> Option<&str> {
+        self.log.get(place).map(|(id, _)| id.as_str())
     }
 
     /// Entries of the conversation, from one place to before another.

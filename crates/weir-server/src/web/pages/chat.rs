@@ -8,8 +8,8 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use maud::Markup;
-use serde::Deserialize;
-use weir_core::ids::{Seq, SessionId};
+use serde::{Deserialize, Serialize};
+use weir_core::ids::SessionId;
 use weir_core::session::child;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::SessionMeta;
@@ -20,14 +20,16 @@ use crate::live::{Key, title};
 use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
-use crate::web::chat::{Fold, Transcript, View};
+use crate::web::chat::{Folded, View};
 
 mod acts;
+mod again;
 mod complete;
 mod composer;
 mod edit;
 mod frame;
 mod show;
+mod start;
 pub(super) mod undo;
 
 /// Facts read at once.
@@ -43,6 +45,8 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/", new),
         Route::get("/chats/{id}", chat),
         Route::get("/chats/{id}/entries", entries),
+        Route::get("/chats/{id}/source", again::source),
+        Route::post("/chats/{id}/again", again::again),
         Route::get("/chats/{id}/complete", complete::complete),
         Route::get("/complete", complete::complete_new),
         Route::get("/chats/{id}/edit", edit::show),
@@ -69,10 +73,7 @@ pub(super) struct Chat {
     /// What is kept beside its journal.
     pub(super) kept: title::Chat,
     pub(super) view: View,
-    pub(super) fold: Fold,
-    pub(super) transcript: Transcript,
-    /// The last fact that is shown.
-    pub(super) seq: Seq,
+    pub(super) folded: Arc<Folded>,
 }
 
 impl Chat {
@@ -95,28 +96,35 @@ pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Answer<Chat> {
     let store = home.store();
     let meta = store.meta(&session).await?.filter(|meta| meta.facts > 0);
     let meta = meta.ok_or_else(|| Problem::missing("this chat"))?;
-    let kept = title::of(app, &Key::of(home.as_ref(), &session)).await?;
+    let key = Key::of(home.as_ref(), &session);
+    let kept = title::of(app, &key).await?;
     // A sub-agent is spoken with through whoever started it.
     let acts = caller.may_write() && child::parent_of(&session).is_none();
     let view = View { session: session.clone(), csrf: caller.csrf().into(), acts, back: None };
-    let (mut fold, mut transcript) = (Fold::new(view.clone()), Transcript::default());
-    let mut seq = 0;
+    let known = app.chats.get(&key, meta.facts);
+    let mut folded = known.unwrap_or_else(|| Arc::new(Folded::new(view.clone())));
     loop {
-        let records = store.read(&session, seq + 1, READ_BATCH).await?;
-        for record in &records {
-            let fact = fact_of(record)?;
-            seq = fact.seq;
-            transcript.apply(fold.fact(&fact));
+        let records = store.read(&session, folded.seq + 1, READ_BATCH).await?;
+        if !records.is_empty() {
+            let folded = Arc::make_mut(&mut folded);
+            for record in &records {
+                folded.take(&fact_of(record)?);
+            }
         }
         if records.len() < READ_BATCH {
             break;
         }
     }
-    Ok(Chat { home, meta, kept, view, fold, transcript, seq })
+    app.chats.put(key, &folded);
+    Ok(Chat { home, meta, kept, view, folded })
 }
 
-async fn new(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    show::new(&app, &caller).await
+async fn new(
+    State(app): State<App>,
+    caller: Caller,
+    Query(told): Query<start::Told>,
+) -> Answer<Markup> {
+    show::new(&app, &caller, &told).await
 }
 
 /// Which entries are shown.
@@ -133,19 +141,36 @@ async fn chat(
     Query(query): Query<ShownQuery>,
 ) -> Answer<Markup> {
     let chat = load(&app, &caller, &id).await?;
-    let newest = chat.transcript.len().saturating_sub(ENTRIES_SHOWN);
-    let from = query.from.unwrap_or(newest).min(chat.transcript.len());
+    let len = chat.folded.transcript.len();
+    let from = query.from.unwrap_or(len.saturating_sub(ENTRIES_SHOWN)).min(len);
     show::chat(&app, &caller, &chat, from).await
 }
 
-/// Which entries a script wants.
-#[derive(Debug, Deserialize)]
+/// Which entries a script wants: one of these.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct EntriesQuery {
     /// Those before the entry with this id.
-    before: String,
+    before: Option<String>,
+    /// Those after it.
+    after: Option<String>,
+    /// Those on both sides of it, where a link leads to it.
+    around: Option<String>,
 }
 
-/// Older entries, for a page that is open.
+/// A part of the conversation, for a page that is open.
+#[derive(Debug, Serialize)]
+struct Entries<'a> {
+    html: String,
+    /// Entries before these.
+    more: usize,
+    /// Entries after these.
+    newer: usize,
+    /// The entry that a link leads to.
+    at: Option<&'a str>,
+}
+
+/// Other entries than the newest, for a page that is open.
 async fn entries(
     State(app): State<App>,
     caller: Caller,
@@ -153,11 +178,25 @@ async fn entries(
     Query(query): Query<EntriesQuery>,
 ) -> Answer<Response> {
     let chat = load(&app, &caller, &id).await?;
-    let to = chat.transcript.place(&query.before);
-    let to = to.ok_or_else(|| Problem::missing("this entry"))?;
-    let from = to.saturating_sub(ENTRIES_SHOWN);
-    let html = chat.transcript.entries(&chat.view, from, to).into_string();
-    Ok(Json(serde_json::json!({ "html": html, "more": from })).into_response())
+    let transcript = &chat.folded.transcript;
+    let found = match (&query.before, &query.after, &query.around) {
+        (Some(id), None, None) => {
+            transcript.place(id).map(|to| (to.saturating_sub(ENTRIES_SHOWN), to, None))
+        }
+        (None, Some(id), None) => {
+            transcript.place(id).map(|place| (place + 1, place + 1 + ENTRIES_SHOWN, None))
+        }
+        (None, None, Some(id)) => transcript.near(id).map(|place| {
+            let from = place.saturating_sub(ENTRIES_SHOWN / 2);
+            (from, from + ENTRIES_SHOWN, transcript.id_at(place))
+        }),
+        _ => return Err(Problem::bad("name `before`, `after` or `around`, and one of them")),
+    };
+    let (from, to, at) = found.ok_or_else(|| Problem::missing("this entry"))?;
+    let to = to.min(transcript.len());
+    let html = transcript.entries(&chat.view, from, to).into_string();
+    let entries = Entries { html, more: from, newer: transcript.len() - to, at };
+    Ok(Json(entries).into_response())
 }
 
 /// Answers a form: a page again, or for a script nothing.

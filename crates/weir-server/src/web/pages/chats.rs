@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_core::ids::SessionId;
 use weir_core::view::plain::visible;
 
 use super::chat::done;
@@ -16,7 +17,8 @@ use crate::guard::Caller;
 use crate::live::{Key, title};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, icon, moment, page, page_with};
+use crate::web::parts::{badge, csrf, empty, icon, moment, page, page_beside};
+use crate::web::side;
 
 /// Chats on one page.
 const SHOWN: usize = 50;
@@ -25,6 +27,7 @@ const SHOWN: usize = 50;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/chats", list),
+        Route::get("/chat-list", beside),
         Route::get("/chats/{id}/rename", ask_name),
         Route::post("/chats/{id}/rename", name),
         Route::post("/chats/{id}/keep", keep),
@@ -32,6 +35,27 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/chats/{id}/delete", ask_delete),
         Route::post("/chats/{id}/delete", delete),
     ]
+}
+
+/// Which chats stand beside a page.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Beside {
+    /// Words.
+    q: String,
+    /// The chat that is open.
+    here: Option<String>,
+}
+
+/// The list beside a page, for its script.
+async fn beside(
+    State(app): State<App>,
+    caller: Caller,
+    Query(beside): Query<Beside>,
+) -> Answer<Markup> {
+    let lines = side::lines(&app, &caller, &beside.q).await?;
+    let here = beside.here.as_deref().map(SessionId::new);
+    Ok(side::items(&lines, here.as_ref()))
 }
 
 /// Which chats.
@@ -67,10 +91,10 @@ async fn list(
             a.btn.primary href="/" { (icon("new")) "New chat" }
         }
         form.toolbar role="search" method="get" action="/chats" {
-            label.unseen for="q" { "Find chats by words" }
-            input type="search" id="q" name="q" value=(which.q) placeholder="Find words in titles and messages";
+            label.unseen for="q" { "Search chats" }
+            input type="search" id="q" name="q" value=(which.q) placeholder="Search titles and messages";
             @if archived { input type="hidden" name="archived" value="yes"; }
-            button.btn type="submit" { (icon("search")) "Find" }
+            button.btn type="submit" { (icon("search")) "Search" }
         }
         nav.tabs aria-label="Which chats" {
             a href="/chats" aria-current=[(!archived).then_some("page")] { "Open" }
@@ -78,16 +102,18 @@ async fn list(
         }
         (chats(&app, &caller, &which, &found))
     };
-    Ok(page_with(&caller, "Chats", "/chats", &["pages/chat.css"], &body))
+    let beside = side::list(Some(&side::lines(&app, &caller, "").await?), None);
+    let place = ("/chats", &["pages/chat.css"][..]);
+    Ok(page_beside(&caller, "Chats", place, &beside, &body))
 }
 
 fn chats(app: &App, caller: &Caller, which: &Which, found: &Page<SessionLine>) -> Markup {
     html! {
         @if found.items.is_empty() {
             @if which.q.trim().is_empty() {
-                (empty("No chats here", "A chat begins with what you say first."))
+                (empty("No chats yet", "Send a message to start one."))
             } @else {
-                (empty("No chat has these words", "Titles and everything that was said are searched."))
+                (empty("No chats found", "Titles and messages are searched."))
             }
         } @else {
             ul.chat-list { @for line in &found.items { (entry(app, caller, line)) } }
@@ -135,7 +161,7 @@ fn state(status: &str) -> Markup {
         "running" => badge("info", "working"),
         "waiting" | "needs_input" => badge("warn", "needs you"),
         "failed" => badge("bad", "failed"),
-        "quarantined" => badge("bad", "held back"),
+        "quarantined" => badge("bad", "quarantined"),
         "interrupted" => badge("warn", "interrupted"),
         _ => html! {},
     }
@@ -144,7 +170,7 @@ fn state(status: &str) -> Markup {
 fn actions(caller: &Caller, line: &SessionLine) -> Markup {
     let (pin, pin_words) = if line.pinned { ("unpin", "Unpin") } else { ("pin", "Pin") };
     let (put, put_words) =
-        if line.archived { ("unarchive", "Bring back") } else { ("archive", "Archive") };
+        if line.archived { ("unarchive", "Unarchive") } else { ("archive", "Archive") };
     let at = format!("/chats/{}", line.id);
     html! {
         form method="post" action={ (at) "/keep" } {
@@ -156,7 +182,7 @@ fn actions(caller: &Caller, line: &SessionLine) -> Markup {
         a.btn.quiet href={ (at) "/rename" } { "Rename…" }
         form method="post" action={ (at) "/fork" } {
             (csrf(caller))
-            button.btn.quiet type="submit" { "Copy (fork)" }
+            button.btn.quiet type="submit" { "Duplicate" }
         }
         a.btn.quiet href={ "/shares/new?session=" (line.id) } { "Share…" }
         a.btn.quiet href={ (at) "/export" } { "Export…" }
@@ -187,7 +213,7 @@ async fn ask_name(
             div.field {
                 label for="title" { "Title" }
                 input id="title" name="title" value=(title) maxlength="120" autofocus aria-describedby="title-hint";
-                p.hint id="title-hint" { "Empty: its first words." }
+                p.hint id="title-hint" { "Leave empty to use the first words." }
             }
             div.row {
                 button.btn.primary type="submit" { "Rename" }
@@ -256,11 +282,11 @@ async fn ask_export(
     let at = format!("/api/v1/sessions/{id}/export?format=");
     let body = html! {
         h1 { "Export" }
-        p { "Takes " strong { (visible(&title)) } " along, with everything that stands in its journal." }
+        p { "Downloads " strong { (visible(&title)) } " with its complete history." }
         ul.stack {
             li { a href={ (at) "markdown" } { "Markdown" } span.muted { ": for reading and editing" } }
-            li { a href={ (at) "html" } { "A page in one file" } span.muted { ": for reading" } }
-            li { a href={ (at) "jsonl" } { "Every fact (JSON Lines)" } span.muted { ": complete, for programs" } }
+            li { a href={ (at) "html" } { "Web page (one file)" } span.muted { ": for reading" } }
+            li { a href={ (at) "jsonl" } { "All events (JSON Lines)" } span.muted { ": complete, for programs" } }
         }
         p { a href={ "/chats/" (id) } { "Back to the chat" } }
     };
@@ -278,12 +304,12 @@ async fn ask_delete(
         form.card method="post" action={ "/chats/" (id) "/delete" } {
             (csrf(&caller))
             p {
-                strong { (visible(&title)) } " goes for good: everything that was said, its attachments, and "
-                "what could have undone its file changes. Files that it changed stay as they are."
+                strong { (visible(&title)) } " will be deleted permanently, with all its messages, attachments "
+                "and saved file versions. Files it changed stay as they are."
             }
             div.row {
                 button.btn.danger type="submit" { "Delete" }
-                a.btn.quiet href={ "/chats/" (id) } { "Keep it" }
+                a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
             }
         }
     };

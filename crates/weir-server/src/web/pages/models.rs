@@ -79,7 +79,7 @@ async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) 
             h1 { "Models" }
             form method="post" action="/models/probe" {
                 (csrf(caller))
-                button.btn type="submit" { "Ask the endpoints" }
+                button.btn type="submit" { "Test connections" }
             }
         }
         @if !shown.note.is_empty() { p.notice.good role="status" { (shown.note) } }
@@ -88,8 +88,8 @@ async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) 
         (standard(caller, chosen, &usable))
         h2 { "Models you can use" }
         @if usable.is_empty() {
-            (empty("No provider has a key, and no local server is known.",
-                "An admin writes a key below, or starts a local server."))
+            (empty("No provider has a key, and no local server is running.",
+                "An admin can add a key below, or start a local server."))
         } @else { (table(&usable, "Models you can use")) }
         @if !others.is_empty() {
             details open[shown.all] {
@@ -108,16 +108,16 @@ fn standard(caller: &Caller, chosen: Option<(String, String)>, usable: &[ModelLi
     let (value, origin) = chosen.unwrap_or_default();
     html! {
         section.card aria-labelledby="standard" {
-            h2 id="standard" { "Your model" }
+            h2 id="standard" { "Default model" }
             form.row method="post" action="/models/default" {
                 (csrf(caller))
                 label for="model" { "New chats use" }
                 input id="model" name="model" list="models" autocomplete="off" spellcheck="false"
-                    value=(value) placeholder="the first that has a key";
+                    value=(value) placeholder="first provider with a key";
                 datalist id="models" {
                     @for line in usable { option value=(line.model) {} }
                 }
-                button.btn.primary type="submit" { "Keep" }
+                button.btn.primary type="submit" { "Save" }
             }
             @if !origin.is_empty() { p.hint { "Now: " (origin) } }
         }
@@ -135,7 +135,7 @@ fn thousands(tokens: u64) -> String {
 fn table(models: &[ModelLine], caption: &str) -> Markup {
     html! {
         div.table-wrap tabindex="0" {
-            table {
+            table.cards {
                 caption.unseen { (caption) }
                 thead { tr {
                     th scope="col" { "Model" } th.num scope="col" { "Window" }
@@ -144,20 +144,20 @@ fn table(models: &[ModelLine], caption: &str) -> Markup {
                 } }
                 tbody { @for line in models { tr {
                     th scope="row" { code { (line.model) } }
-                    td.num { (thousands(line.window)) }
-                    td.num { (thousands(line.max_output)) }
-                    td.num {
+                    td.num data-label="Context" { (thousands(line.window)) }
+                    td.num data-label="Output" { (thousands(line.max_output)) }
+                    td.num data-label="$ in / out" {
                         @match (line.price_input, line.price_output) {
                             (Some(input), Some(output)) => { (input) " / " (output) },
-                            _ => span.muted { "not known" },
+                            _ => span.muted { "unknown" },
                         }
                     }
-                    td { (line.abilities.join(", ")) }
+                    td data-label="Can" { (line.abilities.join(", ")) }
                     td {
                         @match line.offered {
-                            Some(true) => (badge("good", "offers it")),
-                            Some(false) => (badge("bad", "does not offer it")),
-                            None => span.muted { "not asked" },
+                            Some(true) => (badge("good", "available")),
+                            Some(false) => (badge("bad", "not available")),
+                            None => span.muted { "not tested" },
                         }
                     }
                 } } }
@@ -170,7 +170,7 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
     let admin = caller.person.is_admin();
     html! {
         div.table-wrap tabindex="0" {
-            table {
+            table.cards {
                 caption.unseen { "Providers" }
                 thead { tr {
                     th scope="col" { "Provider" } th scope="col" { "Address" }
@@ -180,7 +180,7 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
                 tbody { @for line in providers { tr {
                     th scope="row" {
                         (line.name)
-                        @if line.custom { " " (badge("info", "of the configuration")) }
+                        @if line.custom { " " (badge("info", "from the configuration")) }
                         @if line.local { " " (badge("", "local")) }
                     }
                     td.mono { (line.base_url) }
@@ -189,7 +189,7 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
                 } } }
             }
         }
-        p.hint { "Addresses, and providers beside the built-in ones, stand in the configuration." }
+        p.hint { "Addresses and further providers are set in the configuration file." }
     }
 }
 
@@ -197,29 +197,47 @@ fn key(line: &ProviderLine) -> Markup {
     match (&line.key, line.needs_key) {
         (Some(source), _) => html! { (badge("good", "set")) " " span.muted { (source) } },
         (None, true) => html! { (badge("warn", "none")) },
-        (None, false) => html! { span.muted { "needs none" } },
+        (None, false) => html! { span.muted { "not needed" } },
     }
 }
 
-/// Where an admin writes a key.
+/// Where an admin writes a key; `back`: the page that it stands on.
+pub(super) fn key_form(caller: &Caller, providers: &[ProviderLine], back: &str) -> Markup {
+    html! {
+        form.key-form method="post" action="/models/key" {
+            (csrf(caller))
+            input type="hidden" name="back" value=(back);
+            div.row {
+                label for="provider" { "Provider" }
+                select id="provider" name="provider" {
+                    @for line in providers.iter().filter(|line| !line.local || !line.variables.is_empty()) {
+                        option value=(line.name) { (line.name) }
+                    }
+                }
+                label for="key" { "API key" }
+                input id="key" name="key" type="password" required autocomplete="off"
+                    aria-describedby="key-hint";
+                button.btn.primary type="submit" { "Save key" }
+            }
+            p.hint id="key-hint" {
+                "The key is checked with the provider before it is saved. It is never shown again, and is \
+                 kept in a file that only the server can read. An environment variable of the server \
+                 takes precedence."
+            }
+            label {
+                input type="checkbox" name="unchecked" value="yes";
+                "Save without checking"
+            }
+        }
+    }
+}
+
+/// The same with its heading.
 fn new_key(caller: &Caller, providers: &[ProviderLine]) -> Markup {
     html! {
         section.card aria-labelledby="new-key" {
-            h2 id="new-key" { "Set a key" }
-            form.row method="post" action="/models/key" {
-                (csrf(caller))
-                label for="provider" { "Provider" }
-                select id="provider" name="provider" {
-                    @for line in providers { option value=(line.name) { (line.name) } }
-                }
-                label for="key" { "Key" }
-                input id="key" name="key" type="password" required autocomplete="off";
-                button.btn type="submit" { "Set" }
-            }
-            p.hint {
-                "It is written and never shown, and kept in a file that only the server can read. A \
-                 variable of the server beats it."
-            }
+            h2 id="new-key" { "Add an API key" }
+            (key_form(caller, providers, HERE))
         }
     }
 }
@@ -241,6 +259,12 @@ fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
 struct KeyTyped {
     provider: String,
     key: String,
+    /// Cancel without asking the vendor.
+    #[serde(default)]
+    unchecked: String,
+    /// The page that the form stands on.
+    #[serde(default)]
+    back: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -250,13 +274,18 @@ struct Chosen {
 
 /// Back to the page, with what was done or why it was not.
 fn back(done: Result<String, HouseError>) -> Answer<Redirect> {
+    back_to(HERE, done)
+}
+
+/// The same for another page.
+fn back_to(page: &str, done: Result<String, HouseError>) -> Answer<Redirect> {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     match done {
         Ok(note) => query.append_pair("note", &note),
         Err(HouseError::Refused(wrong)) => query.append_pair("wrong", &wrong),
         Err(error) => return Err(error.into()),
     };
-    Ok(Redirect::to(&format!("{HERE}?{}", query.finish())))
+    Ok(Redirect::to(&format!("{page}?{}", query.finish())))
 }
 
 async fn choose(
@@ -274,17 +303,24 @@ async fn choose(
         version: None,
         values: BTreeMap::from([("model".to_owned(), value)]),
     };
-    back(home.settings().change(&change).await.map(|_| "Kept. New chats use it.".to_owned()))
+    back(home.settings().change(&change).await.map(|_| "Saved. New chats use it.".to_owned()))
 }
 
 async fn set_key(
     State(app): State<App>,
     caller: Caller,
-    Form(KeyTyped { provider, key }): Form<KeyTyped>,
+    Form(typed): Form<KeyTyped>,
 ) -> Answer<Redirect> {
     let home = app.home(&caller.person).await?;
-    let kept = home.models().set_key(&provider, Secret::new(key.trim().to_owned())).await;
-    back(kept.map(|()| format!("The key of {provider} is kept.")))
+    let (provider, key) = (typed.provider, Secret::new(typed.key.trim().to_owned()));
+    let page = if typed.back == "/" { "/" } else { HERE };
+    if typed.unchecked.is_empty()
+        && let Err(error) = home.models().check_key(&provider, &key).await
+    {
+        return back_to(page, Err(error));
+    }
+    let kept = home.models().set_key(&provider, key).await;
+    back_to(page, kept.map(|()| format!("The key for {provider} is saved.")))
 }
 
 async fn forget_key(
@@ -296,7 +332,7 @@ async fn forget_key(
     let home = app.home(&caller.person).await?;
     let removed = home.models().remove_key(&name).await;
     back(removed.map(|was| match was {
-        true => format!("The key of {name} is forgotten."),
-        false => format!("No key of {name} was kept."),
+        true => format!("The key for {name} was removed."),
+        false => format!("There was no saved key for {name}."),
     }))
 }

@@ -62,6 +62,7 @@ fn drawing(name: &str) -> &'static str {
         }
         "undo" => r#"<path d="M9 8H15a4.5 4.5 0 0 1 0 9H8M9 8l3-3M9 8l3 3"/>"#,
         "copy" => r#"<path d="M9 9h10v11H9zM15 9V5H5v11h4"/>"#,
+        "again" => r#"<path d="M19 12a7 7 0 1 1-2-4.9M17.5 3.5v4h-4"/>"#,
         "edit" => r#"<path d="M5 19l1-4L16.5 4.5l3 3L9 18z"/>"#,
         "link" => {
             r#"<path d="M10 14l4-4M8.5 11L6 13.5a3.2 3.2 0 0 0 4.5 4.5L13 15.5M15.5 13l2.5-2.5A3.2 3.2 0 0 0 13.5 6L11 8.5"/>"#

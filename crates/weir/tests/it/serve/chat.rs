@@ -101,7 +101,7 @@ async fn s11_a_chat_works_by_forms_alone() {
     assert!(page.contains("<code>note.txt</code>"), "{page}");
     assert!(!page.contains("name=\"approval\""), "nothing waits any more: {page}");
     let (_, inbox) = admin.get("/approvals").await;
-    assert!(inbox.contains("Nothing waits for you"), "{inbox}");
+    assert!(inbox.contains("Nothing needs your approval"), "{inbox}");
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn s7_chats_are_named_pinned_put_away_copied_and_deleted() {
     let (_, list) = admin.get("/chats?q=milk").await;
     assert!(list.contains(&format!("href=\"{chat}\"")), "{list}");
     let (_, list) = admin.get("/chats?q=butter").await;
-    assert!(list.contains("No chat has these words"), "{list}");
+    assert!(list.contains("No chats found"), "{list}");
     let (status, ..) = admin.form(&format!("{chat}/rename"), &[("title", "Shopping <list>")]).await;
     assert_eq!(status, 303);
     let (_, list) = admin.get("/chats").await;
@@ -169,13 +169,13 @@ async fn s11_an_undo_is_shown_before_it_is_done() {
     let page = until(&admin, &chat, "data-status=\"completed\"").await;
     assert!(page.contains("1 file changed"), "{page}");
     let preview = until(&admin, &format!("{chat}/undo?run=r1"), "note.txt").await;
-    assert!(preview.contains("is removed"), "{preview}");
+    assert!(preview.contains("removed"), "{preview}");
     let (status, _, body) = admin.form(&format!("{chat}/undo"), &[("run", "r1")]).await;
     assert_eq!(status, 303, "{body}");
     let page = until(&admin, &chat, "admin took changes of 1 file back.").await;
     assert!(page.contains("1 file changed"), "the past stays: {page}");
     // The undo is a change like any other.
-    let again = until(&admin, &format!("{chat}/undo"), "comes back").await;
+    let again = until(&admin, &format!("{chat}/undo"), "restored").await;
     assert!(again.contains("note.txt"), "{again}");
 }
 
@@ -357,4 +357,27 @@ async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_sett
     assert!(status < 300, "{status} {told}");
     let (_, page) = admin.get("/").await;
     assert_eq!(chosen(&page), "low", "a new chat shows what is set");
+}
+
+#[tokio::test]
+async fn s11_an_answer_is_had_as_markdown_and_asked_for_again() {
+    let script = "says: |\n  The **answer**:\n\n  ```\n  a  b\n  ```\n";
+    let mut served = Served::start(Setup { script, ..Setup::default() }).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Say it.").await;
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    let entry = value(&page, "class=\"entry model\"", "id").to_owned();
+    let (status, source) = admin.get(&format!("{chat}/source?entry={entry}")).await;
+    assert_eq!((status, source.trim_end()), (200, "The **answer**:\n\n```\na  b\n```"));
+    for wrong in ["e99999", "e0", "x", "e1"] {
+        let (status, _) = admin.get(&format!("{chat}/source?entry={wrong}")).await;
+        assert_eq!(status, 404, "{wrong}");
+    }
+    let (status, to, _) = admin.form(&format!("{chat}/again"), &[("run", "r1")]).await;
+    assert_eq!(status, 303);
+    assert!(to.starts_with("/chats/") && to != chat, "{to}");
+    let page = until(&admin, &to, "data-status=\"completed\"").await;
+    assert!(page.contains("Say it."), "{page}");
+    let (status, _, _) = admin.form(&format!("{chat}/again"), &[("run", "r9")]).await;
+    assert_eq!(status, 404);
 }

@@ -1,4 +1,4 @@
-// Passkeys: adding one to an account and signing in with one. Everything else of these pages works
+// Passkeys: adding one to an account and signing in with one. More of these pages works
 // without a script.
 
 const decode = (text) => {

@@ -3,7 +3,7 @@
 import { composer } from "../composer.js";
 import { showAsks, unask } from "../dialog.js";
 import { fragment, localTimes } from "../html.js";
-import { post, trouble } from "../send.js";
+import { post, reason, trouble } from "../send.js";
 import { listen } from "../socket.js";
 
 const NEAR_PX = 140;
@@ -17,7 +17,13 @@ let seq = Number(chat.dataset.seq ?? 0);
 
 const page = document.scrollingElement;
 const isAtEnd = () => page.scrollHeight - page.scrollTop - innerHeight < NEAR_PX;
-const goToEnd = () => page.scrollTo({ top: page.scrollHeight });
+// Whether the reader is at the end: then they stay there, whatever grows. A picture that comes late
+// moves nothing else.
+let stays = true;
+const goToEnd = () => {
+  stays = true;
+  page.scrollTo({ top: page.scrollHeight });
+};
 
 // Words for those who listen: few, and never while text streams.
 function tell(words) {
@@ -71,7 +77,7 @@ function keepFocus(act) {
 
 // Words that were not told go to the tab that said them, or, a moment later, to any other.
 function giveBack(others = false) {
-  if (takeBack?.(others)) tell("Not sent: what waited is back in the message box.");
+  if (takeBack?.(others)) tell("Not sent: your queued message is back in the box.");
   else if (!others && document.querySelector("#queue [data-returned]:not([hidden])")) {
     setTimeout(giveBack, OTHER_TAB_MS, true);
   }
@@ -86,10 +92,11 @@ function tellOf(ops) {
 }
 
 function patch({ seq: at, ops }) {
-  const follows = isAtEnd();
+  const follows = stays || isAtEnd();
   keepFocus(() => ops.forEach((op) => apply[op.op]?.(op)));
   if (at > seq) seq = at;
   tellOf(ops);
+  copyButtons(log);
   settle();
   giveBack();
   showAsks();
@@ -106,12 +113,12 @@ function settle() {
   if (!status) return;
   const running = status.dataset.running === "true";
   document.body.dataset.running = running;
-  for (const name of ["model", "profile", "permission"]) {
+  for (const name of ["model", "profile", "permission", "thinking"]) {
     const field = document.getElementById(name);
     const value = status.dataset[name];
     if (!field || !value || field === document.activeElement || field.dataset.touched) continue;
     if (field.matches("select") && ![...field.options].some((option) => option.value === value)) {
-      field.add(new Option(value, value));
+      field.add(new Option(value.slice(value.indexOf("/") + 1), value));
     }
     field.value = value;
   }
@@ -129,57 +136,149 @@ async function sendForm(event) {
     await post(form.getAttribute("action"), data);
     trouble(null);
     if (form.id === "configure") document.getElementById("setup").open = false;
+    if (form.id === "configure") form.elements.other_model.value = "";
     if (form.id === "condense") form.reset();
-    for (const field of form.querySelectorAll("[data-touched]")) delete field.dataset.touched;
   } catch (error) {
     trouble(error.message);
   } finally {
     form.ariaBusy = "false";
+    for (const field of form.elements) delete field.dataset.touched;
+    // What was refused is not shown as if it held.
+    settle();
   }
 }
 
+// An answer is copied as it was written, in Markdown; a block of code as it stands there.
+async function textOf(button) {
+  const code = button.closest(".code-block")?.querySelector("code");
+  if (code) return code.textContent.replace(/\n$/, "");
+  const answer = await fetch(`/chats/${chat.dataset.session}/source?entry=${button.closest("li").id}`);
+  if (!answer.ok) throw new Error(await reason(answer));
+  return answer.text();
+}
+
 async function copy(button) {
-  const text = [...button.closest("li").querySelectorAll(".text")].map((part) => part.innerText);
+  let text;
   try {
-    await navigator.clipboard.writeText(text.join("\n\n"));
+    text = await textOf(button);
+  } catch (error) {
+    return trouble(error.message);
+  }
+  try {
+    await navigator.clipboard.writeText(text);
     tell("Copied.");
     button.classList.add("did");
     setTimeout(() => button.classList.remove("did"), 1_200);
   } catch {
-    trouble("The browser does not let the page copy.");
+    trouble("The browser does not allow this page to copy.");
   }
+}
+
+// Each block of code gets a button; it is of no use without scripts.
+function copyButtons(within) {
+  for (const block of within.querySelectorAll(".code-block:not(:has(.copy-code))")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy-code";
+    button.dataset.copy = "";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy this code");
+    block.append(button);
+  }
+}
+
+// Other entries than those that are here, and how many stand before and after them.
+async function entries(which) {
+  const query = new URLSearchParams(which);
+  const answer = await fetch(`/chats/${chat.dataset.session}/entries?${query}`);
+  if (!answer.ok) return null;
+  const told = await answer.json();
+  const parts = fragment(told.html);
+  localTimes(parts);
+  copyButtons(parts);
+  for (const button of parts.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
+  // What is here already stays as it is.
+  for (const part of [...parts.children]) if (document.getElementById(part.id)) part.remove();
+  return { ...told, parts };
+}
+
+function olderLeft(count) {
+  const link = document.getElementById("older");
+  if (!link) return;
+  link.textContent = `Show earlier messages (${count})`;
+  link.parentElement.hidden = !count;
 }
 
 async function older() {
   const first = log.querySelector("li.entry[id]");
-  const link = document.getElementById("older");
-  if (!first || !link) return false;
-  const answer = await fetch(`/chats/${chat.dataset.session}/entries?before=${first.id}`);
-  if (!answer.ok) return false;
-  const { html, more } = await answer.json();
-  const parts = fragment(html);
-  localTimes(parts);
+  const told = first && (await entries({ before: first.id }));
+  if (!told) return;
   const height = page.scrollHeight;
-  log.prepend(parts);
+  log.prepend(told.parts);
   page.scrollTop += page.scrollHeight - height;
-  link.textContent = `Show what came before (${more})`;
-  if (!more) link.parentElement.remove();
-  return true;
+  olderLeft(told.more);
+}
+
+const gap = () => log.querySelector("li.gap");
+
+// How many of the newest entries stand behind the gap, or in all where there is none.
+const newest = () => log.querySelectorAll(gap() ? "li.gap ~ li[id^='e']" : "li[id^='e']").length;
+
+// What is left out between the entries of a link and the newest: one button, until nothing is.
+function leave(count) {
+  if (count <= 0) return gap()?.remove();
+  const words = `Show ${count} more`;
+  if (gap()) return (gap().firstChild.textContent = words);
+  const item = document.createElement("li");
+  item.className = "gap";
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "btn";
+  button.textContent = words;
+  button.addEventListener("click", closeGap);
+  item.append(button);
+  log.prepend(item);
+}
+
+async function closeGap() {
+  const last = gap()?.previousElementSibling;
+  const told = last && (await entries({ after: last.id }));
+  if (!told) return;
+  gap().before(told.parts);
+  leave(told.newer - newest());
+}
+
+// The entries around a place that is not shown: they stand before the newest ones.
+async function around(id) {
+  const told = await entries({ around: id });
+  if (!told) return null;
+  stays = false;
+  if (gap()) {
+    while (gap().previousElementSibling) gap().previousElementSibling.remove();
+    gap().remove();
+  }
+  const left = told.newer - newest();
+  if (left > 0) leave(left);
+  log.prepend(told.parts);
+  olderLeft(told.more);
+  return document.getElementById(told.at);
 }
 
 // A permalink may lead to an entry that is not shown yet.
 async function goToLink() {
   const id = location.hash.slice(1);
   if (!/^e\d+$/.test(id)) return;
-  while (!document.getElementById(id) && (await older()));
-  const entry = document.getElementById(id);
+  stays = false;
+  const entry = document.getElementById(id) ?? (await around(id));
   entry?.querySelector("details")?.setAttribute("open", "");
   entry?.scrollIntoView({ block: "center" });
 }
 
 function begin() {
   localTimes(log);
+  copyButtons(log);
   settle();
+  new ResizeObserver(() => stays && goToEnd()).observe(log);
   listen({
     session: chat.dataset.session,
     after: () => seq,
@@ -203,7 +302,11 @@ function begin() {
     if (menu && !menu.contains(event.target)) menu.open = false;
   });
   document.addEventListener("change", (event) => {
-    if (event.target.closest("#configure")) event.target.dataset.touched = "";
+    const field = event.target;
+    if (field.form?.id !== "configure") return;
+    field.dataset.touched = "";
+    // What is chosen at the box holds at once.
+    if (field.closest(".at-box")) field.form.requestSubmit();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented) return;
@@ -214,7 +317,7 @@ function begin() {
     }
   });
   toEnd.addEventListener("click", goToEnd);
-  addEventListener("scroll", () => (toEnd.hidden = isAtEnd()), { passive: true });
+  addEventListener("scroll", () => (toEnd.hidden = stays = isAtEnd()), { passive: true });
   addEventListener("hashchange", goToLink);
   showAsks();
   if (location.hash.startsWith("#e")) goToLink();

@@ -35,6 +35,7 @@ fn broken(error: impl std::fmt::Display) -> Problem {
 pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Composed> {
     let mut composed = Composed::default();
     composed.saying.by = caller.by();
+    let mut other_model = None;
     while let Some(field) = form.next_field().await.map_err(broken)? {
         let name = field.name().unwrap_or_default().to_owned();
         if name == "files" {
@@ -52,6 +53,7 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
             "text" => composed.saying.text = text.replace("\r\n", "\n"),
             "client_id" => composed.saying.client_id = chosen(),
             "model" => composed.wish.model = chosen(),
+            "other_model" if chosen().is_some() => other_model = chosen(),
             "profile" => composed.wish.profile = chosen(),
             "thinking" => composed.wish.thinking = chosen().map(|p| thinking(&p)).transpose()?,
             "permission" => composed.wish.permission = chosen().map(|p| mode(&p)).transpose()?,
@@ -59,8 +61,10 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
             _ => (),
         }
     }
+    // What is typed says more than what a list happened to show.
+    composed.wish.model = other_model.or(composed.wish.model);
     if composed.saying.text.trim().is_empty() && composed.saying.files.is_empty() {
-        return Err(Problem::bad("say something, or attach a file"));
+        return Err(Problem::bad("write a message, or attach a file"));
     }
     Ok(composed)
 }
@@ -106,7 +110,7 @@ pub(super) async fn say(
 }
 
 /// What follows `/compact`, where that was written: the command of the page itself, as the terminal
-/// has it. Everything else that begins with a slash is the engine's to read.
+/// has it. More that begins with a slash is the engine's to read.
 fn compact(saying: &Saying) -> Answer<Option<&str>> {
     let Some(words) = saying.text.trim().strip_prefix("/compact") else { return Ok(None) };
     if !(words.is_empty() || words.starts_with(char::is_whitespace)) {
@@ -227,6 +231,9 @@ pub(super) async fn answer(
 pub(super) struct ConfigureForm {
     #[serde(default)]
     model: String,
+    /// One that is in no list.
+    #[serde(default)]
+    other_model: String,
     #[serde(default)]
     profile: String,
     #[serde(default)]
@@ -243,7 +250,7 @@ pub(super) async fn configure(
     Form(form): Form<ConfigureForm>,
 ) -> Answer<Response> {
     let chat = load(&app, &caller, &id).await?;
-    let (home, now) = (chat.home.clone(), chat.fold.status());
+    let (home, now) = (chat.home.clone(), chat.folded.fold.status());
     // The form sends every field; what it does not change is not wished for.
     let chosen = |text: &str, now: &str| {
         Some(text.trim().to_owned()).filter(|text| !text.is_empty() && text != now)
@@ -251,7 +258,7 @@ pub(super) async fn configure(
     let permission = chosen(&form.permission, &now.permission);
     let level = chosen(&form.thinking, &now.thinking);
     let wish = SessionWish {
-        model: chosen(&form.model, &now.model),
+        model: chosen(&form.other_model, "").or_else(|| chosen(&form.model, &now.model)),
         profile: chosen(&form.profile, &now.profile),
         thinking: level.map(|word| thinking(&word)).transpose()?,
         permission: permission.map(|word| mode(&word)).transpose()?,

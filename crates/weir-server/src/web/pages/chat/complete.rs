@@ -15,8 +15,7 @@ use crate::problem::{Answer, Problem};
 /// Suggestions that are given.
 const OFFERED_MAX: usize = 12;
 /// The command of the chat page itself (`acts::say`), and what it does.
-const COMPACT: (&str, &str) =
-    ("compact", "Makes the context shorter; say what the summary must keep");
+const COMPACT: (&str, &str) = ("compact", "Compacts the context; add what the summary must keep");
 
 /// What is being typed.
 #[derive(Debug, Deserialize)]

@@ -1,4 +1,4 @@
-//! The composer: where people write, attach, choose model, thinking, profile and permission, send and stop.
+//! The composer: where people write, attach, choose model, permission and thinking, send and stop.
 
 use maud::{Markup, html};
 use weir_core::model::Thinking;
@@ -14,7 +14,8 @@ use crate::web::parts::{csrf, icon};
 
 /// What can be chosen.
 pub(super) struct Choices {
-    models: Vec<String>,
+    /// Models whose provider has a key, or needs none.
+    pub(super) models: Vec<String>,
     profiles: Vec<String>,
 }
 
@@ -22,11 +23,15 @@ pub(super) struct Choices {
 pub(super) async fn choices(home: &dyn Home) -> (Choices, Status) {
     let (mut choices, mut status) =
         (Choices { models: Vec::new(), profiles: Vec::new() }, Status::default());
+    if let Ok(told) = home.models().models(false).await {
+        let usable = told.models.into_iter().filter(|line| line.usable);
+        choices.models = usable.map(|line| line.model).collect();
+    }
     let Ok(sheet) = home.settings().sheet().await else { return (choices, status) };
     for item in &sheet.items {
         let value = item.value.as_str().unwrap_or_default().to_owned();
         match item.key.as_str() {
-            "model" => (choices.models, status.model) = (offered(item), value),
+            "model" => status.model = value,
             "profile" => (choices.profiles, status.profile) = (offered(item), value),
             "thinking" => status.thinking = value,
             "permission" => status.permission = value,
@@ -46,47 +51,86 @@ fn offered(item: &Setting) -> Vec<String> {
 
 fn permission_words(mode: PermissionMode) -> &'static str {
     match mode {
-        PermissionMode::Plan => "Plan: reads only",
+        PermissionMode::Plan => "Plan: read only",
         PermissionMode::Ask => "Ask before changes",
-        PermissionMode::AutoEdit => "Edit files freely",
-        PermissionMode::Full => "Everything that rules allow",
+        PermissionMode::AutoEdit => "Edit files without asking",
+        PermissionMode::Full => "Full access within the rules",
     }
 }
 
 fn thinking_words(level: Thinking) -> &'static str {
     match level {
-        Thinking::Off => "Answers at once",
-        Thinking::Low => "Thinks a little",
-        Thinking::Medium => "Thinks",
-        Thinking::High => "Thinks hard",
+        Thinking::Off => "Thinking: off",
+        Thinking::Low => "Thinking: low",
+        Thinking::Medium => "Thinking: medium",
+        Thinking::High => "Thinking: high",
     }
 }
 
-/// The pickers. Names of fields as `acts` reads them; `form`: theirs, where they stand outside of it.
-fn pickers(choices: &Choices, now: &Status, form: Option<&str>) -> Markup {
+/// A model without its provider: `claude-sonnet-5-5`.
+fn short(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(_, name)| name)
+}
+
+/// What is chosen at the box itself: model, permission and thinking. Names of fields as `acts` reads
+/// them; `form`: whose they are, for they stand in another; `usual`: the model of a new chat in which
+/// none is chosen.
+fn at_box(choices: &Choices, now: &Status, (form, usual): (&str, Option<&str>)) -> Markup {
+    let is_known = choices.models.iter().any(|one| *one == now.model);
     html! {
-        div.pickers {
-            label for="model" { "Model" }
-            (picker("model", (&choices.models, &now.model), form))
-            label for="thinking" { "Thinking" }
-            select id="thinking" name="thinking" form=[form] {
-                @if now.thinking.is_empty() { option value="" selected { "As usual for the model" } }
-                @for level in Thinking::ALL {
-                    option value=(level.as_str()) selected[level.as_str() == now.thinking] {
-                        (thinking_words(level))
+        div.at-box {
+            label.unseen for="model" { "Model" }
+            select id="model" name="model" form=(form) title="Model" {
+                @if now.model.is_empty() {
+                    option value="" selected {
+                        "Default" @if let Some(usual) = usual { " (" (visible(short(usual))) ")" }
+                    }
+                } @else if !is_known {
+                    option value=(now.model) selected { (visible(short(&now.model))) }
+                }
+                @for one in &choices.models {
+                    option value=(one) selected[*one == now.model] {
+                        @let is_twice = choices.models.iter().filter(|other| short(other) == short(one)).count() > 1;
+                        (visible(if is_twice { one } else { short(one) }))
                     }
                 }
             }
-            label for="profile" { "Profile" }
-            (picker("profile", (&choices.profiles, &now.profile), form))
-            label for="permission" { "Permission" }
-            select id="permission" name="permission" form=[form] {
+            label.unseen for="permission" { "Permission" }
+            select id="permission" name="permission" form=(form) title="Permissions without asking" {
                 @for mode in PermissionMode::ALL {
                     option value=(mode.as_str()) selected[mode.as_str() == now.permission] {
                         (permission_words(mode))
                     }
                 }
             }
+            label.unseen for="thinking" { "Thinking" }
+            select id="thinking" name="thinking" form=(form) title="How much the model thinks before it answers" {
+                @if now.thinking.is_empty() { option value="" selected { "Thinking: default" } }
+                @for level in Thinking::ALL {
+                    option value=(level.as_str()) selected[level.as_str() == now.thinking] {
+                        (thinking_words(level))
+                    }
+                }
+            }
+            @if form == CONFIGURE {
+                noscript { button.btn type="submit" form=(form) { "Apply" } }
+            }
+        }
+    }
+}
+
+/// The form of a chat's own settings.
+const CONFIGURE: &str = "configure";
+
+/// What is chosen less often, below the box.
+fn pickers(choices: &Choices, now: &Status, form: Option<&str>) -> Markup {
+    html! {
+        div.pickers {
+            label for="profile" { "Profile" }
+            (picker("profile", (&choices.profiles, &now.profile), form))
+            label for="other_model" { "Another model" }
+            input id="other_model" name="other_model" form=[form] autocomplete="off"
+                spellcheck="false" placeholder="provider/name";
         }
     }
 }
@@ -95,7 +139,7 @@ fn picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Mark
     html! {
         @if all.len() > 1 {
             select id=(name) name=(name) form=[form] {
-                @if now.is_empty() { option value="" selected { "As set" } }
+                @if now.is_empty() { option value="" selected { "Default" } }
                 @else if !all.iter().any(|one| one == now) { option value=(now) selected { (visible(now)) } }
                 @for one in all {
                     option value=(one) selected[one == now] { (visible(one)) }
@@ -103,29 +147,31 @@ fn picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Mark
             }
         } @else {
             input id=(name) name=(name) value=(now) form=[form] autocomplete="off" spellcheck="false"
-                placeholder="As set";
+                placeholder="Default";
         }
     }
 }
 
 /// The composer of a chat that exists; `setup`: its pickers, a form of their own.
 pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Status) -> Markup {
+    let more = html! {
+        (unfolds("More settings of this chat"))
+        (at_box(choices, now, (CONFIGURE, None)))
+    };
     html! {
-        section.composer id="composer" aria-label="Write" {
-            (writer(caller, &view.at("say"), "Say something", &unfolds("Model, thinking, profile, permission")))
-            form.setup-form method="post" action=(view.at("configure")) id="configure" data-live {
+        section.composer id="composer" aria-label="Message" {
+            (writer(caller, &view.at("say"), &more))
+            form.setup-form method="post" action=(view.at("configure")) id=(CONFIGURE) data-live {
                 (csrf(caller))
                 (pickers(choices, now, None))
-                div.row {
-                    button.btn type="submit" { "Use from now on" }
-                }
-                p.hint { "Between runs. A new model or profile makes a new prompt." }
+                div.row { button.btn type="submit" { "Apply" } }
+                p.hint { "Changes apply from the next message. Another model or profile starts a new prompt cache." }
                 div.field {
-                    label for="keep" { "Condense the context" }
+                    label for="keep" { "Compact the context" }
                     input id="keep" name="keep" form="condense" autocomplete="off"
-                        maxlength=(KEEP_CHARS_MAX) placeholder="What the summary must keep, if anything";
+                        maxlength=(KEEP_CHARS_MAX) placeholder="What the summary must keep (optional)";
                 }
-                div.row { button.btn.quiet type="submit" form="condense" { "Condense the context" } }
+                div.row { button.btn.quiet type="submit" form="condense" { "Compact the context" } }
             }
             form id="condense" method="post" action=(view.at("condense")) data-live { (csrf(caller)) }
             form id="cancel" method="post" action=(view.at("cancel")) data-live { (csrf(caller)) }
@@ -133,11 +179,19 @@ pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Sta
     }
 }
 
-/// The composer of a new chat.
-pub(super) fn of_new(caller: &Caller, choices: &Choices, now: &Status) -> Markup {
+/// The composer of a new chat. `usual`: the model where none is chosen.
+pub(super) fn of_new(
+    caller: &Caller,
+    choices: &Choices,
+    (now, usual): (&Status, Option<&str>),
+) -> Markup {
+    let more = html! {
+        (unfolds("More settings: profile, folder"))
+        (at_box(choices, now, ("say", usual)))
+    };
     html! {
-        section.composer id="composer" aria-label="Write" {
-            (writer(caller, "/chats", "What shall be done?", &unfolds("Model, thinking, profile, permission, folder")))
+        section.composer id="composer" aria-label="Message" {
+            (writer(caller, "/chats", &more))
             div.setup-form {
                 (pickers(choices, now, Some("say")))
                 div.field {
@@ -160,7 +214,7 @@ fn unfolds(words: &str) -> Markup {
 }
 
 /// The form itself. It says with a name of its own, so that sending it twice says it once.
-fn writer(caller: &Caller, action: &str, placeholder: &str, more: &Markup) -> Markup {
+fn writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("csrf", caller.csrf())
         .finish();
@@ -172,7 +226,7 @@ fn writer(caller: &Caller, action: &str, placeholder: &str, more: &Markup) -> Ma
             progress id="sending" max="1" value="0" hidden aria-label="Sending" {}
             div.input {
                 label.unseen for="text" { "Message" }
-                textarea id="text" name="text" rows="1" placeholder=(placeholder)
+                textarea id="text" name="text" rows="1" placeholder="Message Weir…"
                     autocomplete="off" enterkeyhint="send" maxlength="1000000"
                     aria-describedby="text-hint" {}
                 ul.completions id="completions" role="listbox" aria-label="Suggestions" hidden {}
@@ -183,9 +237,8 @@ fn writer(caller: &Caller, action: &str, placeholder: &str, more: &Markup) -> Ma
                     input.unseen type="file" name="files" id="files" multiple;
                 }
                 (more)
-                span.hint id="text-hint" {
-                    span.keys { kbd { "Enter" } " sends, " kbd { "Shift" } "+" kbd { "Enter" } " breaks the line, "
-                        kbd { "/" } " commands, " kbd { "@" } " files" }
+                span.unseen id="text-hint" {
+                    "Enter sends, Shift+Enter starts a new line, / lists commands, @ lists files"
                 }
                 span.grow {}
                 @if action != "/chats" {

@@ -1,4 +1,4 @@
-//! Edit and ask again: a copy of the chat up to that message, with other words. The chat itself stays
+//! Edit and resend: a copy of the chat up to that message, with other words. The chat itself stays
 //! as it is.
 
 use axum::Form;
@@ -60,7 +60,7 @@ pub(super) async fn show(
     let home = app.home(&caller.person).await?;
     let (_, words) = before(home.as_ref(), &SessionId::new(&id), &query.input).await?;
     let body = html! {
-        h1 { "Edit and ask again" }
+        h1 { "Edit and resend" }
         p.muted {
             "A copy of the chat goes on from here with your new words. This chat stays as it is, and so \
              do the files that it changed."
@@ -73,12 +73,12 @@ pub(super) async fn show(
                 textarea id="text" name="text" rows="8" required { (words) }
             }
             div.row {
-                button.btn.primary type="submit" { "Ask in a copy" }
+                button.btn.primary type="submit" { "Send in a copy" }
                 a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
             }
         }
     };
-    Ok(page(&caller, "Edit and ask again", "/chats", &body))
+    Ok(page(&caller, "Edit and resend", "/chats", &body))
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,7 +105,7 @@ pub(super) async fn fork(
     };
     let text = form.text.replace("\r\n", "\n");
     if until.is_some() && text.trim().is_empty() {
-        return Err(Problem::bad("say something"));
+        return Err(Problem::bad("write a message"));
     }
     let copy = app.rooms.fork(&app, &home, (&source, until)).await?;
     if until.is_some() {

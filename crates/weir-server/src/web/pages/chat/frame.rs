@@ -81,7 +81,7 @@ async fn counts(State(app): State<App>, caller: Caller) -> Answer<Response> {
 /// How far the kill switch reaches.
 #[derive(Debug, Default, Deserialize)]
 struct PauseForm {
-    /// Everybody's work; admins only.
+    /// Everyone's work; admins only.
     #[serde(default)]
     all: String,
     #[serde(default)]
@@ -93,7 +93,7 @@ fn wants_all(caller: &Caller, form: &PauseForm) -> Answer<bool> {
         (true, _) => Ok(false),
         (false, true) => Ok(true),
         (false, false) => {
-            Err(Problem::forbidden("only an admin stops or releases everybody's work"))
+            Err(Problem::forbidden("only an admin can stop or release everyone's work"))
         }
     }
 }
@@ -145,7 +145,7 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
         }
         (switch(&app, &caller, "Your work", own.as_ref(), false))
         @if caller.person.is_admin() || house.is_some() {
-            (switch(&app, &caller, "Everybody's work", house.as_ref(), true))
+            (switch(&app, &caller, "Everyone's work", house.as_ref(), true))
         }
     };
     Ok(page(&caller, "Kill switch", "/pause", &body))
@@ -175,7 +175,7 @@ fn switch(app: &App, caller: &Caller, whose: &str, now: Option<&Pause>, all: boo
                         button.btn.primary type="submit" { "Release" }
                     } @else {
                         div.row {
-                            label for=(if all { "why-all" } else { "why" }) { "Why" }
+                            label for=(if all { "why-all" } else { "why" }) { "Reason" }
                             input id=(if all { "why-all" } else { "why" }) name="reason" maxlength="300" autocomplete="off";
                         }
                         button.btn.danger type="submit" { "Stop" @if all { " everybody" } }

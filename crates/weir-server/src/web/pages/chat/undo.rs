@@ -86,7 +86,7 @@ pub(super) async fn show(
         h1 { "Undo file changes" }
         p { a href={ "/chats/" (id) } { "Back to the chat" } }
         @match &restored {
-            None => (empty("Nothing to undo", "No change of a file is saved for this chat.")),
+            None => (empty("Nothing to undo", "This chat has no saved file changes.")),
             Some((info, restored)) => {
                 p.muted { (about(info)) ", " (moment(info.ts, app.now())) }
                 (preview(restored))
@@ -101,7 +101,7 @@ pub(super) async fn show(
 
 fn about(info: &CheckpointInfo) -> String {
     match info.call {
-        None => "An undo: taking it back brings the changes back".into(),
+        None => "An undo: undoing it restores the changes".into(),
         Some(_) => format!("Run {}", visible(&info.run)),
     }
 }
@@ -111,31 +111,31 @@ pub(in crate::web::pages) fn fits(conflict: &Conflict) -> bool {
     matches!(conflict.merged, Some(Merge::Clean(_)))
 }
 
-/// What would be put back, and what is left alone.
+/// Changes to undo, and what is left alone.
 pub(in crate::web::pages) fn preview(restore: &Restore) -> Markup {
     let entries = restore.entries.iter();
     let changes: Vec<_> = entries.map(|e| change(&e.path, &e.before, &e.after)).collect();
     html! {
         @if !changes.is_empty() {
             section aria-labelledby="back" {
-                h2 id="back" { "What would be put back" }
+                h2 id="back" { "Changes to undo" }
                 @for change in &changes {
                     details.card open[changes.len() <= OPEN_MAX] {
                         summary { span.mono { (visible(&change.path)) } " " (kind(&change.what)) }
                         @match &change.diff {
                             Some(diff) => (render::diff(diff)),
-                            None => p.muted { "Not text, or too large to be shown: it is put back as it was." },
+                            None => p.muted { "Binary or too large to show: it will be restored." },
                         }
                     }
                 }
             }
         }
         @if !restore.already.is_empty() {
-            p.muted { "As before already: " (visible(&restore.already.join(", "))) }
+            p.muted { "Already restored: " (visible(&restore.already.join(", "))) }
         }
         @if !restore.conflicts.is_empty() {
             div.notice.warn {
-                p { strong { "Left alone, because somebody changed them since" } }
+                p { strong { "Not touched, because they were changed since" } }
                 ul {
                     @for conflict in &restore.conflicts {
                         li { span.mono { (visible(&conflict.path)) } ": " (advice(conflict)) }
@@ -148,16 +148,16 @@ pub(in crate::web::pages) fn preview(restore: &Restore) -> Markup {
 
 fn advice(conflict: &Conflict) -> &'static str {
     match conflict.merged {
-        Some(Merge::Clean(_)) => "both changes fit together and can be merged",
+        Some(Merge::Clean(_)) => "the changes do not conflict and can be merged",
         Some(Merge::Marked(_)) => "both changed the same lines; compare them in Files",
-        None => "not text on every side; compare them in Files",
+        None => "not text; compare them in Files",
     }
 }
 
 fn kind(what: &str) -> Markup {
     match what {
-        "created" => badge("good", "comes back"),
-        "deleted" => badge("bad", "is removed"),
+        "created" => badge("good", "restored"),
+        "deleted" => badge("bad", "removed"),
         _ => badge("info", "changes"),
     }
 }
@@ -170,13 +170,13 @@ fn form(caller: &Caller, id: &str, run: &str, restore: &Restore) -> Markup {
                 (csrf(caller))
                 input type="hidden" name="run" value=(run);
                 @if mergeable {
-                    p { label { input type="checkbox" name="merge" value="yes"; "Merge where both changes fit together" } }
+                    p { label { input type="checkbox" name="merge" value="yes"; "Merge changes that do not conflict" } }
                 }
                 div.row {
-                    button.btn.primary type="submit" { (icon("undo")) "Put these files back" }
-                    a.btn.quiet href={ "/chats/" (id) } { "Leave them" }
+                    button.btn.primary type="submit" { (icon("undo")) "Restore these files" }
+                    a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
                 }
-                p.hint { "What is there now is saved first, so that this can be undone too." }
+                p.hint { "The current files are saved first, so you can undo this too." }
             }
         }
     }
@@ -213,7 +213,7 @@ pub(super) async fn undo(
     let session = own(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let all = of_session(&home, &session).await?;
-    let nothing = || Problem::conflict("no change of a file is saved for this run");
+    let nothing = || Problem::conflict("no file change is saved for this run");
     let info = chosen(&all, &which.run).ok_or_else(nothing)?;
     let body = RestoreBody {
         whole_run: info.call.is_some(),

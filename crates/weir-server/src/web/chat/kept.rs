@@ -1,0 +1,96 @@
+//! Chats that were folded a moment ago: whoever follows a link into a long one, or loads what came
+//! before, does not wait until all of it is folded again. What is kept is what the journal says and
+//! nothing else; it is caught up with the journal before it is shown. Not here: what is shown of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_core::ids::Seq;
+use weir_engine::hub::Fact;
+
+use super::{Fold, Transcript, View};
+use crate::live::Key;
+
+/// Chats that are kept, the one that was asked for longest ago goes first.
+const CHATS_MAX: usize = 6;
+/// Facts of a chat from which on keeping it is worth the memory, and up to which it is kept.
+const FACTS: std::ops::RangeInclusive<Seq> = 200..=100_000;
+
+/// A chat, folded as far as its journal goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Folded {
+    /// How it stands.
+    pub(crate) fold: Fold,
+    /// What stands on its page.
+    pub(crate) transcript: Transcript,
+    /// The last fact that is folded.
+    pub(crate) seq: Seq,
+}
+
+impl Folded {
+    /// A chat of which nothing is known yet.
+    pub(crate) fn new(view: View) -> Folded {
+        Folded { fold: Fold::new(view), transcript: Transcript::default(), seq: 0 }
+    }
+
+    /// Takes a fact in.
+    pub(crate) fn take(&mut self, fact: &Fact) {
+        self.seq = fact.seq;
+        self.transcript.apply(self.fold.fact(fact));
+    }
+}
+
+/// Those that are kept, of all people.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Mutex<Vec<(Key, Arc<Folded>)>>);
+
+impl Kept {
+    /// What is kept of a chat whose journal has so many facts.
+    pub(crate) fn get(&self, key: &Key, facts: Seq) -> Option<Arc<Folded>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, found) = kept.iter().find(|(known, _)| known == key)?;
+        (found.seq <= facts).then(|| found.clone())
+    }
+
+    /// Keeps a chat.
+    pub(crate) fn put(&self, key: Key, folded: &Arc<Folded>) {
+        if !FACTS.contains(&folded.seq) {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(known, _)| *known != key);
+        kept.insert(0, (key, folded.clone()));
+        kept.truncate(CHATS_MAX);
+    }
+
+    /// Forgets a chat that is removed.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_core::ids::SessionId;
+
+    fn folded(seq: Seq) -> Arc<Folded> {
+        let view =
+            View { session: SessionId::new("s"), csrf: String::new(), acts: true, back: None };
+        Arc::new(Folded { seq, ..Folded::new(view) })
+    }
+
+    #[test]
+    fn s7_long_chats_are_kept_and_no_more_than_a_few() {
+        let kept = Kept::default();
+        let key = |n: usize| Key::named(&format!("p/{n}"));
+        kept.put(key(0), &folded(10));
+        assert!(kept.get(&key(0), 10).is_none(), "short ones are folded at once");
+        for n in 0..=CHATS_MAX {
+            kept.put(key(n), &folded(500));
+        }
+        assert!(kept.get(&key(0), 500).is_none() && kept.get(&key(1), 500).is_some());
+        assert!(kept.get(&key(1), 499).is_none(), "a journal has become shorter");
+        kept.forget(&key(1));
+        assert!(kept.get(&key(1), 500).is_none());
+    }
+}

@@ -82,7 +82,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                 }
                 form.stack method="post" action="/account/profile" {
                     (csrf(caller))
-                    (field("display", "What you are called", "Shown on pages; may be empty.", &html! {
+                    (field("display", "Display name", "Shown on pages. Optional.", &html! {
                         input type="text" name="display" id="display" value=(caller.person.display)
                             maxlength="80" autocomplete="nickname" aria-describedby="display-hint";
                     }))
@@ -114,16 +114,16 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
                 input type="text" name="username" value=(caller.person.name) hidden
                     autocomplete="username" aria-label="Name" readonly;
                 @if has_password {
-                    (field("old", "The password now", "", &html! {
+                    (field("old", "Current password", "", &html! {
                         input type="password" name="old" id="old" required
                             autocomplete="current-password" maxlength="1024";
                     }))
                 } @else {
-                    p.muted { "You have none: you sign in another way." }
+                    p.muted { "No password: you sign in another way." }
                 }
                 (new_password_fields())
-                p.muted { "Everywhere else you are signed out by it." }
-                div.row { button.btn type="submit" { "Set the password" } }
+                p.muted { "This signs you out everywhere else." }
+                div.row { button.btn type="submit" { "Change password" } }
             }
         }
     }
@@ -133,12 +133,12 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
 pub(in crate::web::pages) fn new_password_fields() -> Markup {
     let length = password::LENGTH_MIN.to_string();
     html! {
-        (field("password", "New password", "At least 12 characters; four random words do well.", &html! {
+        (field("password", "New password", "At least 12 characters. Four random words work well.", &html! {
             input type="password" name="password" id="password" required
                 autocomplete="new-password" minlength=(length) maxlength="1024"
                 aria-describedby="password-hint";
         }))
-        (field("again", "The new password again", "", &html! {
+        (field("again", "Confirm new password", "", &html! {
             input type="password" name="again" id="again" required
                 autocomplete="new-password" minlength=(length) maxlength="1024";
         }))
@@ -150,10 +150,10 @@ async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
     let now = app.now();
     Ok(html! {
         section.card.stack aria-labelledby="logins" {
-            h2 id="logins" { "Where you are signed in" }
+            h2 id="logins" { "Active sessions" }
             div.table-wrap tabindex="0" {
                 table {
-                    caption.unseen { "Sign-ins, the latest first" }
+                    caption.unseen { "Sign-ins, latest first" }
                     thead { tr {
                         th scope="col" { "Browser" } th scope="col" { "Address" }
                         th scope="col" { "How" } th scope="col" { "Last used" }
@@ -183,7 +183,7 @@ async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
             @if all.len() > 1 {
                 form method="post" action="/account/logins/end-others" {
                     (csrf(caller))
-                    button.btn.danger type="submit" { "End all others" }
+                    button.btn.danger type="submit" { "Sign out everywhere else" }
                 }
             }
         }
@@ -220,7 +220,7 @@ fn browser_word(agent: &str) -> String {
 
 fn scope_word(scope: TokenScope) -> &'static str {
     match scope {
-        TokenScope::Read => "look only",
+        TokenScope::Read => "read only",
         TokenScope::All => "all",
     }
 }
@@ -230,13 +230,13 @@ async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
     let now = app.now();
     Ok(html! {
         section.card.stack aria-labelledby="tokens" {
-            h2 id="tokens" { "Tokens for programs" }
+            h2 id="tokens" { "API tokens" }
             @if all.is_empty() {
-                p.muted { "None. A program sends one as " code { "Authorization: Bearer TOKEN" } "." }
+                p.muted { "No tokens yet. A program sends one as " code { "Authorization: Bearer TOKEN" } "." }
             } @else {
                 div.table-wrap tabindex="0" {
                     table {
-                        caption.unseen { "Tokens, the oldest first" }
+                        caption.unseen { "API tokens, oldest first" }
                         thead { tr {
                             th scope="col" { "Name" } th scope="col" { "May" }
                             th scope="col" { "Last used" } th scope="col" { "Ends" }
@@ -266,20 +266,20 @@ async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
             }
             form.stack method="post" action="/account/tokens" {
                 (csrf(caller))
-                (field("token-name", "Name of a new token", "", &html! {
+                (field("token-name", "Name of the new token", "", &html! {
                     input type="text" name="name" id="token-name" required maxlength="80";
                 }))
-                (field("scope", "What it may do", "", &html! {
+                (field("scope", "Permissions", "", &html! {
                     select name="scope" id="scope" {
-                        option value="all" { "Whatever you may" }
-                        option value="read" { "Look only" }
+                        option value="all" { "Everything you can do" }
+                        option value="read" { "Read only" }
                     }
                 }))
-                (field("days", "Days until it ends", "Empty: it does not end by itself.", &html! {
+                (field("days", "Expires after (days)", "Leave empty for a token that does not expire.", &html! {
                     input type="number" name="days" id="days" min="1" max="3650" value="90"
                         aria-describedby="days-hint";
                 }))
-                div.row { button.btn type="submit" { "Make a token" } }
+                div.row { button.btn type="submit" { "Create token" } }
             }
         }
     })
@@ -290,10 +290,10 @@ async fn lately(app: &App, caller: &Caller) -> Answer<Markup> {
     let now = app.now();
     Ok(html! {
         section.card.stack aria-labelledby="lately" {
-            h2 id="lately" { "What happened lately" }
+            h2 id="lately" { "Recent activity" }
             div.table-wrap tabindex="0" {
                 table {
-                    caption.unseen { "Events of this account, the latest first" }
+                    caption.unseen { "Events of this account, latest first" }
                     thead { tr {
                         th scope="col" { "What" } th scope="col" { "When" }
                         th scope="col" { "By" } th scope="col" { "From" }
@@ -360,7 +360,7 @@ async fn set_password(
 ) -> Answer<Response> {
     let door = Door { app: &app, client: &client, headers: &headers };
     if sent.password != sent.again {
-        let problem = Problem::bad("the two new passwords differ; type the same twice");
+        let problem = Problem::bad("the two new passwords do not match");
         return failed(&app, &caller, problem).await;
     }
     match change_password(&door, &caller, (&sent.old, &sent.password)).await {
@@ -403,7 +403,7 @@ async fn token_make(
 ) -> Answer<Response> {
     let days = match sent.days.trim() {
         "" => Ok(None),
-        days => days.parse().map(Some).map_err(|_| Problem::bad("days are a whole number")),
+        days => days.parse().map(Some).map_err(|_| Problem::bad("days must be a whole number")),
     };
     let made = match days {
         Ok(days) => {
@@ -417,15 +417,15 @@ async fn token_make(
         Err(problem) => return failed(&app, &caller, problem).await,
     };
     let body = html! {
-        h1 { "A new token" }
+        h1 { "New token" }
         section.card.stack {
-            p { "This is " strong { (line.name) } ". It is shown this once:" }
+            p { "Your new token is " strong { (line.name) } ". It is shown this once:" }
             p.mono.secret-once { (secret) }
-            p { "A program sends it as " code { "Authorization: Bearer TOKEN" } "." }
+            p { "Programs send it as " code { "Authorization: Bearer TOKEN" } "." }
             div.row { a.btn href="/account" { "Done" } }
         }
     };
-    Ok(framed(&caller, "A new token", &body).into_response())
+    Ok(framed(&caller, "New token", &body).into_response())
 }
 
 async fn token_revoke(

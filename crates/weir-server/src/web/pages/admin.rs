@@ -40,8 +40,8 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
 fn word(health: Health) -> Markup {
     match health {
         Health::Good => badge("good", "good"),
-        Health::Warn => badge("warn", "look at it"),
-        Health::Bad => badge("bad", "does not work"),
+        Health::Warn => badge("warn", "warning"),
+        Health::Bad => badge("bad", "failing"),
     }
 }
 
@@ -52,15 +52,15 @@ fn findings(findings: &[Finding]) -> Markup {
             h2 id="health" { "Health" }
             @match worst {
                 Health::Good => p.notice.good { "Everything works." },
-                Health::Warn => p.notice.warn { "Everything works; something wants a look." },
+                Health::Warn => p.notice.warn { "Everything works, with warnings." },
                 Health::Bad => p.notice.bad role="alert" {
-                    "Something does not work. Runs stop at their next effect until it does."
+                    "Something is not working. Runs stop before their next action until it is fixed."
                 },
             }
-            div.table-wrap tabindex="0" role="region" aria-label="What was looked at" {
+            div.table-wrap tabindex="0" role="region" aria-label="Checks" {
                 table {
-                    caption.muted { "What was looked at" }
-                    thead { tr { th scope="col" { "What" } th scope="col" { "How it is" } th scope="col" { "More" } } }
+                    caption.muted { "Checks" }
+                    thead { tr { th scope="col" { "What" } th scope="col" { "Status" } th scope="col" { "More" } } }
                     tbody {
                         @for one in findings {
                             tr {
@@ -81,7 +81,7 @@ fn work(overview: &Overview) -> Markup {
         section.card.stack aria-labelledby="work" {
             h2 id="work" { "Now" }
             dl.kv {
-                dt { "Sessions that run here" } dd { (overview.sessions) }
+                dt { "Active sessions" } dd { (overview.sessions) }
                 dt { "Open connections" } dd { (overview.connections) }
                 dt { "Version" } dd { (overview.version) }
             }
@@ -101,13 +101,13 @@ fn limits(overview: &Overview) -> Markup {
         section.card.stack aria-labelledby="limits" {
             h2 id="limits" { "Limits" }
             dl.kv {
-                dt { "Connections in all" } dd { (limits.connections_max) }
-                dt { "Connections from one address" } dd { (limits.connections_per_address_max) }
-                dt { "Requests a minute of one person" } dd { (limits.requests_per_minute) }
-                dt { "Time to finish at the end" } dd { (limits.drain_ms_max / 1000) " s" }
+                dt { "Connections, total" } dd { (limits.connections_max) }
+                dt { "Connections per address" } dd { (limits.connections_per_address_max) }
+                dt { "Requests per person per minute" } dd { (limits.requests_per_minute) }
+                dt { "Grace period at shutdown" } dd { (limits.drain_ms_max / 1000) " s" }
             }
             p.muted {
-                "They are set below " code { "[server]" } " in " code { "config.toml" }
+                "They are set under " code { "[server]" } " in " code { "config.toml" }
                 " and hold from the next start on."
             }
         }
@@ -130,20 +130,20 @@ fn backup_list(caller: &Caller, backups: &[BackupLine], now: Timestamp) -> Marku
             p {
                 "A backup holds journals, audit logs, checkpoints, accounts and settings of \
                  everybody. Keys are not in it, the one that seals second factors among them \
-                 (" code { "weir backup --keys" } " takes them along), nor are the folders that \
+                 (" code { "weir backup --keys" } " includes them), nor are the folders that \
                  people work in. "
-                code { "weir restore" } " puts it back."
+                code { "weir restore" } " restores it."
             }
             form method="post" action="/admin/backups" {
                 (csrf(caller))
-                button.btn.primary type="submit" { "Make a backup" }
+                button.btn.primary type="submit" { "Create backup" }
             }
             @if backups.is_empty() {
-                (empty("There is no backup yet.", "One takes a few seconds, and nobody has to wait for it."))
+                (empty("No backups yet.", "A backup takes a few seconds and does not interrupt anyone."))
             } @else {
                 div.table-wrap tabindex="0" role="region" aria-labelledby="backups" {
                     table {
-                        caption.muted { "The newest first" }
+                        caption.muted { "Newest first" }
                         thead {
                             tr {
                                 th scope="col" { "Name" }

@@ -82,7 +82,7 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
     let body = html! {
         h1 { "Approvals" }
         @if waiting.is_empty() {
-            (empty("Nothing waits for you", "What an agent may not do by itself is asked here and in its chat."))
+            (empty("Nothing needs your approval", "When an agent needs permission, the request appears here and in its chat."))
         }
         @for one in &waiting {
             @let kept = kept.get(one.meta.id.as_str()).cloned().unwrap_or_default();

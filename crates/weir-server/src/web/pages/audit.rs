@@ -20,9 +20,9 @@ const HERE: &str = "/audit";
 const EVENTS_MAX: usize = 200;
 /// Kinds of lines, for people.
 const KINDS: &[(&str, &str)] = &[
-    ("call.judged", "calls judged"),
+    ("call.judged", "calls checked"),
     ("call.finished", "calls finished"),
-    ("approval.requested", "approvals asked for"),
+    ("approval.requested", "approvals requested"),
     ("approval.resolved", "approvals answered"),
     ("checkpoint.taken", "checkpoints"),
     ("alert.raised", "alerts"),
@@ -65,11 +65,11 @@ fn told(verdict: &AuditVerdict) -> Markup {
     html! {
         @if verdict.whole {
             p.notice.good role="status" {
-                strong { "Whole. " } "Every line follows from the one before. " (looked)
+                strong { "Verified. " } "Every line follows from the one before. " (looked)
             }
         } @else {
             div.notice.bad role="alert" {
-                p { strong { "Not whole. " } (looked) }
+                p { strong { "Verification failed. " } (looked) }
                 ul { @for fault in &verdict.faults { li { (fault) } } }
             }
         }
@@ -95,8 +95,8 @@ async fn page_of(app: &App, caller: &Caller, query: &AuditQuery, said: &Markup) 
         }
         @if part.items.is_empty() {
             (empty(
-                "No line fits.",
-                if part.next.is_some() { "Older lines may: look further." } else { "Choose other days, or leave a field empty." },
+                "No matching entries.",
+                if part.next.is_some() { "There may be older matches: go on to older entries." } else { "Try other days, or clear a field." },
             ))
         } @else {
             (lines(app, &part.items, is_own))
@@ -188,13 +188,13 @@ fn lines(app: &App, rows: &[AuditRow], is_own: bool) -> Markup {
     html! {
         div.table-wrap tabindex="0" role="region" aria-label="Audit lines" {
             table.audit {
-                caption { "The newest first, at most " (PART) }
+                caption { "Newest first, at most " (PART) }
                 thead {
                     tr {
                         th.num scope="col" { "Line" }
                         th scope="col" { "When" }
                         th scope="col" { "What" }
-                        th scope="col" { "Why" }
+                        th scope="col" { "Reason" }
                         th scope="col" { "By" }
                         th scope="col" { "Chat" }
                     }
@@ -238,7 +238,7 @@ fn line(app: &App, row: &AuditRow, is_own: bool) -> Markup {
     }
 }
 
-/// Everything else that a line says.
+/// More that a line says.
 fn more(row: &AuditRow) -> Markup {
     const TOLD: &[&str] = &["kind", "tool", "verdict", "gate", "rule", "reason", "by"];
     let map = row.fields.as_object();
@@ -273,11 +273,11 @@ async fn show_accounts(State(app): State<App>, caller: Caller) -> Answer<Markup>
     let body = html! {
         (top(&caller, "accounts", &AuditQuery::default()))
         @if events.is_empty() {
-            (empty("Nothing happened to accounts yet.", "Signing in, passwords, roles and settings for everybody stand here."))
+            (empty("No account events yet.", "Sign-ins, passwords, roles and settings for everyone appear here."))
         } @else {
             div.table-wrap tabindex="0" role="region" aria-label="Account events" {
                 table {
-                    caption { "The newest first, at most " (EVENTS_MAX) }
+                    caption { "Newest first, at most " (EVENTS_MAX) }
                     thead {
                         tr {
                             @for word in ["When", "What", "Account", "By", "From", "More"] {

@@ -115,12 +115,12 @@ async fn folder(app: &App, caller: &Caller, query: Where) -> Answer<Markup> {
         (trail(path))
         div.toolbar {
             a.btn href="/files/checkpoints" { "Checkpoints" }
-            @let other = if hidden { "Hide names that begin with a dot" } else { "Show all names" };
+            @let other = if hidden { "Hide hidden files" } else { "Show hidden files" };
             a.btn.quiet href={ (address(path)) (if hidden { "" } else { "&hidden=true" }) } { (other) }
         }
         (upload_form(caller, path))
         @if listing.items.is_empty() {
-            (empty("This folder is empty.", "Upload a file, or let a chat write one."))
+            (empty("This folder is empty.", "Upload a file, or ask an agent to write one."))
         } @else {
             (table(app.now(), &listing, &marked))
         }
@@ -141,7 +141,7 @@ fn table(now: Timestamp, listing: &Listing, marked: &[String]) -> Markup {
     html! {
         div.table-wrap role="group" aria-label="Files" tabindex="0" {
             table.files {
-                caption.unseen { "What is in this folder" }
+                caption.unseen { "Files in this folder" }
                 thead {
                     tr {
                         th scope="col" { "Name" }
@@ -153,7 +153,7 @@ fn table(now: Timestamp, listing: &Listing, marked: &[String]) -> Markup {
                 tbody { @for item in &listing.items { (row(now, item, marked)) } }
             }
         }
-        @if listing.truncated { p.notice { "There is more in this folder than is shown." } }
+        @if listing.truncated { p.notice { "This folder has more files than are shown." } }
     }
 }
 
@@ -166,7 +166,7 @@ fn row(now: Timestamp, item: &FileLine, marked: &[String]) -> Markup {
                     (render::visible(&item.name)) @if item.kind == "folder" { "/" }
                 }
                 @if item.kind == "link" { " " (badge("", "link")) }
-                @if marked.contains(&item.path) { " " (badge("warn", "foreign words")) }
+                @if marked.contains(&item.path) { " " (badge("warn", "outside content")) }
             }
             td.number { @if item.kind == "file" { (size(item.bytes)) } }
             td { (moment(changed, now)) }
@@ -197,7 +197,7 @@ fn upload_form(caller: &Caller, path: &str) -> Markup {
             form.stack id="upload" method="post" enctype="multipart/form-data" action=(action)
                 data-path=(path) data-bytes-max=(UPLOAD_MAX) {
                 fieldset {
-                    legend { "If a file of that name is there" }
+                    legend { "If the file exists" }
                     label { input type="radio" name="conflict" value="refuse" checked; " stop and ask" }
                     label { input type="radio" name="conflict" value="keep_both"; " keep both" }
                     label { input type="radio" name="conflict" value="replace"; " replace it" }
@@ -220,7 +220,7 @@ fn folder_form(caller: &Caller, path: &str) -> Markup {
                 input type="hidden" name="within" value=(path);
                 (field("folder-name", "Name", "",
                     &html! { input id="folder-name" name="name" required maxlength="200" autocomplete="off"; }))
-                button.btn type="submit" { "Make folder" }
+                button.btn type="submit" { "Create folder" }
             }
         }
     }
@@ -233,7 +233,7 @@ async fn file(app: &App, caller: &Caller, line: FileLine) -> Answer<Markup> {
             let bytes = at_desk(app, caller, move |desk| desk.read(&path, SHOWN_MAX)).await?;
             content(&line, bytes).await?
         }
-        false => html! { p { "This file is too large to be shown here." } },
+        false => html! { p { "This file is too large to show here." } },
     };
     let changed = Timestamp(line.modified.saturating_mul(1_000_000));
     let body = html! {
@@ -258,9 +258,9 @@ async fn content(line: &FileLine, bytes: Arc<[u8]>) -> Answer<Markup> {
     }
     let text = match (sniff::kind(&bytes), std::str::from_utf8(&bytes)) {
         (Kind::Text, Ok(text)) => text.to_owned(),
-        (Kind::Pdf, _) => return Ok(html! { p { "A PDF: download it to read it." } }),
-        (Kind::Binary(what), _) => return Ok(html! { p { "This is " (what) "." } }),
-        _ => return Ok(html! { p { "This is no text in UTF-8." } }),
+        (Kind::Pdf, _) => return Ok(html! { p { "PDF: download it to read it." } }),
+        (Kind::Binary(what), _) => return Ok(html! { p { "Your new token is " (what) "." } }),
+        _ => return Ok(html! { p { "This file is not UTF-8 text." } }),
     };
     let name = line.name.clone();
     let shown = tokio::task::spawn_blocking(move || rendered(&name, &text)).await;
@@ -293,7 +293,7 @@ async fn edit(
             h2 { "Rename or move" }
             (csrf(&caller))
             input type="hidden" name="from" value=(path);
-            (field("to", "New path", "As it stands below your folder; what is there is never replaced.",
+            (field("to", "New path", "Relative to your folder. An existing file is never replaced.",
                 &html! { input id="to" name="to" value=(path) required aria-describedby="to-hint" autocomplete="off"; }))
             button.btn.primary type="submit" { "Rename" }
         }
@@ -323,7 +323,7 @@ async fn upload(
     mut form: Multipart,
 ) -> Answer<Redirect> {
     let _place = api::upload_place().await?;
-    let unreadable = |_| Problem::bad("the upload ended before its end: try again");
+    let unreadable = |_| Problem::bad("the upload was cut off: try again");
     let mut conflict = OnConflict::default();
     let mut any = false;
     while let Some(mut part) = form.next_field().await.map_err(unreadable)? {

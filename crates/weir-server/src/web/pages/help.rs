@@ -44,13 +44,15 @@ const FIRST: &[&str] = &[
 
 /// What keys do, on every page and in a chat.
 const KEYS: &[(&str, &str)] = &[
-    ("Tab, Shift + Tab", "to the next or the previous control; the first one skips to the content"),
-    ("Enter", "in a chat: send; with a coarse pointer it begins a new line"),
+    ("Tab, Shift + Tab", "next or previous control; the first one skips to the content"),
+    ("Enter", "in a chat: send; on a touch screen it starts a new line"),
     ("Ctrl + Enter, ⌘ + Enter", "in a chat: send, always"),
     ("Shift + Enter", "in a chat: a new line"),
-    ("/", "at the beginning of a message: commands and workflows, with completion"),
-    ("@", "in a message: a file, with completion"),
-    ("↑ ↓, Enter or Tab, Esc", "in a completion: choose, take, leave"),
+    ("/", "at the start of a message: commands and workflows"),
+    ("@", "in a message: a file"),
+    ("↑ ↓, Enter or Tab, Esc", "in suggestions: choose, accept, close"),
+    ("Ctrl + K, ⌘ + K", "go to a chat or a page"),
+    ("F2", "in the list of chats: rename the chat"),
     ("Esc", "closes a dialog or the menu"),
 ];
 
@@ -136,7 +138,7 @@ fn contents() -> Markup {
         ALL.iter().filter(|document| !FIRST.contains(&document.name.as_str())).collect();
     html! {
         section.card aria-labelledby="begin" {
-            h2 id="begin" { "Begin here" }
+            h2 id="begin" { "Getting started" }
             (list(&first))
         }
         section.card aria-labelledby="keys" {
@@ -149,7 +151,7 @@ fn contents() -> Markup {
             }
         }
         section.card aria-labelledby="all" {
-            h2 id="all" { "Everything else" }
+            h2 id="all" { "More" }
             (list(&rest))
         }
     }
@@ -187,7 +189,7 @@ fn answers(question: &str) -> Markup {
     html! {
         h2 { (hits.len()) " pages for “" (question) "”" }
         @if hits.is_empty() {
-            (empty("No page has these words.", "Try fewer words, or one that is more common."))
+            (empty("No pages found.", "Try fewer or more common words."))
         }
         @for hit in &hits {
             section.card {

@@ -34,31 +34,31 @@ fn title(shelf: Shelf) -> &'static str {
     match shelf {
         Shelf::Skills => "Skills",
         Shelf::Recipes => "Recipes",
-        Shelf::Made => "Made tools",
+        Shelf::Made => "Custom tools",
         Shelf::Profiles => "Profiles",
         Shelf::Plugins => "Plugins",
-        Shelf::Servers => "Servers",
+        Shelf::Servers => "MCP servers",
         Shelf::Tools => "Tools",
     }
 }
 
 fn about(shelf: Shelf) -> &'static str {
     match shelf {
-        Shelf::Skills => "Instructions that your agents read when they fit what you ask.",
+        Shelf::Skills => "Instructions that agents read when they fit your request.",
         Shelf::Recipes => {
             "Known ways to do a kind of task. One that worked three times is followed without \
              asking the model after each step."
         }
-        Shelf::Made => {
-            "Tools that somebody wrote at run time. None counts before you have read it."
+        Shelf::Made => "Tools that an agent wrote. None can be used until you approve it.",
+        Shelf::Profiles => "The tools, instructions and limits of an agent.",
+        Shelf::Plugins => {
+            "Commands and methods of other programs. A changed plugin is disabled until you approve it again."
         }
-        Shelf::Profiles => "Which tools, instructions and limits an agent has.",
-        Shelf::Plugins => "Commands and methods of other programs. Any change switches one off.",
         Shelf::Servers => {
             "Foreign servers (MCP). None is used before you have read what it offers; what changes \
              afterwards needs your word again."
         }
-        Shelf::Tools => "Every built-in tool with what a model reads of it.",
+        Shelf::Tools => "All built-in tools, as the model sees them.",
     }
 }
 
@@ -110,11 +110,13 @@ async fn list(State(app): State<App>, caller: Caller, Path(word): Path<String>) 
 
 fn nothing(shelf: Shelf) -> &'static str {
     match shelf {
-        Shelf::Skills => "Agents propose skills; what they propose waits here.",
-        Shelf::Recipes => "What was solved three times in the same way is proposed here.",
-        Shelf::Made => "A tool that an agent makes waits here until you have read it.",
-        Shelf::Servers => "An admin declares servers in the configuration.",
-        Shelf::Plugins | Shelf::Profiles | Shelf::Tools => "Look at the documentation.",
+        Shelf::Skills => "Skills that agents propose appear here.",
+        Shelf::Recipes => "Tasks that were solved the same way three times are proposed here.",
+        Shelf::Made => "Tools that an agent writes wait here for your approval.",
+        Shelf::Servers => {
+            "An admin adds servers in the configuration or with weir mcp-servers add."
+        }
+        Shelf::Plugins | Shelf::Profiles | Shelf::Tools => "See the documentation.",
     }
 }
 
@@ -142,9 +144,9 @@ fn state(line: &LibraryLine) -> Markup {
         _ => "warn",
     };
     html! {
-        @if line.waits { (badge("info", "waits for you")) " " }
+        @if line.waits { (badge("info", "waiting for you")) " " }
         @if !(line.waits && line.state == "waits") { (badge(kind, &line.state)) }
-        @if line.untrusted { " " (badge("warn", "words from outside")) }
+        @if line.untrusted { " " (badge("warn", "outside content")) }
     }
 }
 
@@ -178,8 +180,8 @@ async fn look(
     match home.library().look(shelf, &name).await {
         Ok(item) => {
             let note = match item.waiting {
-                Some(_) => "This is what it is and offers now.",
-                None => "It works as it was approved.",
+                Some(_) => "This is what it offers now.",
+                None => "It is unchanged since it was approved.",
             };
             let shown = Shown { note: note.into(), ..Shown::default() };
             Ok(thing(&caller, shelf, &item, &shown))
@@ -210,7 +212,7 @@ fn thing(caller: &Caller, shelf: Shelf, item: &LibraryItem, shown: &Shown) -> Ma
         }
         @if !item.text.is_empty() {
             section.card aria-labelledby="text" {
-                h2 id="text" { (if item.waiting.is_some() { "As it is" } else { "What it says" }) }
+                h2 id="text" { (if item.waiting.is_some() { "Metadata" } else { "Content" }) }
                 (text(&item.text, item.text_kind))
             }
         }
@@ -230,8 +232,8 @@ fn waits(caller: &Caller, shelf: Shelf, item: &LibraryItem, waiting: &Waiting) -
     let yes = if item.deeds.contains(&Deed::Approve) { Deed::Approve } else { Deed::Accept };
     html! {
         section.card aria-labelledby="waiting" {
-            h2 id="waiting" { "It waits for you: " (waiting.what) }
-            p { "Whose words went into it: " strong { (waiting.whose) } }
+            h2 id="waiting" { "Waiting for your approval: " (waiting.what) }
+            p { "Based on words from: " strong { (waiting.whose) } }
             @if waiting.untrusted {
                 p.notice.warn {
                     "The agent had read words from outside when it wrote this. Whoever wrote those \
@@ -239,11 +241,11 @@ fn waits(caller: &Caller, shelf: Shelf, item: &LibraryItem, waiting: &Waiting) -
                 }
             }
             @if !waiting.diff.is_empty() {
-                h3 { "What differs" }
+                h3 { "Changes" }
                 (render::diff(&waiting.diff))
             }
             @if !waiting.text.is_empty() {
-                h3 { "All of it" }
+                h3 { "Full text" }
                 pre.wrap tabindex="0" { (render::prose(&waiting.text)) }
             }
             div.row {
@@ -264,7 +266,7 @@ fn deeds(caller: &Caller, shelf: Shelf, item: &LibraryItem) -> Markup {
         @if shelf == Shelf::Servers {
             form method="post" action={ (address(shelf, &item.line.name)) "/look" } {
                 (csrf(caller))
-                button.btn type="submit" { "Start and look" }
+                button.btn type="submit" { "Start and inspect" }
             }
         }
         @for deed in item.deeds.iter().filter(|deed| !settled(deed)) {
@@ -282,9 +284,9 @@ fn form(
     let (word, class) = match deed {
         Deed::Accept => ("Accept", "btn primary"),
         Deed::Approve => ("Approve", "btn primary"),
-        Deed::Enable => ("Switch on", "btn primary"),
+        Deed::Enable => ("Enable", "btn primary"),
         Deed::Reject => ("Reject", "btn"),
-        Deed::Disable => ("Switch off", "btn"),
+        Deed::Disable => ("Disable", "btn"),
         Deed::Remove => ("Remove", "btn danger"),
     };
     html! {
@@ -294,7 +296,7 @@ fn form(
             @if untrusted {
                 label {
                     input type="checkbox" name="untrusted" value="yes" required;
-                    span { "I have read it; it says what I want" }
+                    span { "I have read it and approve it" }
                 }
             }
             button class=(class) type="submit" { (word) }

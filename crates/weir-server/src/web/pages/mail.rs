@@ -57,7 +57,7 @@ async fn list(State(app): State<App>, caller: Caller, Query(told): Query<Told>) 
             as somebody else's words: it can ask for anything and decides nothing." }
         (notes(&told))
         @if all.is_empty() {
-            (empty("No mail account is set up.", "“New account” sets one up: Weir reads it, and \
+            (empty("No mail accounts yet.", "“New account” sets one up: Weir reads it, and \
                 changes nothing in it."))
         } @else {
             div.grid { @for one in &all { (card(&caller, one, now)) } }
@@ -79,19 +79,19 @@ fn card(caller: &Caller, one: &AccountShown, now: weir_core::ids::Timestamp) -> 
         "followed" => ("good", "followed"),
         "failing" => ("bad", "failing"),
         "off" => ("", "off"),
-        _ => ("info", "followed elsewhere"),
+        _ => ("info", "watched elsewhere"),
     };
     html! {
         section.card.stack aria-labelledby={ "account-" (line.name) } {
             h2 id={ "account-" (line.name) } { a href={ "/mail/" (line.name) } { (line.name) } }
             p {
                 (line.address) " " (badge(kind, word))
-                @if line.tool { " " (badge("info", "tool email")) }
+                @if line.tool { " " (badge("info", "email tool")) }
             }
             @if !one.why.is_empty() {
                 p.notice.bad { (one.why) " (" (moment(one.since, now)) ")" }
             }
-            @if line.rules.is_empty() { p.muted { "No rule: its mails start nothing." } }
+            @if line.rules.is_empty() { p.muted { "No rules: incoming mail starts nothing." } }
             @else {
                 ul { @for rule in &line.rules { li { (told_rule(rule)) } } }
             }
@@ -173,9 +173,9 @@ async fn form(
         }
         @if let Some(name) = there {
             form method="post" action={ "/mail/" (name) "/remove" }
-                data-confirm="Take this account away? Mails stay where they are." {
+                data-confirm="Remove this account? Your mail stays on its server." {
                 (csrf(caller))
-                button.btn.danger type="submit" { "Take this account away" }
+                button.btn.danger type="submit" { "Remove account" }
             }
         }
     };
@@ -196,17 +196,17 @@ fn account_card(line: &AccountLine, there: Option<&str>) -> Markup {
     html! {
         section.card.stack aria-labelledby="account" {
             h2 id="account" { "Account" }
-            (field("name", "Name", "Lower-case letters, digits and -.", &name))
+            (field("name", "Name", "Lowercase letters, digits and -.", &name))
             (field("address", "Address", "", &address))
-            (field("user", "User name at the servers", "", &user))
+            (field("user", "User name", "", &user))
             (field("password", "Password", "It goes in and never comes out; empty keeps the one that \
                 is there. Kept encrypted, the key outside the database.", &password))
             (field("folder", "Folder", "", &folder))
-            (field("receiver", "Name of the receiving server", "As it stands first in the header \
+            (field("receiver", "Receiving server", "As it stands first in the header \
                 Authentication-Results of your mails: only then does a sender count as checked.",
                 &receiver))
-            (tick("enabled", "Follow it", line.enabled))
-            (tick("tool", "Agents may use it with the tool email (one account at a time)", line.tool))
+            (tick("enabled", "Watch this mailbox", line.enabled))
+            (tick("tool", "Agents may use it with the email tool (one account at a time)", line.tool))
         }
     }
 }
@@ -231,7 +231,7 @@ fn server_card(of: &str, title: &str, line: Option<&ServerLine>) -> Markup {
     let choices = [
         (MailSecurity::Tls, "tls", "TLS"),
         (MailSecurity::StartTls, "starttls", "STARTTLS"),
-        (MailSecurity::None, "none", "None (this machine only)"),
+        (MailSecurity::None, "none", "None (this computer only)"),
     ];
     let security = html! {
         select id=(id("security")) name=(id("security")) {
@@ -256,7 +256,7 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
     html! {
         section.card.stack aria-labelledby="rules" {
             h2 id="rules" { "Rules" }
-            p.muted { "The first rule that fits counts. A rule without an agent is left out." }
+            p.muted { "The first matching rule applies. Rules without an agent are ignored." }
             @for at in 0..rows {
                 @let rule = line.rules.get(at);
                 fieldset {
@@ -266,7 +266,7 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
                             input id={ "from-" (at) } name={ "from-" (at) }
                                 placeholder="*@example.org" value=(rule.map_or("", |r| &r.from));
                         }))
-                        (field(&format!("subject-{at}"), "Words in the subject", "", &html! {
+                        (field(&format!("subject-{at}"), "Subject contains", "", &html! {
                             input id={ "subject-" (at) } name={ "subject-" (at) }
                                 value=(rule.map_or("", |r| &r.subject));
                         }))
@@ -282,7 +282,7 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
                     }
                     (tick(&format!("unchecked-{at}"), "Also if nobody vouches for the sender \
                         (anybody can write any address)", rule.is_some_and(|r| r.unchecked)))
-                    (tick(&format!("automatic-{at}"), "Also what programs send by themselves",
+                    (tick(&format!("automatic-{at}"), "Also automatic mail",
                         rule.is_some_and(|r| r.automatic)))
                 }
             }
@@ -389,13 +389,9 @@ fn back(done: Answer<&str>) -> Redirect {
 }
 
 async fn check(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
-    back(
-        checked(&app, &caller, &name)
-            .await
-            .map(|()| "Both servers answered and let the account in."),
-    )
+    back(checked(&app, &caller, &name).await.map(|()| "Both servers accepted the account."))
 }
 
 async fn remove(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
-    back(taken_away(&app, &caller, &name).await.map(|()| "The account was taken away."))
+    back(taken_away(&app, &caller, &name).await.map(|()| "The account was removed."))
 }

@@ -1,4 +1,4 @@
-//! What is remembered of a person, and what waits for their word.
+//! Saved facts of a person, and what waits for their word.
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
@@ -70,14 +70,14 @@ async fn whole(app: &App, caller: &Caller, shown: &Shown, wrong: Option<&str>) -
         p.muted {
             "What your agents remember of you beyond one chat. With each message they are told what \
              fits it: at most " (TOLD_MAX) " facts and " (TOLD_CHARS_MAX) " characters. "
-            a href="/settings?q=memory" { "Settings of the memory" }
+            a href="/settings?q=memory" { "Memory settings" }
         }
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if let Some(why) = wrong { p.notice.bad role="alert" { (why) } }
         @if !waiting.is_empty() { (inbox(caller, &waiting, now)) }
         (search(shown))
         @if lines.is_empty() {
-            (empty("Nothing like that is remembered.", "Write down a fact below, or let your agents \
+            (empty("Nothing found.", "Write down a fact below, or let your agents \
                 propose some."))
         } @else {
             (facts(caller, &lines, now))
@@ -95,7 +95,7 @@ fn search(shown: &Shown) -> Markup {
             input id="q" type="search" name="q" value=(shown.q) placeholder="Search";
             label.unseen for="only" { "Kind" }
             select id="only" name="kind" {
-                option value="" { "Every kind" }
+                option value="" { "All kinds" }
                 @for kind in MemoryKind::ALL {
                     option value=(kind.as_str()) selected[kind.as_str() == shown.kind] {
                         (kind.heading())
@@ -109,7 +109,7 @@ fn search(shown: &Shown) -> Markup {
 
 fn labels(line: &MemoryLine) -> Markup {
     html! {
-        @if line.untrusted { (badge("warn", "words from outside")) " " }
+        @if line.untrusted { (badge("warn", "outside content")) " " }
         @if line.private { (badge("info", "private")) " " }
     }
 }
@@ -135,7 +135,7 @@ fn word(caller: &Caller, id: &str, (word, text, class): (&str, &str, &str)) -> M
 fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
     html! {
         section.card aria-labelledby="inbox" {
-            h2 id="inbox" { "Waits for you" }
+            h2 id="inbox" { "Waiting for you" }
             div.stack {
                 @for line in waiting {
                     div {
@@ -153,9 +153,9 @@ fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
                             }
                         }
                         div.row {
-                            (word(caller, &line.id, ("accept", "Keep", "btn primary")))
+                            (word(caller, &line.id, ("accept", "Save", "btn primary")))
                             @if line.private && !line.untrusted {
-                                (word(caller, &line.id, ("accept-private", "Keep private", "btn")))
+                                (word(caller, &line.id, ("accept-private", "Save as private", "btn")))
                             }
                             (word(caller, &line.id, ("reject", "Reject", "btn")))
                         }
@@ -170,7 +170,7 @@ fn facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
     html! {
         div.table-wrap tabindex="0" {
             table {
-                caption.unseen { "What is remembered" }
+                caption.unseen { "Saved facts" }
                 thead { tr {
                     th scope="col" { "Fact" } th scope="col" { "About" } th scope="col" { "Where" }
                     th scope="col" { "From" } th scope="col" { span.unseen { "Do" } }
@@ -202,7 +202,7 @@ fn written(caller: &Caller) -> Markup {
             h2 id="add" { "Remember something" }
             form method="post" action="/memory" {
                 (csrf(caller))
-                (field("text", "Fact", "One sentence or two, in your own words.", &html! {
+                (field("text", "Fact", "One or two sentences in your own words.", &html! {
                     input id="text" name="text" required maxlength="500" autocomplete="off"
                         aria-describedby="text-hint";
                 }))
@@ -221,7 +221,7 @@ fn written(caller: &Caller) -> Markup {
                     }))
                     label {
                         input type="checkbox" name="everywhere" value="yes";
-                        span { "Everywhere, not in my folder alone" }
+                        span { "In all folders" }
                     }
                 }
                 button.btn.primary type="submit" { "Remember" }
@@ -260,7 +260,7 @@ async fn add(
         everywhere: written.everywhere == "yes",
     };
     match memory::add(home.as_ref(), &wish, app.now()).await {
-        Ok(_) => Ok(back("It is remembered.").into_response()),
+        Ok(_) => Ok(back("Saved.").into_response()),
         Err(problem) if problem.status == 400 => {
             let page = whole(&app, &caller, &Shown::default(), Some(&problem.detail)).await?;
             Ok((StatusCode::BAD_REQUEST, page).into_response())
@@ -281,10 +281,10 @@ async fn settle(
 ) -> Answer<Redirect> {
     let settled = Word::Settled;
     let (word, note) = match word.as_str() {
-        "accept" => (settled(MemoryStatus::Kept), "It is kept."),
-        "accept-private" => (Word::KeptPrivate, "It is kept, and stays private."),
-        "reject" => (settled(MemoryStatus::Rejected), "It is rejected and not proposed again."),
-        "forget" => (settled(MemoryStatus::Forgotten), "It is forgotten."),
+        "accept" => (settled(MemoryStatus::Kept), "Saved."),
+        "accept-private" => (Word::KeptPrivate, "Saved as private."),
+        "reject" => (settled(MemoryStatus::Rejected), "Rejected. It will not be proposed again."),
+        "forget" => (settled(MemoryStatus::Forgotten), "Forgotten."),
         other => return Err(crate::problem::Problem::missing(format!("the deed {other:?}"))),
     };
     let home = app.home(&caller.person).await?;

@@ -30,16 +30,16 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
     let body = html! {
         div.toolbar {
             h1 { "Notifications" }
-            a.btn href="/notifications/where" { "Where to tell you" }
+            a.btn href="/notifications/where" { "Delivery settings" }
             @if is_any_new {
                 form method="post" action="/notifications/seen" {
                     (csrf(&caller))
-                    button.btn type="submit" { "Mark all as seen" }
+                    button.btn type="submit" { "Mark all as read" }
                 }
             }
         }
         @if notices.is_empty() {
-            (empty("Nothing was told yet.", "Approvals, alerts and what agents did on their own will stand here."))
+            (empty("No notifications yet.", "Approval requests, alerts and results of scheduled agents appear here."))
         } @else {
             ol.stack role="list" { @for noticed in &notices { (one(&app, noticed)) } }
         }

@@ -22,13 +22,13 @@ use crate::web::parts::{badge, csrf, field, page_with};
 const HERE: &str = "/notifications/where";
 /// What people choose by, in words.
 const KINDS: [(NoticeKind, &str, &str); 7] = [
-    (NoticeKind::Approval, "approval", "Something must be decided"),
-    (NoticeKind::Question, "question", "The agent asks something"),
-    (NoticeKind::Alert, "alert", "A protection saw something"),
-    (NoticeKind::RunEnded, "run_ended", "A run ended"),
+    (NoticeKind::Approval, "approval", "Approval needed"),
+    (NoticeKind::Question, "question", "Question from an agent"),
+    (NoticeKind::Alert, "alert", "Security alert"),
+    (NoticeKind::RunEnded, "run_ended", "Run finished"),
     (NoticeKind::Agent, "agent", "Scheduled agents"),
     (NoticeKind::Account, "account", "Your account"),
-    (NoticeKind::System, "system", "The installation"),
+    (NoticeKind::System, "system", "Server"),
 ];
 
 /// The routes of this file.
@@ -64,19 +64,19 @@ async fn show(State(app): State<App>, caller: Caller, Query(told): Query<Told>) 
     let channels = channels::list(app.records.as_ref(), &caller.person.id, now).await?;
     let key = further(&app)?.vapid().await?.public();
     let body = html! {
-        h1 { "Where to tell you" }
+        h1 { "Delivery settings" }
         @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
         @if !told.problem.is_empty() { p.notice.bad role="alert" { (told.problem) } }
         section.stack aria-labelledby="where" {
             h2 id="where" { "Channels" }
-            p.muted { a href="/notifications" { "The bell on every page" } " is always told. What is sent further names what \
+            p.muted { a href="/notifications" { "The bell at the top of every page" } " is always told. What is sent further names what \
                 happened, never what was said." }
             (table(&caller, &channels))
             (push_card(&key))
             (forms(&caller))
         }
     };
-    Ok(page_with(&caller, "Where to tell you", HERE, &["pages/notifications.js"], &body))
+    Ok(page_with(&caller, "Delivery settings", HERE, &["pages/notifications.js"], &body))
 }
 
 fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
@@ -84,9 +84,9 @@ fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
         @if !all.is_empty() {
             div.table-wrap tabindex="0" role="region" aria-label="Channels that are there" {
                 table {
-                    caption.unseen { "Where you are told" }
+                    caption.unseen { "Delivery channels" }
                     thead { tr {
-                        th scope="col" { "Way" } th scope="col" { "To" } th scope="col" { "What" }
+                        th scope="col" { "Channel" } th scope="col" { "To" } th scope="col" { "What" }
                         th scope="col" { "State" } th scope="col" { span.unseen { "Do" } }
                     } }
                     tbody { @for one in all {
@@ -99,7 +99,7 @@ fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
                                 @else { (badge("bad", "failed")) " " (one.failed) }
                             }
                             td.row {
-                                (button(caller, &one.id, "try", "Try it", ""))
+                                (button(caller, &one.id, "try", "Send test", ""))
                                 (button(caller, &one.id, "remove", "Remove", "danger"))
                             }
                         }
@@ -132,8 +132,8 @@ fn push_card(key: &str) -> Markup {
     html! {
         div.card.stack id="push" data-key=(key) hidden {
             h3 { "In this browser" }
-            p.hint id="push-state" role="status" { "Also while no page is open." }
-            div { button.btn id="push-on" type="button" { "Tell me in this browser" } }
+            p.hint id="push-state" role="status" { "Also when no page is open." }
+            div { button.btn id="push-on" type="button" { "Turn on in this browser" } }
         }
     }
 }
@@ -155,8 +155,8 @@ fn forms(caller: &Caller) -> Markup {
                 h3 { "Webhook" }
                 (csrf(caller))
                 input type="hidden" name="way" value="webhook";
-                (field("url", "Address", "It is called with the notice as JSON.", &url))
-                (field("secret", "Secret", "Signs each call: x-weir-signature. May stay empty.", &secret))
+                (field("url", "Address", "Receives each notification as JSON.", &url))
+                (field("secret", "Secret", "Signs each request (x-weir-signature). Optional.", &secret))
                 (choices("hook"))
                 div { button.btn.primary type="submit" { "Add webhook" } }
             }
@@ -165,8 +165,8 @@ fn forms(caller: &Caller) -> Markup {
                 (csrf(caller))
                 input type="hidden" name="way" value="ntfy";
                 (field("server", "Server", "", &server))
-                (field("topic", "Topic", "Whoever knows it can read it: choose one that is hard to guess.", &topic))
-                (field("token", "Access token", "May stay empty.", &token))
+                (field("topic", "Topic", "Anyone who knows the topic can read it: choose one that is hard to guess.", &topic))
+                (field("token", "Access token", "Optional.", &token))
                 (choices("ntfy"))
                 div { button.btn.primary type="submit" { "Add ntfy topic" } }
             }
@@ -177,7 +177,7 @@ fn forms(caller: &Caller) -> Markup {
 fn choices(of: &str) -> Markup {
     html! {
         fieldset {
-            legend { "What (nothing ticked: everything)" }
+            legend { "Events (none selected: all)" }
             @for (_, name, words) in &KINDS {
                 div.row {
                     input type="checkbox" name="kinds" value=(name) id={ (of) "-" (name) };
@@ -215,18 +215,18 @@ async fn add(
     let way = match get("way").as_str() {
         "webhook" => Way::Webhook { url: get("url"), secret: get("secret") },
         "ntfy" => Way::Ntfy { server: get("server"), topic: get("topic"), token: get("token") },
-        _ => return back(Err(Problem::bad("choose a way to be told"))),
+        _ => return back(Err(Problem::bad("choose a channel"))),
     };
-    back(put(&app, &caller, &way, kinds).await.map(|_| "You are told there from now on."))
+    back(put(&app, &caller, &way, kinds).await.map(|_| "Notifications are sent there from now on."))
 }
 
 async fn remove(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
     let done = channels::remove(app.records.as_ref(), &caller.person.id, &id).await;
-    back(done.map(|()| "You are told there no more.").map_err(Problem::from))
+    back(done.map(|()| "Notifications are no longer sent there.").map_err(Problem::from))
 }
 
 async fn try_out(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
     let done =
         async { further(&app)?.try_out(&caller.person.id, &id).await.map_err(Problem::from) };
-    back(done.await.map(|()| "It arrived."))
+    back(done.await.map(|()| "Test notification delivered."))
 }

@@ -128,7 +128,7 @@ async fn show(
         "" => html! {},
         _ => html! {
             p.notice.good role="status" {
-                "Saved. It counts from the next run on; a run that is under way goes on as it began."
+                "Saved. It applies from the next run; a run in progress is not affected."
             }
         },
     };
@@ -224,8 +224,8 @@ fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
         h2 { (hits.len()) " found for “" (look.q) "”" }
         @if hits.is_empty() {
             (crate::web::parts::empty(
-                "No setting has these words.",
-                "Try one word of what it does: window, budget, memory.",
+                "No settings found.",
+                "Try one word, such as window, budget or memory.",
             ))
         } @else {
             ul.settings-found {
@@ -271,7 +271,7 @@ fn form(
                 @if any {
                     div.row.settings-save {
                         button.btn.primary type="submit" { "Save" }
-                        span.hint { "Empty means: what is set below it, or the default, holds." }
+                        span.hint { "Leave empty to inherit the value." }
                     }
                 }
             }
@@ -290,7 +290,7 @@ fn scopes(section: Section, for_all: bool) -> Markup {
     html! {
         div.row.settings-scopes role="group" aria-label="For whom" {
             (link(false, "For me"))
-            (link(true, "For everybody"))
+            (link(true, "For everyone"))
         }
     }
 }

@@ -45,25 +45,25 @@ fn form(name: &str, complaint: Option<&str>) -> Markup {
         &html! {
             section.card.stack.door {
                 h1 { "Set up Weir" }
-                p { "The first account is an admin: it may do everything here." }
+                p { "The first account is an admin with full access." }
                 @if let Some(complaint) = complaint {
                     p.notice.bad role="alert" id="complaint" { (complaint) }
                 }
                 form.stack method="post" action="/setup" {
-                    (field("code", "Setup code", "It stands where the server was started.", &html! {
+                    (field("code", "Setup code", "Printed in the terminal where you started the server.", &html! {
                         input.mono type="text" name="code" id="code" required autofocus
                             autocomplete="one-time-code" autocapitalize="characters"
                             spellcheck="false" placeholder="XXXX-XXXX" maxlength="20"
                             aria-describedby="code-hint";
                     }))
-                    (field("name", "Name", "By which you sign in; it cannot be changed.", &html! {
+                    (field("name", "Name", "You sign in with it. It cannot be changed later.", &html! {
                         input type="text" name="name" id="name" value=(name) required
                             autocomplete="username" autocapitalize="none" spellcheck="false"
                             maxlength="32" pattern="[a-z0-9][a-z0-9._\\-]*"
                             title="a-z, 0-9, dot, dash and underscore" aria-describedby="name-hint";
                     }))
                     (new_password_fields())
-                    button.btn.primary type="submit" { "Make the account" }
+                    button.btn.primary type="submit" { "Create account" }
                 }
             }
         },
@@ -122,7 +122,7 @@ async fn made(door: &Door<'_>, sent: &SetupForm) -> Answer<Response> {
 pub(crate) async fn hash_new(app: &App, name: &str, typed: (&str, &str)) -> Answer<String> {
     let (password, again) = typed;
     if password != again {
-        return Err(Problem::bad("the two passwords differ; type the same twice"));
+        return Err(Problem::bad("the two passwords do not match"));
     }
     if let Some(complaint) = password::complaint(password, name) {
         return Err(Problem::bad(complaint));

@@ -78,11 +78,11 @@ fn page(transcript: &Transcript, token: &str, now: Timestamp) -> Markup {
     html! {
         div.shared.wide-page {
             h1 { "A shared chat" }
-            p.muted { "Somebody let you read this. Nothing can be answered here." }
+            p.muted { "This chat was shared with you. It is read-only." }
             @if transcript.left_out > 0 {
                 p.notice { (transcript.left_out) " earlier entries are not shown." }
             }
-            @if transcript.shown.is_empty() { (empty("Nothing was said yet.", "")) }
+            @if transcript.shown.is_empty() { (empty("No messages yet.", "")) }
             ol.log aria-label="Conversation" {
                 @for (at, shown) in &transcript.shown { li { (entry(shown, token)) p.muted { (moment(*at, now)) } } }
             }
@@ -157,7 +157,7 @@ async fn all(State(app): State<App>, caller: Caller, Query(which): Query<Which>)
     let titles = titles(&app, &caller, &lines).await?;
     let body = html! {
         h1 { "Shared chats" }
-        p { "Whoever has such a link can read the chat without an account. A link is shown only when it is made." }
+        p { "Anyone with the link can read the chat without an account. A link is shown only once, when it is created." }
         (table(&caller, &lines, &titles, app.now()))
     };
     Ok(page_with(&caller, "Shared chats", "/chats", ASSETS, &body))
@@ -179,7 +179,7 @@ async fn titles(
             Some(given) => Some(given),
             None => store.meta(&SessionId::new(&line.session)).await?.map(|meta| meta.title),
         };
-        titles.insert(line.session.clone(), words.unwrap_or_else(|| "A chat that is gone".into()));
+        titles.insert(line.session.clone(), words.unwrap_or_else(|| "Deleted chat".into()));
     }
     Ok(titles)
 }
@@ -191,12 +191,12 @@ fn table(
     now: Timestamp,
 ) -> Markup {
     if lines.is_empty() {
-        return empty("No chat is shared.", "Open a chat and choose Share.");
+        return empty("No shared chats.", "Open a chat and choose Share.");
     }
     html! {
         div.table-wrap role="group" aria-label="Links" tabindex="0" {
             table {
-                caption.unseen { "Links to chats of yours" }
+                caption.unseen { "Links to your chats" }
                 thead {
                     tr {
                         th scope="col" { "Chat" } th scope="col" { "Shows" } th scope="col" { "Made" }
@@ -214,7 +214,7 @@ fn table(
                             td {
                                 form method="post" action={ "/shares/" (line.id) "/revoke" } {
                                     (csrf(caller))
-                                    button.btn.danger type="submit" { "Take back" span.unseen { " the link to " (called(titles, line)) } }
+                                    button.btn.danger type="submit" { "Revoke" span.unseen { " the link to " (called(titles, line)) } }
                                 }
                             }
                         }
@@ -231,10 +231,10 @@ fn called(titles: &HashMap<String, String>, line: &ShareLine) -> String {
 
 fn what(line: &ShareLine) -> &'static str {
     match (line.tools, line.follow) {
-        (false, false) => "what was said until then",
-        (true, false) => "what was said and done until then",
-        (false, true) => "what is said, also later",
-        (true, true) => "what is said and done, also later",
+        (false, false) => "messages up to now",
+        (true, false) => "messages and actions up to now",
+        (false, true) => "messages, including later ones",
+        (true, true) => "messages and actions, including later ones",
     }
 }
 
@@ -252,14 +252,14 @@ async fn ask(State(app): State<App>, caller: Caller, Query(which): Query<Which>)
             (csrf(&caller))
             input type="hidden" name="session" value=(which.session);
             fieldset {
-                legend { "What is shown" }
+                legend { "Include" }
                 label { input type="checkbox" name="tools" value="yes"; " calls of tools and their results too" }
                 label { input type="checkbox" name="follow" value="yes"; " what is said later too" }
             }
-            p.hint { "Results of tools may hold parts of your files. Look at the chat before you share them." }
-            (field("days", "Ends after so many days", "Empty: it stays until you take it back.",
+            p.hint { "Tool results can contain parts of your files. Check the chat before you share them." }
+            (field("days", "Expires after (days)", "Leave empty for a link that does not expire.",
                 &html! { input id="days" name="days" type="number" min="1" max="3650" inputmode="numeric" aria-describedby="days-hint"; }))
-            button.btn.primary type="submit" { "Make a link" }
+            button.btn.primary type="submit" { "Create link" }
         }
         h2 { "Links to this chat" }
         (table(&caller, &lines, &titles, app.now()))
@@ -286,7 +286,7 @@ async fn make(
 ) -> Answer<Markup> {
     let days = match wanted.days.trim() {
         "" => None,
-        days => Some(days.parse().map_err(|_| Problem::bad("the days are no number"))?),
+        days => Some(days.parse().map_err(|_| Problem::bad("days must be a number"))?),
     };
     let new = NewShare {
         session: wanted.session,
@@ -297,14 +297,14 @@ async fn make(
     let made = shares::make(&app, &caller, &new).await?;
     let link = format!("{}{}", app.options.public_url.clone().unwrap_or_default(), made.path);
     let body = html! {
-        h1 { "The link is made" }
-        p { "Copy it now: it is not shown again, and only its hash is kept." }
-        (field("link", "Link", "Whoever has it can read the chat.",
+        h1 { "Link created" }
+        p { "Copy it now: it will not be shown again." }
+        (field("link", "Link", "Anyone with this link can read the chat.",
             &html! { input.mono id="link" type="text" readonly value=(link) aria-describedby="link-hint"; }))
-        p { a href=(made.path) { "Look at it as others will" } }
+        p { a href=(made.path) { "View as others see it" } }
         p { a href="/shares" { "All links" } " · " a href={ "/chats/" (new.session) } { "Back to the chat" } }
     };
-    Ok(page_with(&caller, "The link is made", "/chats", ASSETS, &body))
+    Ok(page_with(&caller, "Link created", "/chats", ASSETS, &body))
 }
 
 async fn revoke(

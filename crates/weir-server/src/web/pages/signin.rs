@@ -150,8 +150,8 @@ struct SecondForm {
 
 fn second_form(step: &Step<'_>, complaint: Option<&str>) -> Markup {
     let hint = match step.has_app {
-        true => "Six digits, or one of your recovery codes.",
-        false => "You have no authenticator app: one of your recovery codes.",
+        true => "Six digits, or a recovery code.",
+        false => "Enter one of your recovery codes.",
     };
     bare_with(
         "Second factor",
@@ -173,7 +173,7 @@ fn second_form(step: &Step<'_>, complaint: Option<&str>) -> Markup {
                     button.btn.primary type="submit" { "Sign in" }
                 }
                 (passkey_button(step.next))
-                p { a href="/signin" { "Begin again" } }
+                p { a href="/signin" { "Start over" } }
             }
         },
     )

@@ -40,7 +40,7 @@ async fn show(
         (spans(&app, &caller, &query, &report))
         (totals(&report))
         @if report.lines.is_empty() {
-            (empty("Nothing was used in these days.", "Begin a chat, or choose other days."))
+            (empty("No usage in this period.", "Start a chat, or choose other days."))
         } @else {
             (by_day(&report))
             (by(&report, By::Model, "By model", "Model"))
@@ -80,7 +80,7 @@ fn spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -
             @if caller.person.is_admin() {
                 label {
                     input type="checkbox" name="everybody" value="true" checked[query.everybody];
-                    "of everybody"
+                    "of everyone"
                 }
             }
             button.btn type="submit" { "Show" }
@@ -170,7 +170,7 @@ fn by(report: &UsageReport, by: By, title: &str, column: &str) -> Markup {
 fn table(caption: &str, column: &str, sums: &[(String, Sum)]) -> Markup {
     html! {
         details {
-            summary { "The figures" span.unseen { ": " (caption) } }
+            summary { "Table" span.unseen { ": " (caption) } }
             div.table-wrap tabindex="0" role="region" aria-label=(caption) {
                 table {
                     caption { (caption) }

@@ -53,7 +53,7 @@ fn role_field(role: Role) -> Markup {
     field(
         "role",
         "Role",
-        "An admin may do everything here.",
+        "Admins have full access.",
         &html! {
             select name="role" id="role" aria-describedby="role-hint" {
                 option value="user" selected[role == Role::User] { "user" }
@@ -83,7 +83,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                     table {
                         caption.unseen { "Accounts, by name" }
                         thead { tr {
-                            th scope="col" { "Name" } th scope="col" { "Called" }
+                            th scope="col" { "Name" } th scope="col" { "Display name" }
                             th scope="col" { "Role" } th scope="col" { "State" }
                             th scope="col" { "Since" }
                         } }
@@ -123,15 +123,15 @@ fn new_form(caller: &Caller) -> Markup {
                         spellcheck="false" aria-describedby="name-hint";
                 }))
                 (role_field(Role::User))
-                (field("email", "Mail address", "For the identity provider; may be empty.", &html! {
+                (field("email", "Mail address", "For the identity provider. Optional.", &html! {
                     input type="email" name="email" id="email" maxlength="254" autocomplete="off"
                         aria-describedby="email-hint";
                 }))
-                (field("password", "First password", "Empty: you get a link for them instead.", &html! {
+                (field("password", "First password", "Leave empty to get an invitation link instead.", &html! {
                     input type="password" name="password" id="password" maxlength="1024"
                         autocomplete="new-password" aria-describedby="password-hint";
                 }))
-                div.row { button.btn.primary type="submit" { "Make the account" } }
+                div.row { button.btn.primary type="submit" { "Create account" } }
             }
         }
     }
@@ -141,13 +141,13 @@ async fn policy_form(app: &App, caller: &Caller) -> Answer<Markup> {
     let policy = factors::policy(&app.doorman.shelf).await?;
     Ok(html! {
         section.card.stack aria-labelledby="policy" {
-            h2 id="policy" { "At the door" }
+            h2 id="policy" { "Sign-in policy" }
             form.stack method="post" action="/users/door/policy" {
                 (csrf(caller))
                 label.row {
                     input type="checkbox" name="second_factor" value="on"
                         checked[policy.second_factor];
-                    span { "Everybody needs a second factor" }
+                    span { "Require a second factor for everyone" }
                 }
                 p.hint { "Whoever has none adds one at the next sign-in; sign-ins of those without \
                     one end now, but for yours." }
@@ -162,15 +162,15 @@ async fn provider_form(app: &App, caller: &Caller) -> Answer<Markup> {
     let has_secret = provider.as_ref().is_some_and(|provider| !provider.client_secret.is_empty());
     let text = |pick: fn(&Provider) -> &str| provider.as_ref().map(pick).unwrap_or_default();
     let secret_hint = match has_secret {
-        true => "One is kept; empty: it stays.",
-        false => "Empty: none.",
+        true => "One is saved. Leave empty to keep it.",
+        false => "Optional.",
     };
     Ok(html! {
         section.card.stack aria-labelledby="provider" {
             h2 id="provider" { "Identity provider (OpenID Connect)" }
             form.stack method="post" action="/users/door/provider" {
                 (csrf(caller))
-                (field("issuer", "Issuer", "https://…; empty: no provider.", &html! {
+                (field("issuer", "Issuer", "https://… Leave empty for no provider.", &html! {
                     input type="url" name="issuer" id="issuer" value=(text(|one| &one.issuer))
                         aria-describedby="issuer-hint";
                 }))
@@ -182,16 +182,16 @@ async fn provider_form(app: &App, caller: &Caller) -> Answer<Markup> {
                     input type="password" name="client_secret" id="client_secret"
                         autocomplete="off" aria-describedby="client_secret-hint";
                 }))
-                (field("label", "Its name on the button", "", &html! {
+                (field("label", "Button label", "", &html! {
                     input type="text" name="label" id="label" value=(text(|one| &one.label))
                         maxlength="40";
                 }))
                 label.row {
                     input type="checkbox" name="makes_accounts" value="on"
                         checked[provider.as_ref().is_some_and(|one| one.makes_accounts)];
-                    span { "Whoever it knows gets an account here" }
+                    span { "Create accounts automatically for people it signs in" }
                 }
-                p.hint { "There, allow this address for coming back: " code { "/signin/oidc/back" } }
+                p.hint { "Redirect URL to allow there: " code { "/signin/oidc/back" } }
                 div.row { button.btn type="submit" { "Save" } }
             }
         }
@@ -257,14 +257,14 @@ fn link_page(
         None => format!("{scheme}://{}", host.unwrap_or("localhost")),
     };
     let body = html! {
-        h1 { "A link for " (person.name) }
+        h1 { "Link for " (person.name) }
         section.card.stack {
-            p { "Give them this link. It works once and for a week, and is shown this once:" }
+            p { "Send them this link. It works once, expires after a week, and is not shown again:" }
             p.mono.secret-once { (origin) (invitation_path(link)) }
             div.row { a.btn.primary href={ "/users/" (person.id) } { "Done" } }
         }
     };
-    framed(caller, "A link", &body).into_response()
+    framed(caller, "Link", &body).into_response()
 }
 
 async fn set_policy(
@@ -357,11 +357,11 @@ async fn one(
                     h2 id="what" { "Account" }
                     form.stack method="post" action=(path) {
                         (csrf(caller))
-                        (field("display", "What they are called", "", &html! {
+                        (field("display", "Display name", "", &html! {
                             input type="text" name="display" id="display" maxlength="80"
                                 value=(person.display) autocomplete="off";
                         }))
-                        (field("email", "Mail address", "For the identity provider; may be empty.", &html! {
+                        (field("email", "Mail address", "For the identity provider. Optional.", &html! {
                             input type="email" name="email" id="email" maxlength="254" value=(email)
                                 autocomplete="off" aria-describedby="email-hint";
                         }))
@@ -370,13 +370,13 @@ async fn one(
                     }
                 }
                 section.card.stack aria-labelledby="way" {
-                    h2 id="way" { "Signing in" }
+                    h2 id="way" { "Sign-in" }
                     p {
                         @if has.any() { (badge("good", "second factor")) }
                         @else { (badge("", "no second factor")) }
                     }
                     div.toolbar {
-                        (act("invite", "", "Link for a new password"))
+                        (act("invite", "", "Create password reset link"))
                         @if has.any() { (act("reset-factors", "danger", "Reset the second factor")) }
                         (act("signout", "danger", "Sign out everywhere"))
                         @if person.disabled { (act("enable", "", "Enable")) }
@@ -389,10 +389,10 @@ async fn one(
                         It does not come back." }
                     form.stack method="post" action={ (path) "/remove" } {
                         (csrf(caller))
-                        (field("sure", "Type the name to be sure", "", &html! {
+                        (field("sure", "Type the name to confirm", "", &html! {
                             input type="text" name="sure" id="sure" required autocomplete="off";
                         }))
-                        div.row { button.btn.danger type="submit" { "Remove the account" } }
+                        div.row { button.btn.danger type="submit" { "Remove account" } }
                     }
                 }
                 p { a href="/users" { "Back to people" } }
@@ -526,7 +526,7 @@ async fn remove(
     let admin = Admin { app: &app, caller: &caller, client: &client };
     let person = admin.person(&id).await?;
     if sent.sure.trim() != person.name {
-        let problem = Problem::bad("the name that was typed is another; nothing was removed");
+        let problem = Problem::bad("the name does not match; nothing was removed");
         return done(&admin, &id, Err(problem)).await;
     }
     match admin.remove(&id).await {

@@ -338,7 +338,7 @@ async fn g7_a_checkpoint_is_looked_at_and_put_back_in_the_browser() {
     // What somebody changed since is left alone, and said.
     std::fs::write(&file, "changed since\n").expect("writable");
     let (_, page) = admin.get(&format!("/files/checkpoints/{id}")).await;
-    assert!(page.contains("changed them since"), "{page}");
+    assert!(page.contains("were changed since"), "{page}");
     assert_eq!(admin.form(&path, &[("path", "")]).await.0, 303);
     assert_eq!(std::fs::read_to_string(&file).expect("there"), "changed since\n");
     // Another's checkpoints are not there.

@@ -153,7 +153,7 @@ async fn s7_a_link_ends_when_it_is_taken_back_and_with_its_chat() {
 async fn s7_links_are_made_and_taken_back_by_plain_forms() {
     let (served, admin, chat) = served().await;
     let (status, page) = admin.get(&format!("/shares/new?session={chat}")).await;
-    assert!(status == 200 && page.contains("Make a link"), "{page}");
+    assert!(status == 200 && page.contains("Create link"), "{page}");
     let fields = [("session", chat.as_str()), ("days", "7")];
     let (status, _, page) = admin.form("/shares", &fields).await;
     assert_eq!(status, 200, "{page}");

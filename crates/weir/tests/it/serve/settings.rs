@@ -307,7 +307,7 @@ async fn s6_an_admin_switches_confirmation_off_and_deny_rules_hold() {
     let order = ["Confirmation", "Canary word", "Output validation", "Screening of results"];
     let places: Vec<usize> = order.iter().map(|word| page.find(word).expect(word)).collect();
     assert!(places.is_sorted(), "{places:?}");
-    assert!(page.contains("cannot be switched off here"));
+    assert!(page.contains("cannot be turned off here"));
 
     assert_eq!(admin.form("/settings/security", &off).await.0, 303);
     let id = begin(&admin).await;
@@ -453,7 +453,7 @@ async fn s10_audit_is_filtered_verified_and_finds_a_changed_line() {
     assert_eq!(verdict["whole"], false, "{verdict}");
     assert!(verdict["faults"][0].as_str().expect("a fault").contains("changed"), "{verdict}");
     let (_, _, page) = admin.form("/audit/verify", &[]).await;
-    assert!(page.contains("Not whole"), "{page}");
+    assert!(page.contains("Verification failed"), "{page}");
 }
 
 /// Changes a word in the newest file of audit lines.

@@ -47,7 +47,7 @@ fn form(person: &Person, token: &str, complaint: Option<&str>) -> Markup {
                     input type="text" name="username" value=(person.name) hidden
                         autocomplete="username" aria-label="Name" readonly;
                     (new_password_fields())
-                    button.btn.primary type="submit" { "Set it and sign in" }
+                    button.btn.primary type="submit" { "Set password and sign in" }
                 }
             }
         },
@@ -89,7 +89,7 @@ async fn taken(
 ) -> Answer<Response> {
     let doorman = &door.app.doorman;
     if sent.password != sent.again {
-        return Err(Problem::bad("the two passwords differ; type the same twice"));
+        return Err(Problem::bad("the two passwords do not match"));
     }
     if let Some(complaint) = password::complaint(&sent.password, &person.name) {
         return Err(Problem::bad(complaint));

@@ -65,7 +65,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
         @if caller.scope == Scope::Enrol {
             p.notice.warn role="status" {
                 "This server asks for a second factor. Add a passkey or an authenticator app; then "
-                "everything is open to you."
+                "you have full access."
             }
         }
         div.stack {
@@ -73,14 +73,14 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
             section.card.stack aria-labelledby="app" {
                 h2 id="app" { "Authenticator app" }
                 @if has.has_app {
-                    p { (badge("good", "on")) " An app is asked for six digits at each sign-in." }
+                    p { (badge("good", "on")) " You enter six digits from the app at each sign-in." }
                     form.stack method="post" action="/account/security/app/remove" {
                         (csrf(caller))
                         (proof("app-password", has_password))
                         div.row { button.btn.danger type="submit" { "Remove the app" } }
                     }
                 } @else {
-                    p.muted { "An app on your phone shows six digits, new every 30 seconds." }
+                    p.muted { "An app on your phone shows a new six-digit code every 30 seconds." }
                     div.row { a.btn href="/account/security/app" { "Add an app" } }
                 }
             }
@@ -92,7 +92,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                     form.stack method="post" action="/account/security/recovery" {
                         (csrf(caller))
                         (proof("recovery-password", has_password))
-                        div.row { button.btn type="submit" { "Make new codes" } }
+                        div.row { button.btn type="submit" { "Create new codes" } }
                     }
                 }
             }
@@ -140,7 +140,7 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Answer
                 }
             }
             form.stack data-passkey-add hidden method="post" action="/account/security" {
-                (field("called", "Name of a new passkey", "", &html! {
+                (field("called", "Name of the new passkey", "", &html! {
                     input type="text" name="called" id="called" required maxlength="80"
                         value="This device";
                 }))
@@ -184,18 +184,18 @@ async fn app_form(
         h1 { "Add an authenticator app" }
         (told(complaint))
         section.card.stack {
-            p { "Scan this with the app, or type the key below it." }
-            (qr::picture(&address, "QR code of the key that stands below")?)
+            p { "Scan this with the app, or enter the key below." }
+            (qr::picture(&address, "QR code of the key below")?)
             p.mono.secret-once { (groups.join(" ")) }
             form.stack method="post" action="/account/security/app" {
                 (csrf(caller))
-                (field("code", "The six digits that it shows", "", &html! {
+                (field("code", "Six-digit code", "", &html! {
                     input.mono type="text" name="code" id="code" required inputmode="numeric"
                         autocomplete="one-time-code" maxlength="8";
                 }))
                 (proof("password", has_password))
                 div.row {
-                    button.btn.primary type="submit" { "Add the app" }
+                    button.btn.primary type="submit" { "Add app" }
                     a.btn.quiet href="/account/security" { "Not now" }
                 }
             }
@@ -248,7 +248,7 @@ fn codes_page(caller: &Caller, codes: &[String]) -> Markup {
             p { "Keep these where you find them without your phone. Each works once. They are shown \
                 this once." }
             ul.codes.mono { @for code in codes { li { (code) } } }
-            div.row { a.btn.primary href="/account/security" { "I have them" } }
+            div.row { a.btn.primary href="/account/security" { "I have saved them" } }
         }
     };
     framed(caller, "Recovery codes", &body)
@@ -284,7 +284,12 @@ async fn recovery(
         return failed(&app, &caller, problem).await;
     }
     if !factors::of(shelf, &person.id).await?.any() {
-        return failed(&app, &caller, Problem::conflict("add a passkey or an app first")).await;
+        return failed(
+            &app,
+            &caller,
+            Problem::conflict("add a passkey or an authenticator app first"),
+        )
+        .await;
     }
     let codes = factors::new_recovery(shelf, &person.id).await?;
     events::note(shelf, door.doer(&person.name), ("recovery_codes_made", &person.name), "").await?;

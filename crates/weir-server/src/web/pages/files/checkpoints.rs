@@ -121,7 +121,7 @@ async fn list(
         @if !which.path.is_empty() { p { "Of the file " span.mono { (visible(&which.path)) } "." } }
         @if !which.session.is_empty() { p { "Of one chat." } }
         @if found.is_empty() {
-            (empty("Nothing was saved yet.", "Before a chat changes a file here, what was there is saved."))
+            (empty("No checkpoints yet.", "Weir saves a file before a chat changes it."))
         } @else {
             (table(&found, app.now()))
             @if more > 0 { p.muted { (more) " older ones are not shown." } }
@@ -134,7 +134,7 @@ fn table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
     html! {
         div.table-wrap role="group" aria-label="Checkpoints" tabindex="0" {
             table {
-                caption.unseen { "What was saved before each change, newest first" }
+                caption.unseen { "Checkpoints, newest first" }
                 thead {
                     tr {
                         th scope="col" { "When" }
@@ -192,13 +192,13 @@ async fn show(
                 (csrf(&caller))
                 input type="hidden" name="path" value=(wish.path);
                 @if restore.conflicts.iter().any(fits) {
-                    label { input type="checkbox" name="merge" value="yes"; " Merge where both changes fit together" }
+                    label { input type="checkbox" name="merge" value="yes"; " Merge changes that do not conflict" }
                 }
-                button.btn.primary type="submit" { "Put these files back" }
-                p.hint { "What is there now is saved first, so that this can be undone too." }
+                button.btn.primary type="submit" { "Restore these files" }
+                p.hint { "The current files are saved first, so you can undo this too." }
             }
         } @else {
-            p.notice { "There is nothing to put back." }
+            p.notice { "Nothing to restore." }
         }
     };
     Ok(page_with(&caller, "Checkpoint", "/files", super::ASSETS, &body))
@@ -207,9 +207,9 @@ async fn show(
 /// The files of a checkpoint, each of which can be put back alone.
 fn changed(info: &CheckpointInfo, wish: &Wish) -> Markup {
     let what = |change: &Change| match (&change.before, &change.after) {
-        (Image::Absent, _) => "was made",
-        (_, Image::Absent) => "was deleted",
-        _ => "was changed",
+        (Image::Absent, _) => "created",
+        (_, Image::Absent) => "deleted",
+        _ => "changed",
     };
     html! {
         @if info.changes.len() > 1 {

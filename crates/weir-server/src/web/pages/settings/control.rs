@@ -103,7 +103,7 @@ fn one(setting: &Setting, asked: &Asked<'_>) -> Markup {
             }
             p.hint id={ (id) "-hint" } { (setting.description) }
             p.hint {
-                "Holds now: " strong { (plain(&setting.value)) } " "
+                "Current: " strong { (plain(&setting.value)) } " "
                 (origin(setting)) " "
                 @if setting.value != setting.default { "Default: " (plain(&setting.default)) }
             }
@@ -179,7 +179,7 @@ fn control(setting: &Setting, asked: &Asked<'_>, id: &str) -> Markup {
 fn select(name: &str, id: &str, text: &str, words: &[(String, String)]) -> Markup {
     html! {
         select id=(id) name=(name) aria-describedby={ (id) "-hint" } {
-            option value="" selected[text.is_empty()] { "as it is without this" }
+            option value="" selected[text.is_empty()] { "Inherit" }
             @for (value, word) in words {
                 option value=(value) selected[value == text] { (word) }
             }

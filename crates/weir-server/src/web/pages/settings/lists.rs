@@ -75,14 +75,14 @@ struct Told {
 
 const HOSTS: Told = Told {
     title: "Hosts",
-    what: "Addresses in the web that agents read without asking. What a rule denies stays denied.",
+    what: "Web hosts that agents may read without asking. Deny rules still apply.",
     label: "Host",
     example: "docs.rs or *.example.org",
 };
 
 const RECIPIENTS: Told = Told {
     title: "Recipients",
-    what: "Addresses that agents may send mail to. To nobody else is anything sent.",
+    what: "Addresses that agents may send mail to. Nobody else gets mail.",
     label: "Address",
     example: "ann@example.org or @example.org",
 };
@@ -94,7 +94,7 @@ fn one(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed])
             h2 id={ "title-" (name) } { (told.title) }
             p.muted { (told.what) }
             @if all.is_empty() {
-                (empty("Nothing is on this list.", "Add the first entry below."))
+                (empty("This list is empty.", "Add the first entry below."))
             } @else {
                 (table(app, caller, (name, told), all))
             }
@@ -106,7 +106,7 @@ fn one(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed])
                 @if caller.person.is_admin() {
                     label {
                         input type="checkbox" name="for_all" value="true";
-                        "for everybody"
+                        "for everyone"
                     }
                 }
                 button.btn.primary type="submit" { "Add" }

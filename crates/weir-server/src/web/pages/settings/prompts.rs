@@ -19,14 +19,13 @@ use crate::web::parts::{badge, csrf, empty, moment, page_with};
 fn told(file: PromptFile) -> (&'static str, &'static str) {
     match file {
         PromptFile::Soul => {
-            ("Soul (SOUL.md)", "Who the agent is: identity, values, style. Told to every agent.")
+            ("Soul (SOUL.md)", "Who the agent is: identity, values, style. Sent to every agent.")
         }
-        PromptFile::User => (
-            "About you (USER.md)",
-            "Who you are and how you work, in your own words. Told to your agents.",
-        ),
+        PromptFile::User => {
+            ("About you (USER.md)", "Who you are and how you work. Sent to your agents.")
+        }
         PromptFile::Personality => {
-            ("Personality", "How agents are to behave towards you, whatever their profile.")
+            ("Personality", "How agents should behave towards you, in any profile.")
         }
     }
 }
@@ -176,18 +175,18 @@ fn history(app: &App, caller: &Caller, text: &PromptText, compare: &Compare) -> 
     html! {
         h2 { "Versions" }
         @if text.versions.is_empty() {
-            (empty("Nobody has written it yet.", "What you save first is version 1."))
+            (empty("Empty so far.", "Your first save is version 1."))
         } @else {
             (difference(text, compare))
             div.table-wrap tabindex="0" {
                 table {
-                    caption { "Versions, the newest first" }
+                    caption { "Versions, newest first" }
                     thead {
                         tr {
                             th scope="col" { "Version" }
                             th scope="col" { "Saved" }
                             th.num scope="col" { "Characters" }
-                            th scope="col" { span.unseen { "Look and restore" } }
+                            th scope="col" { span.unseen { "View and restore" } }
                         }
                     }
                     tbody {
@@ -256,7 +255,7 @@ fn difference(text: &PromptText, compare: &Compare) -> Markup {
     html! {
         section aria-label={ "From version " (from) " to version " (to) } {
             h3 { "From version " (from) " to version " (to) }
-            @if unified.is_empty() { p.muted { "They are the same." } }
+            @if unified.is_empty() { p.muted { "No differences." } }
             @else { (render::diff(&unified)) }
         }
     }

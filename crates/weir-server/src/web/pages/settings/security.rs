@@ -35,10 +35,10 @@ const LAYERS: &[Layer] = &[
     Layer {
         key: "security.confirmation",
         title: "Confirmation",
-        on: "What the permission mode asks about waits until a person has answered.",
+        on: "Actions that need approval wait for a person.",
         off: "What would be asked passes, as in mode “full”. Deny rules, protected paths, the hard \
               floor and the rules about words from outside hold all the same.",
-        cost: "No model call and no token; a person's time.",
+        cost: "No tokens; a person's time.",
     },
     Layer {
         key: "security.canary",
@@ -46,7 +46,7 @@ const LAYERS: &[Layer] = &[
         on: "A secret word stands in each prompt, another every day. A call that carries it, plainly \
              or encoded, is stopped with its run, and an alert is raised. Words of the last fourteen \
              days are still watched.",
-        off: "No word is watched.",
+        off: "No canary word is used.",
         cost: "About 60 tokens in each prompt, no model call; the new word of a day makes the \
                prompt's cache of a running chat begin anew once.",
     },
@@ -55,7 +55,7 @@ const LAYERS: &[Layer] = &[
         title: "Output validation",
         on: "A judge model compares each call that changes something or leaves this machine with \
              what the person asked for. No answer is a refusal to go on without a person.",
-        off: "No judge looks at calls.",
+        off: "No judge model checks calls.",
         cost: "One call of the judge model for each such call: about 600 tokens in, 20 out, and its \
                answering time before the call begins.",
     },
@@ -64,7 +64,7 @@ const LAYERS: &[Layer] = &[
         title: "Screening of results",
         on: "A judge model looks for instructions in what comes from outside before the agent reads \
              it. What has some is withheld.",
-        off: "What comes from outside is marked as foreign, but not read first.",
+        off: "Outside content is marked as foreign, but not screened.",
         cost: "One call of the judge model for each 24,000 characters from outside: about 6,000 \
                tokens in, 20 out, and its answering time before the agent goes on.",
     },
@@ -72,17 +72,17 @@ const LAYERS: &[Layer] = &[
 
 /// What is always on.
 const ALWAYS: &[(&str, &str)] = &[
-    ("Deny rules", "What a rule refuses is refused in every mode."),
-    ("Protected paths", "Keys, settings and the program's own folders are not written."),
-    ("The hard floor", "A short list of ruinous commands never runs."),
-    ("Folders", "Nobody reaches another person's files; links out are not followed."),
+    ("Deny rules", "Deny rules apply in every mode."),
+    ("Protected paths", "Keys, settings and Weir's own folders cannot be written."),
+    ("The hard floor", "A short list of destructive commands never runs."),
+    ("Folders", "Nobody can reach another person's files; symbolic links out are not followed."),
     (
-        "Words from outside",
+        "Outside content",
         "Text from the web, mail or files of others gives no orders, and what \
       it led to does not leave without a person.",
     ),
-    ("Secrets", "Keys never reach a model; they are taken out of what is kept."),
-    ("The record", "Each decision is a line in the audit, chained to the one before."),
+    ("Secrets", "Keys never reach a model and are removed from stored data."),
+    ("Audit log", "Each decision is an audit entry, chained to the one before."),
 ];
 
 /// What the audit lines say.
@@ -151,7 +151,7 @@ pub(super) async fn show(
     let body = html! {
         (top(&caller, "security", &Look::default()))
         @if !look.saved.is_empty() {
-            p.notice.good role="status" { "Saved. It counts from each next run on, for everybody." }
+            p.notice.good role="status" { "Saved. It applies to everyone from the next run." }
         }
         p {
             "Four layers, in the order in which a call meets them. Each is on or off for everybody \
@@ -165,7 +165,7 @@ pub(super) async fn show(
                     @if let Some(setting) = find(layer.key) { (one(layer, setting, &figures)) }
                 }
             }
-            button.btn.primary type="submit" { "Save for everybody" }
+            button.btn.primary type="submit" { "Save for everyone" }
         }
         (always())
     };
@@ -193,7 +193,7 @@ fn one(layer: &Layer, setting: &Setting, figures: &Figures) -> Markup {
                 dt { "On" } dd { (layer.on) }
                 dt { "Off" } dd { (layer.off) }
                 dt { "Costs" } dd { (layer.cost) }
-                dt { "Lately" } dd { (figures.of(layer.key)) }
+                dt { "Recently" } dd { (figures.of(layer.key)) }
                 dt { "Set by" } dd { (setting.origin) }
             }
         }
@@ -204,7 +204,7 @@ fn always() -> Markup {
     html! {
         section aria-labelledby="always" {
             h2 id="always" { "Always on" }
-            p.muted { "These need no model and cannot be switched off here." }
+            p.muted { "These need no model and cannot be turned off here." }
             dl.card.kv {
                 @for (title, what) in ALWAYS {
                     dt { (title) " " (badge("good", "on")) }

@@ -183,6 +183,21 @@ pub struct Word<'a> {
     pub untrusted: bool,
 }
 
+/// An MCP server, as an admin declares it: a program or an address.
+#[derive(Debug, Clone, Default)]
+pub struct NewServer {
+    /// Its name.
+    pub name: String,
+    /// The program and its arguments, in one line; empty: it has an address.
+    pub command: String,
+    /// Its address; empty: it is a program.
+    pub url: String,
+    /// Folders that the program may change; `.` is the folder that is worked in.
+    pub writes: Vec<String>,
+    /// Hosts that the program may reach.
+    pub hosts: Vec<String>,
+}
+
 /// What a person's agents can use.
 #[async_trait]
 pub trait Library: Send + Sync {
@@ -202,6 +217,12 @@ pub trait Library: Send + Sync {
     /// # Errors
     /// There is none of this name, or it does not answer.
     async fn look(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError>;
+    /// Declares an MCP server in the installation's settings. It is neither started nor approved. Only
+    /// for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason; nothing is kept then.
+    async fn declare(&self, new: &NewServer) -> Result<(), HouseError>;
     /// Does what a person says, and tells what was done. Sessions have it from their next run on.
     ///
     /// # Errors

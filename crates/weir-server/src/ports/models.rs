@@ -60,6 +60,29 @@ pub struct ProviderLine {
     pub kept: bool,
 }
 
+/// An endpoint beside the built-in ones, as an admin adds it.
+#[derive(Debug, Clone)]
+pub struct NewEndpoint {
+    /// Its name: the part of a model's name before the slash.
+    pub name: String,
+    /// How it is spoken to: one of [`DIALECTS`].
+    pub dialect: String,
+    /// Its address: `https://llm.example.org/v1`.
+    pub base_url: String,
+    /// Its key; empty: it wants none.
+    pub key: Secret,
+    /// It is kept without being asked.
+    pub unchecked: bool,
+}
+
+/// Dialects that endpoints speak, with words for people.
+pub const DIALECTS: [(&str, &str); 4] = [
+    ("openai-chat", "OpenAI-compatible (chat completions)"),
+    ("openai-responses", "OpenAI responses"),
+    ("anthropic", "Anthropic messages"),
+    ("gemini", "Gemini"),
+];
+
 /// Models and keys.
 #[async_trait]
 pub trait ModelDesk: Send + Sync {
@@ -85,6 +108,13 @@ pub trait ModelDesk: Send + Sync {
     /// [`HouseError::Refused`] with the reason: no such provider, it does not take the key, or it
     /// could not be asked.
     async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError>;
+    /// Adds an endpoint to the installation's settings, after it was asked for its models; gives these
+    /// as `provider/name`. Only for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason: the name is taken or is none, it does not answer, or
+    /// the settings cannot be written. Nothing is kept then.
+    async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError>;
     /// Keeps a key of the installation. Only for admins: the caller sees to it, and so does this.
     ///
     /// # Errors

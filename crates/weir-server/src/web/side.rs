@@ -90,10 +90,13 @@ pub(crate) fn items(lines: &[Line], here: Option<&SessionId>) -> Markup {
 pub(crate) fn list(lines: Option<&[Line]>, here: Option<&SessionId>) -> Markup {
     html! {
         section.side id="side" aria-label="Your chats" data-fill[lines.is_none()] {
-            form role="search" method="get" action="/chats" {
+            form role="search" aria-label="Your chats" method="get" action="/chats" {
                 label.unseen for="side-q" { "Search chats" }
                 input type="search" id="side-q" name="q" placeholder="Search chats"
                     autocomplete="off" aria-keyshortcuts="Control+K";
+                button.icon-button type="submit" title="Search" {
+                    (icon("search")) span.unseen { "Search" }
+                }
             }
             ul id="side-list" aria-label="Recent chats" { (items(lines.unwrap_or_default(), here)) }
         }

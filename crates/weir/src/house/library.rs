@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
-use weir_server::ports::{Deed, HouseError, Library, LibraryItem, Shelf, Shelved, Word};
+use weir_server::ports::{Deed, HouseError, Library, LibraryItem, NewServer, Shelf, Shelved, Word};
 
 use super::home::PersonHome;
 use super::refused;
@@ -83,6 +83,16 @@ impl Library for PersonHome {
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let asked = servers::one(&cx, name, servers::Asked::Yes).await;
         asked.map_err(|error| refused(&error))
+    }
+
+    async fn declare(&self, new: &NewServer) -> Result<(), HouseError> {
+        if !self.person.is_admin() {
+            return Err(HouseError::Refused("only an admin adds servers".into()));
+        }
+        let declared = self.at(None).and_then(|cx| servers::declare(&cx, new));
+        declared.map_err(|error| refused(&error))?;
+        weir_server::ports::Home::renew(self);
+        Ok(())
     }
 
     async fn act(&self, shelf: Shelf, name: &str, word: Word<'_>) -> Result<String, HouseError> {

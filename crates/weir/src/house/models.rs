@@ -2,13 +2,20 @@
 //! writes.
 
 use async_trait::async_trait;
+use serde_json::{Value, json};
 use weir_core::secret::Secret;
+use weir_providers::catalogue::{Catalogue, Overrides};
+use weir_providers::http_model::Endpoint;
 use weir_providers::probe::{self, KeyFault};
-use weir_server::ports::{Home as _, HouseError, ModelDesk, ModelLine, ModelsTold, ProviderLine};
+use weir_server::ports::{
+    DIALECTS, Home as _, HouseError, ModelDesk, ModelLine, ModelsTold, NewEndpoint, ProviderLine,
+};
 
 use super::home::PersonHome;
 use super::refused;
 use crate::command::models::{Row, ask, rows_of};
+use crate::config;
+use crate::cx::Cx;
 use crate::failure::usage;
 use crate::keys::KeySource;
 use crate::models;
@@ -101,6 +108,39 @@ impl PersonHome {
         }
     }
 
+    async fn added(&self, new: &NewEndpoint) -> anyhow::Result<Vec<String>> {
+        let cx = self.at(None)?;
+        let (name, base_url) = (new.name.trim(), new.base_url.trim());
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
+        if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(plain) {
+            return Err(usage("Name: use lowercase letters, digits, - and _"));
+        }
+        if models::catalogue(&cx)?.vendor(name).is_some() {
+            return Err(usage(format!("there is a provider {name:?} already")));
+        }
+        if !DIALECTS.iter().any(|(word, _)| *word == new.dialect) {
+            return Err(usage(format!("there is no API {:?}", new.dialect)));
+        }
+        let is_address = base_url.starts_with("https://") || base_url.starts_with("http://");
+        if !is_address || base_url.contains(|c: char| c.is_control() || c.is_whitespace()) {
+            return Err(usage("Address: it begins with https:// or http://"));
+        }
+        let declared = json!({ "dialect": new.dialect, "base_url": base_url });
+        let found = match new.unchecked {
+            true => Vec::new(),
+            false => answers(&cx, (name, &declared), &new.key).await?,
+        };
+        if !new.key.is_empty() {
+            cx.keys()?.clone().set(name, new.key.clone())?;
+        }
+        // One value, so that no half of it is ever there.
+        let text = |field: &str| declared[field].to_string();
+        let table = format!("{{ dialect = {}, base_url = {} }}", text("dialect"), text("base_url"));
+        let key = config::key_text(&["providers", name]);
+        config::set_value(&cx.files().user, &key, &table)?;
+        Ok(found)
+    }
+
     fn keep_key(&self, provider: &str, key: Secret) -> anyhow::Result<()> {
         let cx = self.at(None)?;
         if models::catalogue(&cx)?.vendor(provider).is_none() {
@@ -108,6 +148,31 @@ impl PersonHome {
         }
         cx.keys()?.clone().set(provider, key)
     }
+}
+
+/// Longest name of an endpoint, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// The models of an endpoint that is not in the settings yet.
+async fn answers(
+    cx: &Cx,
+    (name, declared): (&str, &Value),
+    key: &Secret,
+) -> anyhow::Result<Vec<String>> {
+    let settings = &cx.config()?.settings;
+    let mut together = json!({ "providers": settings.providers, "models": settings.models });
+    together["providers"][name] = declared.clone();
+    let catalogue = Catalogue::new(&serde_json::from_value::<Overrides>(together)?)
+        .map_err(|error| usage(error.to_string()))?;
+    let vendor = catalogue.vendor(name).cloned();
+    let vendor = vendor.ok_or_else(|| usage(format!("there is no provider {name:?}")))?;
+    let key = (!key.is_empty()).then(|| key.clone());
+    let endpoint = Endpoint { base_url: vendor.base_url.clone(), vendor, key };
+    let found = probe::list_models(&endpoint, &models::transport(cx)).await;
+    let found = found.map_err(|why| {
+        usage(format!("the endpoint could not be used: {why}. Nothing was saved"))
+    })?;
+    Ok(found.iter().map(|model| format!("{name}/{}", model.name)).collect())
 }
 
 #[async_trait]
@@ -132,6 +197,13 @@ impl ModelDesk for PersonHome {
     async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError> {
         self.of_admin()?;
         self.checked(provider, key).await.map_err(|error| refused(&error))
+    }
+
+    async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError> {
+        self.of_admin()?;
+        let found = self.added(new).await.map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(found)
     }
 
     async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError> {

@@ -12,8 +12,9 @@ const here = document.getElementById("chat")?.dataset.session ?? "";
 async function fill(words = "") {
   const query = new URLSearchParams({ q: words });
   if (here) query.set("here", here);
-  const answer = await fetch(`/chat-list?${query}`);
-  if (!answer.ok || answer.redirected) return;
+  // Whoever is signed out meanwhile is led to another page: that is no list.
+  const answer = await fetch(`/chat-list?${query}`, { redirect: "manual" });
+  if (!answer.ok) return;
   const parts = fragment(await answer.text());
   if (words && !parts.firstElementChild) {
     const none = document.createElement("li");

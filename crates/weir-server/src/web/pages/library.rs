@@ -10,11 +10,13 @@ use serde::Deserialize;
 use crate::api::library::shelf as shelf_of;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{Deed, HouseError, LibraryItem, LibraryLine, Shelf, TextKind, Waiting, Word};
+use crate::ports::{
+    Deed, HouseError, LibraryItem, LibraryLine, NewServer, Shelf, TextKind, Waiting, Word,
+};
 use crate::problem::{Answer, Problem};
 use crate::render;
-use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, page};
+use crate::route::{Access, Route};
+use crate::web::parts::{badge, csrf, empty, field, page};
 
 /// The entry of the navigation.
 const HERE: &str = "/library";
@@ -24,6 +26,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/library", first),
         Route::get("/library/{shelf}", list),
+        Route::post("/mcp-servers", declare).access(Access::Admin),
         Route::get("/library/{shelf}/{name}", show),
         Route::post("/library/{shelf}/{name}/look", look),
         Route::post("/library/{shelf}/{name}/{deed}", act),
@@ -81,7 +84,12 @@ async fn first() -> Redirect {
     Redirect::to("/library/skills")
 }
 
-async fn list(State(app): State<App>, caller: Caller, Path(word): Path<String>) -> Answer<Markup> {
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Path(word): Path<String>,
+    Query(shown): Query<Shown>,
+) -> Answer<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
     let all = home.library().shelved(shelf).await?;
@@ -89,6 +97,7 @@ async fn list(State(app): State<App>, caller: Caller, Path(word): Path<String>) 
         h1 { "Library" }
         (tabs(shelf))
         p.muted { (about(shelf)) }
+        @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
         @for note in &all.notes { p.notice.warn { (note) } }
         @if all.lines.is_empty() {
             (empty(&format!("No {} here.", title(shelf).to_lowercase()), nothing(shelf)))
@@ -104,6 +113,7 @@ async fn list(State(app): State<App>, caller: Caller, Path(word): Path<String>) 
                 }
             }
         }
+        @if shelf == Shelf::Servers && caller.person.is_admin() { (new_server(&caller)) }
     };
     Ok(page(&caller, title(shelf), HERE, &body))
 }
@@ -113,10 +123,82 @@ fn nothing(shelf: Shelf) -> &'static str {
         Shelf::Skills => "Skills that agents propose appear here.",
         Shelf::Recipes => "Tasks that were solved the same way three times are proposed here.",
         Shelf::Made => "Tools that an agent writes wait here for your approval.",
-        Shelf::Servers => {
-            "An admin adds servers in the configuration or with weir mcp-servers add."
-        }
+        Shelf::Servers => "An admin adds servers here, or with weir mcp-servers add.",
         Shelf::Plugins | Shelf::Profiles | Shelf::Tools => "See the documentation.",
+    }
+}
+
+/// Where an admin declares an MCP server. It is started, looked at and approved on its own page.
+fn new_server(caller: &Caller) -> Markup {
+    let input = |name: &str, label: &str, hint: &str, required: bool| {
+        let id = format!("server-{name}");
+        let control = html! {
+            input id=(id) name=(name) required[required] autocomplete="off" spellcheck="false"
+                aria-describedby={ (id) "-hint" };
+        };
+        field(&id, label, hint, &control)
+    };
+    html! {
+        section.card aria-labelledby="new-server" {
+            h2 id="new-server" { "Add an MCP server" }
+            form method="post" action="/mcp-servers" {
+                (csrf(caller))
+                (input("name", "Name", "Letters, digits, - and _.", true))
+                (input("command", "Command", "A program and its arguments. It runs in the sandbox.", false))
+                (input("url", "Or URL", "For a server that runs elsewhere.", false))
+                (input("writes", "Folders it may change", "Separated by commas; . is the working folder. Only for a command.", false))
+                (input("hosts", "Hosts it may reach", "Separated by commas. Empty: no network. Only for a command.", false))
+                button.btn.primary type="submit" { "Add and inspect" }
+            }
+            p.hint { "Its tools can be used once you have seen and approved them." }
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct ServerTyped {
+    name: String,
+    #[serde(default)]
+    command: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    writes: String,
+    #[serde(default)]
+    hosts: String,
+}
+
+async fn declare(
+    State(app): State<App>,
+    caller: Caller,
+    Form(typed): Form<ServerTyped>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let parts = |text: &str| {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        parts.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let name = typed.name.trim().to_owned();
+    let new = NewServer {
+        writes: parts(&typed.writes),
+        hosts: parts(&typed.hosts),
+        name: typed.name,
+        command: typed.command,
+        url: typed.url,
+    };
+    let query = |key: &str, text: &str| {
+        url::form_urlencoded::Serializer::new(String::new()).append_pair(key, text).finish()
+    };
+    match home.library().declare(&new).await {
+        Ok(()) => {
+            let note = query("note", "Added. Start it to see what it offers, then approve it.");
+            Ok(Redirect::to(&format!("{}?{note}", address(Shelf::Servers, &name))))
+        }
+        Err(HouseError::Refused(wrong)) => {
+            let wrong = query("wrong", &wrong);
+            Ok(Redirect::to(&format!("/library/{}?{wrong}", Shelf::Servers.word())))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -13,10 +13,12 @@ use weir_core::secret::Secret;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{HouseError, ModelLine, ModelsTold, ProviderLine, SettingsChange};
+use crate::ports::{
+    DIALECTS, HouseError, ModelLine, ModelsTold, NewEndpoint, ProviderLine, SettingsChange,
+};
 use crate::problem::Answer;
 use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, empty, page};
+use crate::web::parts::{badge, csrf, empty, field, page};
 
 /// The entry of the navigation.
 const HERE: &str = "/models";
@@ -28,6 +30,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/models/probe", probe),
         Route::post("/models/default", choose),
         Route::post("/models/key", set_key).access(Access::Admin),
+        Route::post("/models/endpoint", add_endpoint).access(Access::Admin),
         Route::post("/providers/{name}/forget", forget_key).access(Access::Admin),
     ]
 }
@@ -99,7 +102,10 @@ async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) 
         }
         h2 { "Providers" }
         (offering(caller, &providers))
-        @if caller.person.is_admin() { (new_key(caller, &providers)) }
+        @if caller.person.is_admin() {
+            (new_key(caller, &providers))
+            (new_endpoint(caller))
+        }
     };
     Ok(page(caller, "Models", HERE, &body))
 }
@@ -189,7 +195,7 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
                 } } }
             }
         }
-        p.hint { "Addresses and further providers are set in the configuration file." }
+        p.hint { "Addresses of built-in providers are set in the configuration file." }
     }
 }
 
@@ -242,6 +248,39 @@ fn new_key(caller: &Caller, providers: &[ProviderLine]) -> Markup {
     }
 }
 
+/// Where an admin adds an endpoint that is not built in.
+fn new_endpoint(caller: &Caller) -> Markup {
+    let input = |name: &str, label: &str, hint: &str, kind: &str, required: bool| {
+        let id = format!("endpoint-{name}");
+        let control = html! {
+            input id=(id) name=(name) type=(kind) required[required] autocomplete="off" spellcheck="false"
+                aria-describedby=[(!hint.is_empty()).then(|| format!("{id}-hint"))];
+        };
+        field(&id, label, hint, &control)
+    };
+    html! {
+        section.card aria-labelledby="new-endpoint" {
+            h2 id="new-endpoint" { "Add an endpoint" }
+            form method="post" action="/models/endpoint" {
+                (csrf(caller))
+                (input("name", "Name", "Lowercase letters, digits, - and _. Models are called name/model.", "text", true))
+                (input("base_url", "Base URL", "For example https://llm.example.org/v1.", "url", true))
+                (field("endpoint-dialect", "API", "", &html! {
+                    select id="endpoint-dialect" name="dialect" {
+                        @for (word, text) in DIALECTS { option value=(word) { (text) } }
+                    }
+                }))
+                (input("key", "API key", "Optional.", "password", false))
+                p { label {
+                    input type="checkbox" name="unchecked" value="yes";
+                    "Save without testing"
+                } }
+                button.btn.primary type="submit" { "Test and save" }
+            }
+        }
+    }
+}
+
 fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
     html! {
         @if line.kept {
@@ -265,6 +304,17 @@ struct KeyTyped {
     /// The page that the form stands on.
     #[serde(default)]
     back: String,
+}
+
+#[derive(Deserialize)]
+struct EndpointTyped {
+    name: String,
+    base_url: String,
+    dialect: String,
+    #[serde(default)]
+    key: String,
+    #[serde(default)]
+    unchecked: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -321,6 +371,44 @@ async fn set_key(
     }
     let kept = home.models().set_key(&provider, key).await;
     back_to(page, kept.map(|()| format!("The key for {provider} is saved.")))
+}
+
+/// Most models of a new endpoint that are named.
+const NAMED_MAX: usize = 8;
+
+async fn add_endpoint(
+    State(app): State<App>,
+    caller: Caller,
+    Form(typed): Form<EndpointTyped>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let name = typed.name.trim().to_owned();
+    let new = NewEndpoint {
+        name: typed.name,
+        dialect: typed.dialect,
+        base_url: typed.base_url,
+        key: Secret::new(typed.key.trim().to_owned()),
+        unchecked: !typed.unchecked.is_empty(),
+    };
+    let had_none = home.models().standard().await?.is_none();
+    let found = match home.models().add_endpoint(&new).await {
+        Ok(found) => found,
+        Err(error) => return back(Err(error)),
+    };
+    let mut note = format!("The endpoint {name} is saved.");
+    if !found.is_empty() {
+        let named: Vec<&str> = found.iter().take(NAMED_MAX).map(String::as_str).collect();
+        let more = if found.len() > NAMED_MAX { ", …" } else { "" };
+        note.push_str(&format!(" Its models: {}{more}.", named.join(", ")));
+    }
+    // Whoever had no model wanted this one.
+    if let Some(first) = found.first().filter(|_| had_none) {
+        let values = BTreeMap::from([("model".to_owned(), Value::String(first.clone()))]);
+        let change = SettingsChange { for_all: false, version: None, values };
+        home.settings().change(&change).await?;
+        note.push_str(&format!(" New chats use {first}."));
+    }
+    back(Ok(note))
 }
 
 async fn forget_key(

@@ -1,10 +1,14 @@
 //! Foreign servers (MCP): how each stands, what it offers, and what of it a person approved (Z8).
 
-use weir_server::ports::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word};
+use weir_server::ports::{
+    Deed, LibraryItem, LibraryLine, NewServer, Shelved, TextKind, Waiting, Word,
+};
 
 use super::{anew, cannot, same};
 use crate::command::mcp_servers::{approve, standing, words};
+use crate::config::{self, Additions, McpServerSettings};
 use crate::cx::Cx;
+use crate::failure::usage;
 use crate::wiring::mcp::{self, Known};
 
 /// Whether the server is started and asked what it offers now.
@@ -74,6 +78,55 @@ pub(super) async fn one(cx: &Cx, name: &str, asked: Asked) -> anyhow::Result<Lib
     Ok(LibraryItem { line: line(&known), facts, text, text_kind, hash, waiting, deeds })
 }
 
+/// Declares a server in the installation's settings, by the same checks as `weir mcp-servers add`.
+pub(super) fn declare(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
+    let name = new.name.trim();
+    let mut line = words_of(&new.command)?.into_iter();
+    let server = McpServerSettings {
+        command: line.next().unwrap_or_default(),
+        args: line.collect(),
+        url: new.url.trim().to_owned(),
+        writes: new.writes.clone(),
+        hosts: new.hosts.clone(),
+        ..McpServerSettings::default()
+    };
+    if server.command.is_empty() == server.url.is_empty() {
+        return Err(usage("give a command or an address, and not both"));
+    }
+    let mut together = cx.config()?.settings.clone();
+    if together.mcp_servers.contains_key(name) {
+        return Err(usage(format!("there is a server {name:?} already")));
+    }
+    together.mcp_servers.insert(name.to_owned(), server.clone());
+    if let Some((key, why)) = config::server_complaint(&together) {
+        return Err(usage(format!("{key} {why}")));
+    }
+    let servers = vec![(name.to_owned(), server)];
+    config::add_all(&cx.files().user, &Additions { servers, ..Additions::default() })
+}
+
+/// A command line as words: blanks part them and quotes keep them together. Nothing is expanded.
+fn words_of(line: &str) -> anyhow::Result<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                word.get_or_insert_default();
+                quote = Some(c);
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(usage("Command: a quotation mark is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
 /// Approves what was shown, or forgets what was approved.
 pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<String> {
     let known = mcp::find(cx, name).await?;
@@ -89,5 +142,19 @@ pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<
             Ok(format!("{name} is not approved any more: none of its tools can be called."))
         }
         deed @ (Deed::Accept | Deed::Reject | Deed::Enable | Deed::Remove) => Err(cannot(deed)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words_of;
+
+    #[test]
+    fn s10_a_command_line_is_cut_at_blanks_and_kept_together_by_quotes() {
+        let words = |line: &str| words_of(line).expect(line);
+        assert_eq!(words(" npx  -y @a/server . "), ["npx", "-y", "@a/server", "."]);
+        assert_eq!(words("run 'two words' \"\" a\"b c\"d"), ["run", "two words", "", "ab cd"]);
+        assert_eq!(words("echo $HOME `x`"), ["echo", "$HOME", "`x`"]);
+        assert!(words("").is_empty() && words_of("run 'open").is_err());
     }
 }

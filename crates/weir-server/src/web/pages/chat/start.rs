@@ -52,6 +52,7 @@ pub(super) async fn without_model(caller: &Caller, home: &dyn Home, set: &str) -
             @if admin {
                 h3 { "Use a provider" }
                 (models::key_form(caller, &providers, "/"))
+                p { a href="/models#new-endpoint" { "Add another endpoint" } span.muted { ", for example a server of your own" } }
                 h3 { "Or run a model on this computer" }
                 (local(&providers))
             } @else {

@@ -88,7 +88,7 @@ export function composer(chat, sent) {
       away.type = "button";
       away.className = "icon-button";
       away.textContent = "×";
-      away.setAttribute("aria-label", `Do not attach ${file.name}`);
+      away.setAttribute("aria-label", `Remove ${file.name}`);
       away.addEventListener("click", () => {
         attached.splice(n, 1);
         list();
@@ -102,7 +102,7 @@ export function composer(chat, sent) {
   function attach(more) {
     attached.push(...more);
     if (attached.length > FILES_MAX) {
-      trouble(`At most ${FILES_MAX} files go with one message.`);
+      trouble(`A message can have at most ${FILES_MAX} files.`);
       attached.length = FILES_MAX;
     }
     list();

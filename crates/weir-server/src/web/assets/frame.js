@@ -3,7 +3,7 @@
 
 const root = document.documentElement;
 const NOT_NOW =
-  "The server can do nothing at the moment. It goes on by itself when what it stands on is back.";
+  "The server is temporarily unavailable. It resumes by itself.";
 
 function theme() {
   const button = document.getElementById("theme");

@@ -45,7 +45,7 @@ export function upload(address, data, progress) {
       reject(new Error(words));
     });
     request.addEventListener("error", () =>
-      reject(new Error("The server cannot be reached. Your words are still here; try again.")),
+      reject(new Error("The server cannot be reached. Your message is still here; try again.")),
     );
     request.send(data);
   });

@@ -13,7 +13,7 @@ function key() {
 
 async function agree() {
   if ((await Notification.requestPermission()) !== "granted") {
-    state.textContent = "This browser does not let Weir show notices; its settings can change that.";
+    state.textContent = "Notifications are blocked in this browser; you can allow them in its settings.";
     return;
   }
   const worker = await navigator.serviceWorker.register(workerAddress("/worker.js"));
@@ -35,7 +35,7 @@ if (card && "serviceWorker" in navigator && "PushManager" in window) {
     button.disabled = true;
     agree()
       .catch((error) => {
-        state.textContent = `It did not work: ${error.message}`;
+        state.textContent = `Failed: ${error.message}`;
       })
       .finally(() => {
         button.disabled = false;

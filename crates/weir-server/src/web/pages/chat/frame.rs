@@ -55,8 +55,8 @@ async fn amiss(app: &App, caller: &Caller) -> Option<String> {
     }
     let names: Vec<&str> = bad.iter().map(|one| one.name.as_str()).collect();
     Some(format!(
-        "The server can keep nothing new at the moment ({}), so nothing is done. Work goes on by itself \
-         when that is put right.",
+        "The server cannot save anything at the moment ({}), so nothing runs. Work resumes by itself once \
+         that is fixed.",
         names.join(", ")
     ))
 }

@@ -12,6 +12,8 @@ use crate::window::{self, Loading, Window};
 
 /// How long a local server is waited for: it is there or it is not.
 pub const LOCAL_SERVER_MS_MAX: u64 = 300;
+/// Where OpenRouter tells of the key that it is asked with.
+const OPENROUTER_KEY: &str = "/key";
 /// Most models of one list.
 const MODELS_MAX: usize = 5_000;
 /// Most models of one list of which it is asked which window holds.
@@ -30,6 +32,65 @@ pub struct FoundModel {
     pub max_output: Option<u64>,
 }
 
+/// What an endpoint says of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyCheck {
+    /// It takes it; these are its models.
+    Accepted(Vec<FoundModel>),
+    /// It does not take it: the HTTP status.
+    Refused(u16),
+    /// It says neither: a sentence without secrets.
+    Unsaid(String),
+}
+
+/// Asks an endpoint for its models with the key that it has, to see whether that key is taken.
+pub async fn check_key(endpoint: &Endpoint, transport: &Transport) -> KeyCheck {
+    let refuses = |status: u16| match endpoint.vendor.dialect.as_str() {
+        // Gemini calls a wrong key a wrong request.
+        "gemini" => matches!(status, 400 | 401 | 403),
+        _ => matches!(status, 401 | 403),
+    };
+    if endpoint.vendor.name == "openrouter" {
+        // Its list of models is for everybody; this is for whoever has a key.
+        match fetched(endpoint, transport, OPENROUTER_KEY).await {
+            Err(Unlisted::Status { status, .. }) if refuses(status) => {
+                return KeyCheck::Refused(status);
+            }
+            Ok(_) | Err(_) => (),
+        }
+    }
+    match listed(endpoint, transport).await {
+        Ok(models) => KeyCheck::Accepted(models),
+        Err(Unlisted::Status { status, .. }) if refuses(status) => KeyCheck::Refused(status),
+        Err(why) => KeyCheck::Unsaid(why.sentence(endpoint)),
+    }
+}
+
+/// Why there is no list.
+enum Unlisted {
+    /// The endpoint answered something else.
+    Status {
+        /// With this HTTP status.
+        status: u16,
+        /// When asked for this.
+        path: String,
+    },
+    /// A sentence.
+    Other(String),
+}
+
+impl Unlisted {
+    fn sentence(self, endpoint: &Endpoint) -> String {
+        match self {
+            Unlisted::Status { status, path } => {
+                let name = &endpoint.vendor.name;
+                format!("{name} does not list its models (HTTP {status} from {path})")
+            }
+            Unlisted::Other(why) => why,
+        }
+    }
+}
+
 /// The models of an endpoint.
 ///
 /// # Errors
@@ -38,23 +99,14 @@ pub async fn list_models(
     endpoint: &Endpoint,
     transport: &Transport,
 ) -> Result<Vec<FoundModel>, String> {
-    let headers = endpoint.headers().map_err(|error| error.to_string())?;
+    listed(endpoint, transport).await.map_err(|why| why.sentence(endpoint))
+}
+
+async fn listed(endpoint: &Endpoint, transport: &Transport) -> Result<Vec<FoundModel>, Unlisted> {
     let mut found = Vec::new();
     let mut page = String::new();
     loop {
-        let path = list_path(endpoint, &page);
-        let url = endpoint.url(&path).map_err(|error| error.to_string())?;
-        let got = transport.get(&url, headers.clone()).await;
-        let (status, body) = got.map_err(|error| error.message)?;
-        if status != 200 {
-            let name = &endpoint.vendor.name;
-            return Err(format!(
-                "{name} does not list its models (HTTP {status} from {})",
-                url.path()
-            ));
-        }
-        let value: Value = serde_json::from_slice(&body)
-            .map_err(|error| format!("the list of models is not JSON: {error}"))?;
+        let value = fetched(endpoint, transport, &list_path(endpoint, &page)).await?;
         found.extend(read_list(&value));
         match next_page(&value) {
             Some(next) if found.len() < MODELS_MAX && next != page => page = next,
@@ -65,35 +117,22 @@ pub async fn list_models(
     Ok(found)
 }
 
-/// Why a key may not be kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyFault {
-    /// The vendor does not take it.
-    Refused,
-    /// It could not be found out: the reason, in a sentence without secrets.
-    Unclear(String),
-}
-
-/// Whether the vendor takes the endpoint's key, by a request that costs nothing.
-///
-/// # Errors
-/// It does not, or nobody could tell.
-pub async fn check_key(endpoint: &Endpoint, transport: &Transport) -> Result<(), KeyFault> {
-    let unclear = |why: String| KeyFault::Unclear(why);
-    // Its list of models is open to everybody.
-    let path = match endpoint.vendor.name.as_str() {
-        "openrouter" => "/key".to_owned(),
-        _ => list_path(endpoint, ""),
-    };
-    let headers = endpoint.headers().map_err(|error| unclear(error.to_string()))?;
-    let url = endpoint.url(&path).map_err(|error| unclear(error.to_string()))?;
-    let (status, _) = transport.get(&url, headers).await.map_err(|error| unclear(error.message))?;
-    match status {
-        200..=299 => Ok(()),
-        // Gemini says 400 of a key that is none.
-        400 | 401 | 403 => Err(KeyFault::Refused),
-        status => Err(unclear(format!("HTTP {status} from {}", url.path()))),
+/// What an endpoint answers to a question by its path.
+async fn fetched(
+    endpoint: &Endpoint,
+    transport: &Transport,
+    path: &str,
+) -> Result<Value, Unlisted> {
+    let other = Unlisted::Other;
+    let headers = endpoint.headers().map_err(|error| other(error.to_string()))?;
+    let url = endpoint.url(path).map_err(|error| other(error.to_string()))?;
+    let got = transport.get(&url, headers).await;
+    let (status, body) = got.map_err(|error| other(error.message))?;
+    if status != 200 {
+        return Err(Unlisted::Status { status, path: url.path().to_owned() });
     }
+    serde_json::from_slice(&body)
+        .map_err(|error| other(format!("the list of models is not JSON: {error}")))
 }
 
 fn list_path(endpoint: &Endpoint, page: &str) -> String {

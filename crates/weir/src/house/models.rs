@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weir_core::secret::Secret;
 use weir_providers::catalogue::{Catalogue, Overrides};
 use weir_providers::http_model::Endpoint;
-use weir_providers::probe::{self, KeyFault};
+use weir_providers::probe::{self, KeyCheck};
 use weir_server::ports::{
     DIALECTS, Home as _, HouseError, ModelDesk, ModelLine, ModelsTold, NewEndpoint, ProviderLine,
 };
@@ -98,11 +98,11 @@ impl PersonHome {
         let (mut endpoint, _) = models::endpoint(&cx, &catalogue, vendor)?;
         endpoint.key = Some(key.clone());
         match probe::check_key(&endpoint, &models::transport(&cx)).await {
-            Ok(()) => Ok(()),
-            Err(KeyFault::Refused) => Err(usage(format!(
+            KeyCheck::Accepted(_) => Ok(()),
+            KeyCheck::Refused(_) => Err(usage(format!(
                 "{provider} does not accept this key. Nothing was saved: check that all of it was copied"
             ))),
-            Err(KeyFault::Unclear(why)) => Err(usage(format!(
+            KeyCheck::Unsaid(why) => Err(usage(format!(
                 "the key could not be checked with {provider}: {why}. Nothing was saved"
             ))),
         }

@@ -19,7 +19,10 @@ use crate::app::lines::{self, Detail};
 use crate::link::{News, Report};
 use crate::terminal::Size;
 use crate::text::theme::Theme;
+use crate::text::wrap::wrap_exact;
 
+/// Cells before what is broken off a line of code.
+const CODE_HANG: usize = 2;
 /// Cells before every line, for the mark of the entry that one is at.
 const GUTTER: usize = 2;
 
@@ -57,7 +60,9 @@ impl Items for Shown<'_> {
 
     fn rows(&self, item: usize, width: usize) -> Vec<Line<'static>> {
         let Some(entry) = self.transcript.get(item) else { return Vec::new() };
-        lines::lines(entry, width, self.theme, self.folds.detail(item))
+        let lines = lines::lines(entry, width, self.theme, self.folds.detail(item));
+        // Here nothing breaks what is too long but this.
+        lines.iter().flat_map(|line| wrap_exact(line, width, CODE_HANG)).collect()
     }
 }
 

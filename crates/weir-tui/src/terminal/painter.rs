@@ -119,7 +119,7 @@ impl Painter {
         let (live, cursor) = window(&frame.live, frame.cursor, usize::from(self.size.rows));
         let now = self.affordable();
         let mut wanted: Vec<Row> =
-            self.waiting.drain(..now).map(|line| Row::new(&line, columns, depth)).collect();
+            self.waiting.drain(..now).flat_map(|line| Row::broken(&line, columns, depth)).collect();
         let finished = wanted.len();
         wanted.extend(rows(live, columns, depth));
         if live.is_empty() {
@@ -309,35 +309,37 @@ impl Painter {
         let shrunk = old.len().saturating_sub(wanted.len());
         let tail = self.tail(wanted);
         let empty = Row::default();
-        if tail > 0 && grown > 0 && grown + tail <= height {
-            let place = old.len() - tail;
+        let place = old.len().saturating_sub(tail);
+        // A row that goes on from the one before is written from there, so that must still be seen.
+        let joined = usize::from(wanted.get(place).is_some_and(|row| row.joined));
+        if tail > 0 && grown > 0 && grown + tail + joined <= height {
             for at in 0..place {
-                brush.change(at, &old[at], &wanted[at]);
+                put(at, &old[at], wanted, brush);
             }
             brush.go_row(old.len() - 1);
             (0..grown).for_each(|_| brush.new_row());
             brush.go_row(place);
             brush.insert_rows(grown);
-            for (at, row) in wanted.iter().enumerate().skip(place).take(grown) {
-                brush.change(at, &empty, row);
+            for at in place..place + grown {
+                put(at, &empty, wanted, brush);
             }
             return;
         }
         if tail > 0 && shrunk > 0 {
             let place = wanted.len() - tail;
             for at in 0..place {
-                brush.change(at, &old[at], &wanted[at]);
+                put(at, &old[at], wanted, brush);
             }
             brush.go_row(place);
             brush.delete_rows(shrunk);
             return;
         }
         for (at, row) in wanted.iter().enumerate() {
-            if at >= old.len() {
+            if at >= old.len() && !row.joined {
                 brush.go_row(at - 1);
                 brush.new_row();
             }
-            brush.change(at, old.get(at).unwrap_or(&empty), row);
+            put(at, old.get(at).unwrap_or(&empty), wanted, brush);
         }
         if shrunk > 0 {
             brush.go_row(wanted.len());
@@ -375,6 +377,15 @@ impl Painter {
             out.extend_from_slice(b"\x1b[?2026l");
         }
         self.shown = show;
+    }
+}
+
+/// Makes row `at`, which looks like `old`, the wanted one.
+fn put(at: usize, old: &Row, wanted: &[Row], brush: &mut Brush) {
+    let new = &wanted[at];
+    match at.checked_sub(1).map(|before| &wanted[before]) {
+        Some(before) if new.joined => brush.join(at, before, old, new),
+        Some(_) | None => brush.change(at, old, new),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::terminal::{Terminals, row};
 use crate::text::theme::Depth;
 
 const SCROLLBACK: usize = 4000;
+/// Cells of the longest line that is made here.
+const LINE_CELLS_MAX: u16 = 400;
 
 /// A terminal.
 struct Glass {
@@ -377,7 +379,8 @@ impl Bench {
     fn check(&mut self) -> Result<(), TestCaseError> {
         let Size { columns, rows } = self.painter.size();
         let kept = std::mem::take(&mut self.kept);
-        self.finished.extend(kept.iter().map(|line| wanted(line, columns)));
+        // What is finished is written whole, however long it is.
+        self.finished.extend(kept.iter().map(|line| wanted(line, LINE_CELLS_MAX)));
         let (shown, cursor) = window(&self.live, self.cursor, usize::from(rows));
         let mut live: Vec<Seens> = shown.iter().map(|line| wanted(line, columns)).collect();
         if live.is_empty() {
@@ -481,6 +484,33 @@ fn f1_a_streamed_token_costs_little_more_than_itself() {
     let (lines, ..) = glass.lines();
     assert_eq!(lines.len(), 10 + 4);
     assert!(lines[..10].iter().all(|line| line.len() >= 79));
+}
+
+/// Code that is longer than the terminal is wide is one line of the terminal: copied, it has no
+/// break that nobody wrote, and in a wider terminal it stands in one row.
+#[test]
+fn f1_a_long_finished_line_is_one_line_of_the_terminal() {
+    let code =
+        "let letters = words.iter().flat_map(|word| word.chars()).filter(|c| !c.is_ascii());";
+    for (columns, rows) in [(20, 6), (20, 3), (41, 5), (80, 24)] {
+        let size = Size { columns, rows };
+        let (mut painter, mut glass) = (Painter::new(size, caps()), Glass::new(size));
+        let live = vec![Line::from("> "), Line::from("footer of the face")];
+        let frame = |finished| Frame { finished, live: live.clone(), cursor: Some((0, 2)) };
+        for finished in [vec![], vec![Line::from("short"), Line::from(code)], vec![code.into()]] {
+            glass.feed(&painter.paint(frame(finished)));
+        }
+        for wider in [size, Size { columns: 100, rows }, Size { columns: 33, rows: 9 }] {
+            painter.resized(wider);
+            glass.resize(wider);
+            glass.feed(&painter.paint(frame(vec![])));
+            let (lines, ..) = glass.lines();
+            let text = |seens: &Seens| seens.iter().map(|seen| seen.text.as_str()).collect();
+            let lines: Vec<String> = lines.iter().map(text).collect();
+            assert_eq!(lines[..3], ["short", code, code], "{size:?} to {wider:?}");
+            assert_eq!(lines[3].trim_end(), ">", "{size:?} to {wider:?}");
+        }
+    }
 }
 
 #[test]

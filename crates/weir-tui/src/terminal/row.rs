@@ -35,6 +35,8 @@ pub(super) struct Row {
     pub(super) cells: Vec<Cell>,
     /// It holds something that terminals do not agree upon how wide it is.
     pub(super) doubtful: bool,
+    /// The row before is full and goes on here: the terminal is to break them itself.
+    pub(super) joined: bool,
 }
 
 impl Row {
@@ -62,6 +64,35 @@ impl Row {
             row.cells.pop();
         }
         row
+    }
+
+    /// `line` in as many rows as it needs, none of them more than full. They are one line to the
+    /// terminal, which joins them where they are copied or where it gets wider, except before a wide
+    /// character that had no room left, and where nobody knows how wide a row is.
+    pub(super) fn broken(line: &Line<'_>, columns: usize, depth: Depth) -> Vec<Row> {
+        let whole = Row::new(line, usize::MAX, depth);
+        if whole.cells.len() <= columns {
+            return vec![whole];
+        }
+        let doubtful = whole.doubtful;
+        let mut rows = Vec::new();
+        let mut row = Row { doubtful, ..Row::default() };
+        let mut cells = whole.cells.into_iter().peekable();
+        while let Some(cell) = cells.next() {
+            let rest = cells.next_if(|next| next.symbol == Symbol::Rest);
+            let width = 1 + usize::from(rest.is_some());
+            if width > columns {
+                continue;
+            }
+            if row.cells.len() + width > columns {
+                let joined = row.cells.len() == columns && !doubtful;
+                rows.push(std::mem::replace(&mut row, Row { doubtful, joined, ..Row::default() }));
+            }
+            row.cells.push(cell);
+            row.cells.extend(rest);
+        }
+        rows.push(row);
+        rows
     }
 
     /// Adds a letter of one cell; `false`: there is no room for it.
@@ -198,6 +229,27 @@ mod tests {
                 (wanted, cells, doubtful),
                 "{line:?} in {columns}"
             );
+        }
+    }
+
+    #[test]
+    fn f1_a_long_line_becomes_rows_that_the_terminal_joins() {
+        for (line, columns, wanted) in [
+            ("abc", 3, &[("abc", false)][..]),
+            ("abcd", 3, &[("abc", false), ("d", true)]),
+            ("abcdefg", 3, &[("abc", false), ("def", true), ("g", true)]),
+            ("ab  cd", 3, &[("ab ", false), (" cd", true)]),
+            // A wide character that has no room left begins a row of its own.
+            ("ab漢字", 3, &[("ab", false), ("漢", false), ("字", false)]),
+            ("a漢字b", 3, &[("a漢", false), ("字b", true)]),
+            ("漢a", 1, &[("a", false)]),
+            ("👨‍👩‍👧xyz", 3, &[("👨‍👩‍👧x", false), ("yz", false)]),
+        ] {
+            let rows = Row::broken(&Line::from(line), columns, Depth::True);
+            let rows: Vec<(String, bool)> =
+                rows.iter().map(|row| (text(row), row.joined)).collect();
+            let rows: Vec<(&str, bool)> = rows.iter().map(|(t, j)| (t.as_str(), *j)).collect();
+            assert_eq!(rows, wanted, "{line:?} in {columns}");
         }
     }
 

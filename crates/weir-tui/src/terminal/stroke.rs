@@ -129,6 +129,26 @@ impl Brush {
         }
     }
 
+    /// Writes row `at`, which looks like `old`, behind the full row before it: the terminal breaks
+    /// there by itself, and knows both as one line.
+    pub(super) fn join(&mut self, at: usize, before: &Row, old: &Row, new: &Row) {
+        let mut last = before.cells.len().saturating_sub(1);
+        if before.cells.get(last).is_some_and(|cell| cell.symbol == Symbol::Rest) {
+            last = last.saturating_sub(1);
+        }
+        self.go_row(at - 1);
+        self.go_column(last);
+        self.cells(before.cells.get(last..).unwrap_or_default());
+        // The next letter makes the terminal go on in the row below.
+        self.row = at;
+        self.column = Some(0);
+        self.cells(&new.cells);
+        if new.cells.len() < old.cells.len() {
+            self.plain();
+            self.out.extend_from_slice(b"\x1b[K");
+        }
+    }
+
     /// Writes the whole row. Nobody knows how wide the terminal will find it, so it must not break
     /// the row, and where the cursor is afterwards is not known.
     fn rewrite(&mut self, at: usize, new: &Row) {

@@ -19,16 +19,27 @@ mod shape;
 mod table;
 mod write;
 
+use page::LongCode;
 use paint::Painter;
 use scan::{Piece, Scan};
 
 /// `text` in lines of at most `width` cells.
 pub fn render(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    rendered(text, width, theme, LongCode::Broken)
+}
+
+/// The same, but each line of code is one line, however long it is: for a place that breaks lines
+/// itself, so that code is copied as it was written.
+pub fn render_whole(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    rendered(text, width, theme, LongCode::Whole)
+}
+
+fn rendered(text: &str, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
     let mut painter = Painter::default();
     let (mut pieces, mut out) = (Vec::new(), Vec::new());
     Scan::default().finish(text, &mut pieces);
     for piece in &pieces {
-        painter.paint(text, piece, &mut page::Sheet { width, theme, out: &mut out });
+        painter.paint(text, piece, &mut page::Sheet { width, theme, code, out: &mut out });
     }
     out
 }
@@ -52,11 +63,13 @@ impl Growing {
         self.ready.extend(pieces);
     }
 
-    /// Lines that became final since the last call: whole blocks, whole lines of code.
+    /// Lines that became final since the last call: whole blocks, whole lines of code, as in
+    /// [`render_whole`].
     pub fn settled(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         for piece in self.ready.drain(..) {
-            let mut sheet = page::Sheet { width, theme, out: &mut out };
+            let code = LongCode::Whole;
+            let mut sheet = page::Sheet { width, theme, code, out: &mut out };
             self.painter.paint(&self.text, &piece, &mut sheet);
         }
         out
@@ -64,18 +77,24 @@ impl Growing {
 
     /// The lines that can still change, as they are now.
     pub fn open(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        self.rest(width, theme, LongCode::Broken)
+    }
+
+    fn rest(&self, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
         let (mut painter, mut pieces) = (self.painter.clone(), Vec::new());
         self.scan.clone().finish(&self.text, &mut pieces);
         let mut out = Vec::new();
         for piece in self.ready.iter().chain(&pieces) {
-            painter.paint(&self.text, piece, &mut page::Sheet { width, theme, out: &mut out });
+            let mut sheet = page::Sheet { width, theme, code, out: &mut out };
+            painter.paint(&self.text, piece, &mut sheet);
         }
         out
     }
 
-    /// Everything that was not given yet: the text has ended. It is empty afterwards.
+    /// Everything that was not given yet, as in [`render_whole`]: the text has ended. It is empty
+    /// afterwards.
     pub fn finish(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let rest = self.open(width, theme);
+        let rest = self.rest(width, theme, LongCode::Whole);
         *self = Growing::default();
         rest
     }

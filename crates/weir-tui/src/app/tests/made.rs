@@ -12,7 +12,7 @@ use crate::link::{About, News, SignalKind, Wish};
 use crate::run::{FaceOptions, Motion};
 use crate::terminal::Size;
 use crate::text::theme::Theme;
-use crate::text::wrap::width;
+use crate::text::wrap::{width, wrap_exact};
 
 /// When the tests begin.
 const START: i64 = 1_700_000_000_000_000;
@@ -189,7 +189,9 @@ impl Face {
         let (columns, rows) = (usize::from(self.size.columns), usize::from(self.size.rows));
         let (live, cursor) = match self.app.picture(self.size) {
             Picture::Chat(frame) => {
-                self.printed.extend(frame.finished.iter().map(ToString::to_string));
+                // A long line of code is broken by the terminal.
+                let rows = frame.finished.iter().flat_map(|line| wrap_exact(line, columns, 0));
+                self.printed.extend(rows.map(|line| line.to_string()));
                 (frame.live, frame.cursor)
             }
             Picture::Full(view) => (view.lines, view.cursor),

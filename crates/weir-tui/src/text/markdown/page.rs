@@ -14,8 +14,19 @@ pub(super) struct Sheet<'a> {
     pub(super) width: usize,
     /// The colours.
     pub(super) theme: &'a Theme,
+    /// What becomes of code that is longer than a line.
+    pub(super) code: LongCode,
     /// The lines.
     pub(super) out: &'a mut Vec<Line<'static>>,
+}
+
+/// What becomes of code that is longer than a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LongCode {
+    /// It is broken.
+    Broken,
+    /// It stays one line: whoever shows it breaks it, so that it is copied as it was written.
+    Whole,
 }
 
 /// How a line is broken.
@@ -134,7 +145,11 @@ impl<'s, 'a> Page<'s, 'a> {
         if !self.loose_signs.is_empty() {
             line.spans.splice(0..0, self.loose_signs.drain(..));
         }
+        // A bar of a quotation stands before every row, so there it has to be broken here.
+        let blank = |edge: &Edge| edge.after.content.trim().is_empty();
+        let is_whole = self.sheet.code == LongCode::Whole && self.edges.iter().all(blank);
         let lines = match broken {
+            Broken::Exactly if is_whole => vec![line],
             Broken::AtWords => wrap(&line, self.room(), hang),
             Broken::Exactly => wrap_exact(&line, self.room(), hang),
         };

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ratatui::text::Line;
 
 use super::super::super::wrap::line_width;
-use super::super::{Growing, render};
+use super::super::{Growing, LongCode, render, render_whole};
 use super::theme;
 
 #[test]
@@ -47,6 +47,27 @@ fn f1_long_text_in_crumbs() {
         }
         out.extend(growing.finish(80, &theme));
         assert!(out == render(&text, 80, &theme), "{:?}", &text[..10]);
+    }
+}
+
+#[test]
+fn f1_code_is_given_in_whole_lines_and_drawn_in_broken_ones() {
+    let theme = theme();
+    let code = "let all = words.iter().filter(|word| !word.is_empty()).count();";
+    for (text, whole) in [
+        (format!("```rust\n{code}\n```\n"), true),
+        (format!("- a point\n  ```rust\n  {code}\n  ```\n"), true),
+        (format!("> ```rust\n> {code}\n> ```\n"), false),
+    ] {
+        let has = |lines: &[Line<'_>]| lines.iter().any(|line| line.to_string().ends_with(code));
+        assert_eq!(has(&render_whole(&text, 30, &theme)), whole, "{text}");
+        assert!(!has(&render(&text, 30, &theme)), "{text}");
+        let mut growing = Growing::default();
+        growing.push(&text);
+        assert!(!has(&growing.open(30, &theme)), "{text}");
+        let mut given = growing.settled(30, &theme);
+        given.extend(growing.finish(30, &theme));
+        assert_eq!(has(&given), whole, "{text}");
     }
 }
 
@@ -160,11 +181,11 @@ proptest! {
             }
             // What is open and what was given are the text so far.
             let mut so_far = out.clone();
-            so_far.extend(growing.open(width, &theme));
-            prop_assert_eq!(so_far, render(growing.text(), width, &theme));
+            so_far.extend(growing.rest(width, &theme, LongCode::Whole));
+            prop_assert_eq!(so_far, render_whole(growing.text(), width, &theme));
         }
         out.extend(growing.finish(width, &theme));
-        prop_assert_eq!(out, render(&text, width, &theme));
+        prop_assert_eq!(out, render_whole(&text, width, &theme));
     }
 
     #[test]

@@ -17,8 +17,10 @@ const WINDOW_BYTES_MAX: u64 = 256 * 1024;
 /// An answer that comes so much later than the quickest did shows that bytes pile up.
 const LATE: Duration = Duration::from_millis(300);
 const PROMPT: Duration = Duration::from_millis(150);
-/// After so long without one, no answer will come.
+/// After so long without one, no answer will come: from a terminal that answered before, and from one
+/// of which nobody knows whether it does.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5);
+const FIRST_ANSWER_WAIT_MAX: Duration = Duration::from_millis(600);
 
 /// What was written and what has arrived.
 #[derive(Debug)]
@@ -90,7 +92,11 @@ impl Flow {
     /// Whether more may be written; else until when to wait at most.
     pub(super) fn open(&mut self, now: Instant) -> Result<(), Instant> {
         let Some(asked) = self.asked else { return Ok(()) };
-        if now.saturating_duration_since(asked.at) >= ANSWER_WAIT_MAX {
+        let wait = match self.trust {
+            Trust::Unknown => FIRST_ANSWER_WAIT_MAX,
+            Trust::Answers | Trust::Silent => ANSWER_WAIT_MAX,
+        };
+        if now.saturating_duration_since(asked.at) >= wait {
             self.asked = None;
             self.arrived = asked.sent;
             if self.trust == Trust::Unknown {
@@ -101,7 +107,7 @@ impl Flow {
         if self.sent - self.arrived <= self.window {
             return Ok(());
         }
-        Err(asked.at + ANSWER_WAIT_MAX)
+        Err(asked.at + wait)
     }
 
     /// How many bytes the next frame should have; none: as many as it likes, for nobody knows how
@@ -171,11 +177,26 @@ mod tests {
     }
 
     #[test]
+    fn f1_a_terminal_that_never_answers_is_soon_written_to_freely() {
+        let start = Instant::now();
+        let mut flow = Flow::new(true);
+        assert!(flow.sent(3000, start));
+        let late = start + FIRST_ANSWER_WAIT_MAX;
+        assert!(flow.open(late).is_ok());
+        assert!(!flow.sent(30_000, late), "it is not asked again");
+        assert!(flow.open(late).is_ok());
+        // One that was only slow is known from its answer on.
+        flow.answered(late);
+        assert!(flow.sent(30_000, late));
+    }
+
+    #[test]
     fn f1_a_lost_answer_stops_nothing_for_long() {
         let start = Instant::now();
         let mut flow = Flow::new(true);
         assert!(flow.sent(3000, start));
-        assert_eq!(flow.open(start), Err(start + ANSWER_WAIT_MAX));
+        // Nobody knows yet whether it answers at all: that freezes nothing for long.
+        assert_eq!(flow.open(start), Err(start + FIRST_ANSWER_WAIT_MAX));
         flow.answered(start);
         assert!(flow.open(start).is_ok() && !flow.is_asked());
         assert!(flow.sent(30_000, start));

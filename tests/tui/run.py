@@ -11,7 +11,7 @@ from house import Failed
 
 # Where tests are. A test is a function whose name begins with a requirement.
 MODULES = ("talking", "approving", "typing_", "clipboard", "sessions", "leaving", "lines",
-           "hostile", "attached", "line_speed", "shots")
+           "hostile", "attached", "first", "fingers", "line_speed", "shots")
 BEGINNINGS = ("f1_", "f7_", "g4_", "l12_", "z10_")
 
 

@@ -17,13 +17,13 @@ pub(crate) enum Meant {
 const TOLD: [(&[&str], &str); 7] = [
     (
         &["login", "logout", "setup-token"],
-        "a key is kept with `weir auth set PROVIDER` (anthropic, openai, gemini, openrouter, …), forgotten with \
-         `weir auth remove PROVIDER`; `weir doctor` says what is missing",
+        "`weir` asks for a key where none is set; `weir auth set PROVIDER` (anthropic, openai, gemini, \
+         openrouter, …) keeps one, `weir auth remove PROVIDER` forgets it",
     ),
     (
         &["init"],
-        "nothing has to be prepared: `weir` in a folder begins. What the agent shall know of it stands in \
-         AGENTS.md: `weir run \"write an AGENTS.md for this project\"`",
+        "nothing has to be set up: start `weir` in the folder. What an agent should know about it goes into \
+         AGENTS.md: `/init` in `weir` writes a first one",
     ),
     (
         &["update", "upgrade", "self-update"],

@@ -69,11 +69,15 @@ impl Keys {
         self.kept.keys().map(String::as_str)
     }
 
+    /// Whether a text can be a key: one word of letters, digits and signs.
+    pub(crate) fn is_key(text: &str) -> bool {
+        let is_plain = text.bytes().all(|b| b.is_ascii_graphic());
+        !text.is_empty() && text.len() <= KEY_BYTES_MAX && is_plain
+    }
+
     /// Keeps a key.
     pub(crate) fn set(&mut self, provider: &str, key: Secret) -> anyhow::Result<()> {
-        let text = key.reveal();
-        let is_plain = text.bytes().all(|b| b.is_ascii_graphic());
-        if text.is_empty() || text.len() > KEY_BYTES_MAX || !is_plain {
+        if !Keys::is_key(key.reveal()) {
             return Err(usage(format!(
                 "this is no key for {provider}: a key is one word of letters, digits and signs \
                  (nothing was kept)"

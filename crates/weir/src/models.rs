@@ -127,6 +127,43 @@ pub(crate) async fn known(cx: &Cx, wish: Option<&str>) -> anyhow::Result<String>
     Ok(resolved.info.model.to_string())
 }
 
+/// What a person has to give before anything can be asked.
+pub(crate) enum Missing {
+    /// No model is named and none can be found.
+    Model,
+    /// The model that is named needs the key of this vendor.
+    Key(Box<Vendor>),
+}
+
+/// What is missing for [`known`], where a person can give it. Other mistakes are left to whoever asks
+/// for the model.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(crate) async fn missing(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Option<Missing>> {
+    let set = cx.config()?.settings.model.as_deref();
+    let catalogue = catalogue(cx)?;
+    if let Some(text) = wish.or(set) {
+        let resolved = match text.starts_with("script:") {
+            true => return Ok(None),
+            false => catalogue.resolve(text),
+        };
+        let Ok(resolved) = resolved else { return Ok(None) };
+        let (_, source) = endpoint(cx, &catalogue, &resolved.vendor)?;
+        let is_missing = resolved.vendor.needs_key && source.is_none();
+        return Ok(is_missing.then(|| Missing::Key(Box::new(resolved.vendor))));
+    }
+    for vendor in catalogue.vendors() {
+        let (_, source) = endpoint(cx, &catalogue, vendor)?;
+        if source.is_some() && vendor.default_model.is_some() {
+            return Ok(None);
+        }
+    }
+    let variable = |name: &str| cx.environment.text(name).map(String::from);
+    let local = probe::first_local(&catalogue, &variable, &transport(cx)).await;
+    Ok(local.is_none().then_some(Missing::Model))
+}
+
 /// The model of this name.
 ///
 /// # Errors

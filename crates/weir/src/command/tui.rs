@@ -23,12 +23,25 @@ use crate::tui::remote;
 use crate::wiring::{self, SUPERVISE, SystemClock, Wishes};
 use crate::{models, terminal};
 
+mod first;
+mod keyboard;
+
 /// How long the session may take to be given back once the face has gone.
 const GIVE_BACK_WAIT: Duration = Duration::from_secs(10);
 
 /// Shows the face until the person leaves.
-pub(super) async fn tui(cx: Cx, args: TuiArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn tui(cx: Cx, mut args: TuiArgs) -> anyhow::Result<ExitCode> {
     let face = Face::of(&cx, &args)?;
+    let cx = match wanting(&cx, &args).await? {
+        None => cx,
+        Some(missing) => match first::ask(cx, missing).await? {
+            first::Ended::Ready(cx, model) => {
+                args.model = model.or(args.model);
+                *cx
+            }
+            first::Ended::Left => return Ok(ExitCode::SUCCESS),
+        },
+    };
     let left = match &args.attach {
         Some(url) => {
             let which = which_there(&args)?;
@@ -49,6 +62,34 @@ pub(super) async fn tui(cx: Cx, args: TuiArgs) -> anyhow::Result<ExitCode> {
         return Err(failure(exit::FAILED, why));
     }
     Ok(ExitCode::from(left.code))
+}
+
+/// What a person is asked for before a new session can begin here; `None`: nothing, or there is nobody
+/// who could be asked.
+async fn wanting(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Option<models::Missing>> {
+    let is_new = args.resume.is_none() && args.fork.is_none() && !args.continue_last;
+    let is_asked = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !is_asked || !is_new || args.attach.is_some() {
+        return Ok(None);
+    }
+    let flags = flags(args);
+    let profile = wiring::profile(cx, &flags, None)?;
+    let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
+    models::missing(cx, asked).await
+}
+
+/// The flags as wishes of whoever sits there.
+fn flags(args: &TuiArgs) -> Wishes {
+    Wishes {
+        model: args.model.clone(),
+        profile: args.profile.clone(),
+        thinking: args.thinking.map(Thinking::from),
+        permission: args.permission.map(PermissionMode::from),
+        allow: args.allow.clone(),
+        deny: args.deny.clone(),
+        attended: true,
+        ..Wishes::default()
+    }
 }
 
 /// Which face, as it is to be.
@@ -162,16 +203,7 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
 /// # Errors
 /// A usage error: no such session; no model can be asked for a new one.
 async fn begin(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Begin> {
-    let flags = Wishes {
-        model: args.model.clone(),
-        profile: args.profile.clone(),
-        thinking: args.thinking.map(Thinking::from),
-        permission: args.permission.map(PermissionMode::from),
-        allow: args.allow.clone(),
-        deny: args.deny.clone(),
-        attended: true,
-        ..Wishes::default()
-    };
+    let flags = flags(args);
     let profile = wiring::profile(cx, &flags, None)?;
     // A wrong rule is said before the terminal is taken.
     wiring::rules(cx, &*cx.workspace()?, &flags, None)?;

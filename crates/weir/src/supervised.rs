@@ -29,6 +29,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("mcp-servers", "restart"),
     ("mcp-servers", "remove"),
     ("config", "set"),
+    ("config", "edit"),
     ("auth", "set"),
     ("auth", "remove"),
     ("tools", "add"),

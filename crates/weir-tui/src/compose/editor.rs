@@ -73,6 +73,16 @@ pub fn edit(command: Option<&str>, text: &str) -> Result<String, EditorError> {
     Ok(edited)
 }
 
+/// Lets `command` change a file in its place, and waits for it.
+///
+/// # Errors
+/// It cannot be started, or says that nothing is to be taken.
+pub fn edit_file(command: Option<&str>, path: &Path) -> Result<(), EditorError> {
+    let command = command.ok_or(EditorError::None)?;
+    let status = run(command, path)?;
+    if status.success() { Ok(()) } else { Err(EditorError::Ended(status)) }
+}
+
 /// As git does it: the command line is the shell's, the path is one word whatever is in it.
 #[cfg(unix)]
 fn run(command: &str, path: &Path) -> io::Result<ExitStatus> {

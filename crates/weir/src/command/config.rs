@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
+use weir_tui::compose::editor;
 
 use crate::config::{self, Entry, entries};
 use crate::cx::Cx;
@@ -11,12 +12,22 @@ use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
 use crate::terminal::{err, out, out_json, table};
 
+/// What a new file holds when it is opened first.
+const NEW_FILE: &str = "\
+# Weir's settings. `weir config show` lists every setting, its value and what it means; what is left
+# out has its usual value. For example:
+#
+# model = \"anthropic/claude-sonnet-5-5\"
+# permission = \"ask\"
+";
+
 /// Shows, gets, sets.
 pub(crate) fn config(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
     match command {
         ConfigCommand::Show(flag) => show(cx, flag.json)?,
         ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
         ConfigCommand::Set(args) => set(cx, &args)?,
+        ConfigCommand::Edit { project } => edit(cx, project)?,
         ConfigCommand::Path(flag) => paths(cx, flag.json)?,
         ConfigCommand::Schema => out_json(&config::schema())?,
     }
@@ -111,6 +122,25 @@ fn set(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
         err(&format!("warning: {} is written to {ours}, but {origin} decides here", args.key));
     }
     out(&format!("{} is set in {ours}", args.key))
+}
+
+fn edit(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
+    let files = cx.files();
+    let path = if is_project { files.project_for_writing()? } else { &files.user };
+    let command = editor::chosen();
+    let seen = visible(&path.display().to_string());
+    if command.is_some() && !path.exists() {
+        crate::files::replace(path, NEW_FILE.as_bytes(), 0o600)?;
+    }
+    editor::edit_file(command.as_deref(), path).map_err(|error| usage(error.to_string()))?;
+    // What is wrong is said now and not at the next start.
+    let read = cx.anew(&cx.folder)?;
+    read.config().map_err(|error| {
+        usage(format!(
+            "{seen} was left with a mistake, and holds nothing until it is mended: {error:#}"
+        ))
+    })?;
+    out(&format!("{seen} can be read. `weir config show` says what holds."))
 }
 
 fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {

@@ -45,6 +45,13 @@ pub(crate) enum ConfigCommand {
         json: JsonFlag,
     },
     Set(ConfigSetArgs),
+    /// Open the file of your settings in your editor ($VISUAL, $EDITOR), and check it afterwards
+    #[command(after_help = "Examples:\n  weir config edit\n  weir config edit --project")]
+    Edit {
+        /// This workspace's .weir/config.toml instead
+        #[arg(long)]
+        project: bool,
+    },
     /// Which files are read, and where things are kept
     #[command(after_help = "Examples:\n  weir config path\n  weir config path --json")]
     Path(JsonFlag),

@@ -15,6 +15,9 @@ use weir_engine::ledger::status_text;
 use crate::options::OutputFormat;
 use crate::terminal;
 
+/// Changed files that are named.
+const CHANGED_NAMED_MAX: usize = 8;
+
 /// Signals carry no moment of their own: they are shown when they come.
 fn now() -> Timestamp {
     Timestamp(jiff::Timestamp::now().as_microsecond())
@@ -131,19 +134,14 @@ impl Face {
             finished.usage.total(),
         ));
         if !finished.changed_files.is_empty() {
-            let files = finished.changed_files.join(", ");
-            let undo = if self.shown.resumable {
-                format!(" (weir undo {} takes it back)", self.session)
-            } else {
-                String::new()
-            };
-            self.progress(&format!("changed: {files}{undo}"));
+            let session = self.shown.resumable.then_some(&self.session);
+            self.progress(&changed(&finished.changed_files, session));
         }
         if !finished.marked_files.is_empty() {
             let files = finished.marked_files.join(", ");
             self.progress(&format!(
-                "read before you use them, they were written with foreign words and private data \
-                 in the context: {files} (weir permissions marks)"
+                "read these before you use them, they were written while text from outside and \
+                 private data were in the context: {files} (weir permissions marks)"
             ));
         }
         for denial in &finished.denials {
@@ -170,6 +168,26 @@ impl Face {
             },
         }
     }
+}
+
+/// The line about changed files: some of them, how many more, and how they are taken back where the
+/// session is there to do it.
+fn changed(files: &[String], session: Option<&SessionId>) -> String {
+    let named: Vec<String> =
+        files.iter().take(CHANGED_NAMED_MAX).map(|one| one_line(one)).collect();
+    let more = files.len() - named.len();
+    let mut text = format!("changed: {}", named.join(", "));
+    match (more, session) {
+        (0, Some(session)) => text += &format!(" (weir undo {session} takes it back)"),
+        (0, None) => (),
+        (more, None) => text += &format!(" and {more} more"),
+        (more, Some(session)) => {
+            text += &format!(
+                " and {more} more (weir undo {session} takes it back; with --dry-run it lists them)"
+            );
+        }
+    }
+    text
 }
 
 /// One line of progress, where a fact deserves one. Everything that a model or file wrote is
@@ -302,6 +320,26 @@ mod tests {
     use weir_core::model::Usage;
 
     use super::*;
+
+    #[test]
+    fn c2_many_changed_files_are_counted_and_not_listed() {
+        let files = |count: usize| (0..count).map(|n| format!("f{n}")).collect::<Vec<_>>();
+        let session = SessionId::new("0198");
+        assert_eq!(
+            changed(&files(2), Some(&session)),
+            "changed: f0, f1 (weir undo 0198 takes it back)"
+        );
+        assert_eq!(changed(&files(2), None), "changed: f0, f1");
+        let eight = "changed: f0, f1, f2, f3, f4, f5, f6, f7";
+        assert_eq!(changed(&files(8), None), eight);
+        assert_eq!(changed(&files(60), None), format!("{eight} and 52 more"));
+        assert_eq!(
+            changed(&files(60), Some(&session)),
+            format!(
+                "{eight} and 52 more (weir undo 0198 takes it back; with --dry-run it lists them)"
+            )
+        );
+    }
 
     #[test]
     fn l16_it_says_which_recipe_runs_and_how_to_stop_it() {

@@ -114,8 +114,18 @@ fn choice(row: &Row, current: &str) -> Choice {
         || "price unknown".into(),
         |price| format!("${} in, ${} out per million", price.input, price.output),
     );
-    let about = format!("{} thousand tokens, {price}", info.window / 1_000);
+    let about = format!("{} context, {price}", window(info.window));
     Choice { current: value == current, value, about }
+}
+
+/// A window in words: `1M`, `200k`.
+fn window(tokens: u64) -> String {
+    match tokens {
+        0..=999 => tokens.to_string(),
+        1_000..=999_999 => format!("{}k", tokens / 1_000),
+        _ if tokens % 1_000_000 < 100_000 => format!("{}M", tokens / 1_000_000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
 }
 
 /// All profiles of the folder.
@@ -136,4 +146,25 @@ pub(super) fn profiles(desk: &Desk) -> anyhow::Result<Vec<Choice>> {
             current: loaded.profile.name == current,
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window;
+
+    #[test]
+    fn f1_windows_are_short() {
+        for (tokens, text) in [
+            (512, "512"),
+            (8_192, "8k"),
+            (200_000, "200k"),
+            (999_999, "999k"),
+            (1_000_000, "1M"),
+            (1_048_576, "1M"),
+            (1_500_000, "1.5M"),
+            (10_000_000, "10M"),
+        ] {
+            assert_eq!(window(tokens), text);
+        }
+    }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
-use weir_core::profile::PermissionMode;
 use weir_core::view::plain::visible;
 use weir_engine::engine::{Hands, SessionOptions, load};
 use weir_engine::ports::{FileMark, Store};
@@ -43,8 +42,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         return out_json(&rules.iter().collect::<Vec<_>>());
     }
     if rules.is_empty() {
-        let mode: PermissionMode = cx.config()?.settings.permission;
-        return out(&format!("No rules. The permission mode {mode} decides alone."));
+        return out("No rules: the permission mode decides alone.");
     }
     let row = |rule: &Rule| {
         let origin = rule.origin().to_string();

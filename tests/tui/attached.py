@@ -193,7 +193,7 @@ def f1_attach_going_back_shows_first_what_would_change():
             term.gone(words.BUSY)
             same(house.read("a.txt"), "zero\none\ntwo\n", "the file")
             term.keys("Escape", "Escape")
-            term.wait("Back to before which message")
+            term.wait("Go back to before which message")
             term.keys("Enter")
             term.wait(r"-\s*two")
             same(house.read("a.txt"), "zero\none\ntwo\n", "a look changes nothing")

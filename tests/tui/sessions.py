@@ -93,7 +93,7 @@ end
             same(house.read("notes.md"), "two\n", "the file")
             first = house.session()
             term.keys("Escape", "Escape")
-            term.wait("Back to before which message")
+            term.wait("Go back to before which message")
             term.wait(r"(?s)make it two.*make it one")
             # The newest is chosen; its preview shows what would change.
             term.keys("Enter")

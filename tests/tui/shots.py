@@ -265,9 +265,9 @@ def rewind(house, term):
     term.wait("It is blue now")
     term.gone(words.BUSY)
     term.keys("Escape", "Escape")
-    term.wait("Back to before which message")
+    term.wait("Go back to before which message")
     term.keys("Enter")
-    term.wait("What goes back")
+    term.wait("What should go back")
     term.wait("colour: red")
 
 

@@ -7,7 +7,7 @@ READY_WIDE = r"(?m)^ ?(plan|ask|auto-edit|full) · script/model · agent"
 BUSY = r"Esc (stops|ends) it"
 
 # A run is over: what it left stands in the scrollback.
-DONE = r"─ (Done|Stopped|Failed)"
+DONE = r"─ (Done|Stopped|You stopped it|Failed)"
 
 INTERRUPT = "Escape"
 NEXT_MODE = "Tab"

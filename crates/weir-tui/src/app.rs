@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crossterm::event::KeyCode;
-use weir_core::ids::Timestamp;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
@@ -77,6 +77,8 @@ pub(crate) enum Local {
     Theme(String),
     /// A person who looks elsewhere is told.
     Notify(String),
+    /// The terminal puts this into the clipboard.
+    Copy(String),
 }
 
 /// What stands in place of the box.
@@ -161,6 +163,8 @@ pub(crate) struct App {
     pub(crate) armed: Option<(Armed, Timestamp)>,
     /// What was sent and did not arrive yet, by its name.
     pub(crate) sent: BTreeMap<String, Written>,
+    /// A copy of this session is to be opened; once it is, that is said.
+    pub(crate) copying: Option<SessionId>,
     /// What was said before a session was open.
     pub(crate) held: Vec<Written>,
     pub(crate) shell: shell::Shell,
@@ -210,6 +214,7 @@ impl App {
             hint: None,
             armed: None,
             sent: BTreeMap::new(),
+            copying: None,
             held: Vec::new(),
             shell: shell::Shell::default(),
             lost: None,

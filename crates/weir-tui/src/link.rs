@@ -115,6 +115,10 @@ pub enum Report {
     Tools,
     /// One call with everything that is kept of it. Arguments: its number.
     Call,
+    /// Settings and where each comes from.
+    Config,
+    /// What the session changed in files.
+    Diff,
 }
 
 /// What the person wants.

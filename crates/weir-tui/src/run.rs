@@ -352,6 +352,7 @@ impl Face {
                 Local::Repaint => self.terminal.redraw(),
                 Local::Theme(name) => self.restyle(&name),
                 Local::Notify(text) => self.terminal.notify(&text),
+                Local::Copy(text) => self.terminal.copy(&text),
             }
             self.pace.touch();
         }

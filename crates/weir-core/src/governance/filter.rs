@@ -20,7 +20,7 @@ mod tests;
 mod veil;
 
 pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
-pub use externalize::REFERENCE_CHARS_MAX;
+pub use externalize::{Quoted, REFERENCE_CHARS_MAX, quoted};
 pub use redact::{mask_reply, mask_text, mask_value, redact_text};
 pub use veil::Veil;
 

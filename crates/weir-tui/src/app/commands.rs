@@ -1,13 +1,17 @@
 //! The commands of the face, in one table: what is typed as `/name`. One line adds one. Names of
 //! the session's workflows and skills are no commands of the face: they are said to the engine.
 
+use weir_core::event::Event;
+use weir_core::message::plain_text;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use super::words::one_line;
+use super::entries::What;
+use super::words::{dollars, one_line};
 use super::writing::Print;
 use super::{App, Local};
 use crate::compose::Written;
+use crate::familiar;
 use crate::link::{Report, Tone, Which, Wish};
 use crate::screen::{Screen, open};
 
@@ -37,44 +41,54 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("help", "", "Keys and commands", |app, _| app.show(open::help())),
     command("model", "[provider/name]", "Chooses another model", App::model),
     command("profile", "[name]", "Chooses another profile", App::profile),
-    command("permissions", "[mode]", "Rules and modes; a mode changes it", App::permissions),
+    command(
+        "permissions",
+        "[mode]",
+        "Rules and the permission mode; a mode changes it",
+        App::permissions,
+    ),
     command("context", "", "The prompt by section and how full the context is", |app, rest| {
         app.report(Report::Context, rest);
     }),
     command("paste", "", "Attaches the picture in the clipboard", |app, _| {
         app.ask_clipboard();
     }),
-    command("compact", "[what to keep]", "Makes the context shorter", |app, rest| {
+    command("compact", "[what to keep]", "Shortens the context", |app, rest| {
         app.wishes.push(Wish::Condense(rest.to_owned()));
     }),
     command("resume", "[words]", "Opens another session", |app, rest| {
         app.show(open::sessions(rest, app.now));
     }),
-    command("fork", "", "Goes on in a copy of this session", App::fork),
-    command("undo", "", "Takes the files of the last run back", |app, _| {
+    command("fork", "", "Continues in a copy of this session", App::fork),
+    command("undo", "", "Undoes the file changes of the last run", |app, _| {
         app.wishes.push(Wish::Undo);
     }),
-    command("rewind", "", "Back to an earlier message: words, files or both", |app, _| {
-        app.show(open::rewind());
-    }),
-    command("checkpoints", "", "What was saved before it was changed", |app, rest| {
+    command(
+        "rewind",
+        "",
+        "Goes back to an earlier message: conversation, files or both",
+        |app, _| {
+            app.show(open::rewind());
+        },
+    ),
+    command("checkpoints", "", "Saved versions of changed files", |app, rest| {
         app.report(Report::Checkpoints, rest);
     }),
-    command("memory", "[words]", "What is remembered", |app, rest| {
+    command("memory", "[words]", "Remembered notes; words search them", |app, rest| {
         app.report(Report::Memory, rest);
     }),
-    command("skills", "", "What it knows how to do", |app, rest| {
+    command("skills", "", "Skills that can be used here", |app, rest| {
         app.report(Report::Skills, rest);
     }),
-    command("recipes", "", "Ways that worked before", |app, rest| {
+    command("recipes", "", "Recipes: known ways to do a kind of task", |app, rest| {
         app.report(Report::Recipes, rest);
     }),
     command("agents", "", "Scheduled agents and sub-agents", |app, rest| {
         app.report(Report::Agents, rest);
     }),
-    command("mcp", "", "Foreign servers", |app, rest| app.report(Report::Mcp, rest)),
+    command("mcp", "", "MCP servers", |app, rest| app.report(Report::Mcp, rest)),
     command("tools", "", "Tools of this session", |app, rest| app.report(Report::Tools, rest)),
-    command("call", "number", "Everything that is kept of one call", |app, rest| {
+    command("call", "number", "Everything about one tool call", |app, rest| {
         app.report(Report::Call, rest);
     }),
     command("cost", "", "What the session and the day cost", |app, rest| {
@@ -94,7 +108,28 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("release", "", "Lets runs start again", |app, _| app.wishes.push(Wish::Release)),
     command("thinking", "[off|low|medium|high]", "How much the model thinks", App::thinking),
     command("theme", "[name]", "Other colours", App::theme),
+    command("new", "", "A new session", |app, _| app.wishes.push(Wish::Open(Which::New))),
+    command("plan", "[task]", "Permission mode plan: it looks and changes nothing", App::plan),
+    command("init", "", "Lets the model write a first AGENTS.md", |app, _| {
+        app.say_words(familiar::INIT.into());
+    }),
+    command("review", "[what]", "Lets the model review the uncommitted changes", |app, rest| {
+        app.say_words(familiar::review(rest));
+    }),
+    command("diff", "", "What this session changed in files", |app, rest| {
+        app.report(Report::Diff, rest);
+    }),
+    command("copy", "[code]", "Copies the last answer, or its last block of code", App::copy),
+    command("status", "", "Session, model, mode, context and cost", |app, _| app.status()),
+    command("usage", "", "The same as /cost", |app, rest| app.report(Report::Cost, rest)),
+    command("config", "", "Every setting and where it comes from", |app, rest| {
+        app.report(Report::Config, rest);
+    }),
+    command("login", "", "How a key is kept", |app, _| app.answered("login")),
+    command("rename", "", "How a session is named", |app, _| app.answered("rename")),
+    command("hooks", "", "Where hooks stand", |app, _| app.answered("hooks")),
     command("quit", "", "Leaves; the session can be taken up again", |app, _| app.leave()),
+    command("exit", "", "The same as /quit", |app, _| app.leave()),
 ];
 
 impl App {
@@ -104,7 +139,8 @@ impl App {
         let name = line.strip_prefix('/').unwrap_or(line);
         let name = name.split(char::is_whitespace).next().unwrap_or_default();
         let known = COMMANDS.iter().any(|command| command.name == name);
-        if !known && self.fold.named.iter().any(|named| named.name == name) {
+        let of_session = self.fold.named.iter().any(|named| named.name == name);
+        if of_session && (!known || familiar::yields(name)) {
             return false;
         }
         // `/etc/hosts is wrong` is no command, and neither are notes after `//`.
@@ -113,8 +149,10 @@ impl App {
         }
         if !self.command(line) {
             self.composer.give_back(written);
-            let name = one_line(name);
-            self.hint(Tone::Bad, format!("/{name} is not known; /help lists what is"));
+            let near = familiar::nearest(name, self.named.iter().map(|one| one.name.as_str()));
+            let near = near.map(|near| format!("did you mean /{}? ", one_line(near)));
+            let (name, near) = (one_line(name), near.unwrap_or_default());
+            self.hint(Tone::Bad, format!("There is no command /{name}: {near}/help lists all"));
         }
         true
     }
@@ -171,7 +209,7 @@ impl App {
             "medium" => Thinking::Medium,
             "high" => Thinking::High,
             "" => return self.show(open::thinking()),
-            _ => return self.wrong("thinking", rest, "It is one of off, low, medium, high"),
+            _ => return self.wrong("thinking", rest, "Choose off, low, medium or high"),
         };
         self.think(thinking);
     }
@@ -189,10 +227,73 @@ impl App {
         self.hint(Tone::Bad, one_line(why));
     }
 
+    /// Mode plan; with a task, it is said in it.
+    fn plan(&mut self, rest: &str) {
+        self.mode(PermissionMode::Plan);
+        if rest.is_empty() {
+            self.hint(Tone::Quiet, "Mode plan: nothing is changed. /permissions ask goes back");
+        } else {
+            self.say_words(rest.to_owned());
+        }
+    }
+
+    /// Says words that no person wrote letter by letter.
+    fn say_words(&mut self, text: String) {
+        self.say(Written { text, ..Written::default() });
+    }
+
+    fn answered(&mut self, name: &str) {
+        if let Some(text) = familiar::answered(name) {
+            // It is to be read at leisure: it is no hint that goes by itself.
+            self.fold.note(super::notes::Loud::Quiet, format!("{text}."), self.now);
+        }
+    }
+
+    fn copy(&mut self, rest: &str) {
+        let entries = self.fold.transcript.entries().iter().rev();
+        let mut answers = entries.filter_map(|entry| match &entry.what {
+            What::Replied { event, .. } => match event.as_ref() {
+                Event::ModelReplied(fact) => Some(plain_text(&fact.content)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let answer = answers.find(|text| !text.trim().is_empty());
+        match familiar::to_copy(answer.as_deref(), rest) {
+            Ok((text, told)) => {
+                self.acts.push(Local::Copy(text));
+                self.hint(Tone::Good, told);
+            }
+            Err(why) => self.hint(Tone::Bad, why),
+        }
+    }
+
+    fn status(&mut self) {
+        let (settings, meters) = (&self.fold.settings, &self.fold.meters);
+        let cost = format!(
+            "{}{}",
+            dollars(meters.cost_usd),
+            if meters.cost_open { " and what has no known price" } else { "" }
+        );
+        let text = familiar::status(&familiar::Status {
+            session: settings.session.as_ref().map(weir_core::ids::SessionId::as_str),
+            about: &self.about,
+            model: &settings.model,
+            profile: &settings.profile,
+            permission: settings.permission,
+            thinking: settings.thinking,
+            used: Some((meters.context, meters.window, meters.tokens, cost)),
+        });
+        self.show(open::text("Status", text));
+    }
+
     fn fork(&mut self, _: &str) {
         match self.fold.settings.session.clone() {
-            Some(of) => self.wishes.push(Wish::Open(Which::Fork { of, before: None })),
-            None => self.hint(Tone::Bad, "Nothing was said yet: there is nothing to copy"),
+            Some(of) => {
+                self.copying = Some(of.clone());
+                self.wishes.push(Wish::Open(Which::Fork { of, before: None }));
+            }
+            None => self.hint(Tone::Bad, "There is nothing to copy yet"),
         }
     }
 

@@ -119,14 +119,17 @@ pub(crate) struct Row {
     pub(crate) notes: Vec<String>,
     /// Its sub-agents.
     pub(crate) agents: Vec<Agent>,
+    /// The last lines that it printed, where its result has only the first: not made safe.
+    pub(crate) last: String,
 }
 
 impl Row {
     /// A call that was asked for.
     pub(crate) fn new(call: CallId, proposed: Arc<Event>) -> Row {
         let (judged, started, finished) = (None, None, None);
-        let (notes, agents) = (Vec::new(), Vec::new());
-        Row { call, proposed, stage: Stage::Proposed, judged, started, finished, notes, agents }
+        let (notes, agents, last) = (Vec::new(), Vec::new(), String::new());
+        let stage = Stage::Proposed;
+        Row { call, proposed, stage, judged, started, finished, notes, agents, last }
     }
 
     /// The fact that asked for it.

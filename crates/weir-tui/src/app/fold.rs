@@ -174,13 +174,18 @@ impl Fold {
     pub(crate) fn fact(&mut self, seq: Seq, ts: Timestamp, event: Arc<Event>, now: Timestamp) {
         let old = seq <= self.known;
         let at = Placed { seq, ts: if old { ts } else { now }, event };
+        let changed = match at.event.as_ref() {
+            Event::SessionConfigured(f) => self.changed(&f.config),
+            _ => None,
+        };
         self.conversation(&at);
         self.calls(&at);
         self.questions(&at);
         self.agents(&at);
         self.configure(&at);
         if let Some((loud, text)) = notes::told(&at.event) {
-            self.note(loud, text, at.ts);
+            // What a person chose is said by its name, not by what else comes with it.
+            self.note(loud, changed.unwrap_or(text), at.ts);
         }
         self.seq = seq;
         if old && seq == self.known {

@@ -10,6 +10,7 @@ use super::words::{one_line, sentence, status};
 use super::writing::Print;
 use super::{App, Dialog, Local, Shown, Wanted};
 use crate::compose::FIRST_TICKET;
+use crate::familiar;
 use crate::link::{About, Clip, Items, Named, News, Ticket, Tone};
 use crate::screen::approval::Approval;
 use crate::screen::question::Question;
@@ -34,6 +35,7 @@ impl App {
                     self.wanted = Wanted::default();
                 }
                 self.hear_happened();
+                self.tell_copy();
                 self.show_ask();
                 // Old facts are many, and nothing of them is seen before the last.
                 self.dirty |= self.fold.seq >= self.fold.known;
@@ -81,6 +83,21 @@ impl App {
         }
         if let Some(step) = self.on_screen(|screen, with| screen.news(news, with)) {
             self.step(step);
+        }
+    }
+
+    /// The copy that was asked for is open and told: that it is one, and what became of the other.
+    fn tell_copy(&mut self) {
+        let open = self.fold.settings.session.as_ref();
+        let is_told = self.fold.seq >= self.fold.known;
+        let of = self.copying.take_if(|of| is_told && open.is_some_and(|open| open != of));
+        if let Some(of) = of {
+            let of = one_line(of.as_str());
+            let text = format!(
+                "This is a copy of session {of}. What you say from here on stands in the copy; the \
+                 other stays as it is, and /resume opens it."
+            );
+            self.fold.note(Loud::Good, text, self.now);
         }
     }
 
@@ -170,7 +187,10 @@ impl App {
 
     /// What can be typed as `/name`: the commands of the face, then what the session has.
     pub(crate) fn set_named(&mut self) {
-        let own = super::commands::COMMANDS.iter().map(|command| Named {
+        let is_of_session = |name: &str| self.fold.named.iter().any(|one| one.name == name);
+        let own = super::commands::COMMANDS.iter();
+        let own = own.filter(|one| !(familiar::yields(one.name) && is_of_session(one.name)));
+        let own = own.map(|command| Named {
             name: command.name.into(),
             about: command.about.into(),
             hint: command.hint.into(),
@@ -192,6 +212,7 @@ impl App {
                 // Whatever was wished may be what could not be done: it can be answered again,
                 // what was to be taken back waits, and nothing else is going to hold.
                 self.ask_again();
+                self.copying = None;
                 self.fold.keep_queued();
                 self.wanted = Wanted::default();
                 Loud::Bad

@@ -9,7 +9,7 @@ use weir_core::view::told;
 
 use super::entries::{Entry, Ran, What};
 use super::notes::Loud;
-use super::words::{brief, counted, dollars, going, one_line, status, tokens};
+use super::words::{brief, counted, dollars, going, one_line, status, stopped, tokens};
 use crate::text::clean::{clean, plain_output};
 use crate::text::markdown;
 use crate::text::theme::Theme;
@@ -17,8 +17,12 @@ use crate::text::wrap::wrap;
 
 pub(crate) mod row;
 
-/// Lines of something said that the scrollback shows.
-const SAID_LINES_MAX: usize = 40;
+/// Lines of something said that the scrollback shows whole. Of more it shows the first and the last:
+/// what was folded in the box is not unfolded by being sent.
+const SAID_LINES_MAX: usize = 16;
+const SAID_FIRST_LINES: usize = 3;
+/// Rows of one of those lines.
+const SAID_ROWS_MAX: usize = 2;
 /// Lines of a text that the full transcript shows of one part of an entry; all of any usual one.
 const FULL_LINES_MAX: usize = 5_000;
 /// Lines that a command of the person's own leaves in the scrollback.
@@ -37,7 +41,8 @@ pub(crate) enum Detail {
     Full,
 }
 
-/// `entry` in lines of at most `width` cells, an empty line first where one belongs before it.
+/// `entry` in lines of at most `width` cells, but for lines of code, which stay whole; an empty line
+/// first where one belongs before it.
 pub(crate) fn lines(
     entry: &Entry,
     width: usize,
@@ -143,26 +148,12 @@ fn who(fact: &InputAccepted, ts: Timestamp, width: usize, theme: &Theme) -> Vec<
 }
 
 fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
-    let lines_max = match detail {
-        Detail::Brief => SAID_LINES_MAX,
-        Detail::Full => FULL_LINES_MAX,
-    };
     let mut lines = Vec::new();
     for part in &fact.content {
         match part {
             Block::Text { text, .. } => {
                 let sign = if lines.is_empty() { "> " } else { "  " };
-                let text = text.trim_end();
-                let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-                let (more, left) = block(first, sign, (theme.person, width, lines_max));
-                lines.extend(more);
-                let room = lines_max.saturating_sub(lines.len());
-                let (more, left_then) = match rest.is_empty() {
-                    true => (Vec::new(), 0),
-                    false => block(rest, "  ", (theme.person, width, room)),
-                };
-                lines.extend(more);
-                lines.extend(left_out(left + left_then, detail, width, theme));
+                lines.extend(said_text(text.trim_end(), sign, (width, theme), detail));
             }
             Block::Image { media } | Block::Document { media } => {
                 lines.extend(attachment(media, width, theme));
@@ -177,6 +168,40 @@ fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Ve
             lines.extend(block(&added.text, "    ", (theme.quiet, width, FULL_LINES_MAX)).0);
         }
     }
+    lines
+}
+
+fn said_text(
+    text: &str,
+    sign: &'static str,
+    (width, theme): (usize, &Theme),
+    detail: Detail,
+) -> Vec<Line<'static>> {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let count = text.lines().count();
+    if detail == Detail::Brief && count > SAID_LINES_MAX {
+        let part = |line: &str, sign| {
+            let line = brief(line, width.max(1) * SAID_ROWS_MAX);
+            block(&line, sign, (theme.person, width, SAID_ROWS_MAX)).0
+        };
+        let mut lines = part(first, sign);
+        lines.extend(rest.lines().take(SAID_FIRST_LINES - 1).flat_map(|line| part(line, "  ")));
+        lines.extend(left_out(count - SAID_FIRST_LINES - 1, detail, width, theme));
+        lines.extend(rest.lines().next_back().into_iter().flat_map(|line| part(line, "  ")));
+        return lines;
+    }
+    let lines_max = match detail {
+        Detail::Brief => SAID_LINES_MAX,
+        Detail::Full => FULL_LINES_MAX,
+    };
+    let (mut lines, left) = block(first, sign, (theme.person, width, lines_max));
+    let room = lines_max.saturating_sub(lines.len());
+    let (more, left_then) = match rest.is_empty() {
+        true => (Vec::new(), 0),
+        false => block(rest, "  ", (theme.person, width, room)),
+    };
+    lines.extend(more);
+    lines.extend(left_out(left + left_then, detail, width, theme));
     lines
 }
 
@@ -250,7 +275,7 @@ fn answer(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'static>
         if let Block::Text { text, .. } = block
             && !text.trim().is_empty()
         {
-            lines.extend(markdown::render(text, width, theme));
+            lines.extend(markdown::render_whole(text, width, theme));
         }
     }
     lines
@@ -301,6 +326,8 @@ pub(crate) fn ended(
     detail: Detail,
 ) -> Vec<Line<'static>> {
     let (loud, word) = status(fact.status);
+    let stopped = stopped(fact);
+    let word = stopped.as_deref().unwrap_or(word);
     let mut rest = format!(" · {} tokens", tokens(fact.usage.total()));
     if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) {
         rest.push_str(&format!(" · {}", dollars(usd)));
@@ -320,13 +347,13 @@ pub(crate) fn ended(
         Span::styled(rest, theme.quiet),
     ]);
     let mut lines = wrap(&line, width, 2);
-    if let Some(error) = error {
+    if let Some(error) = error.filter(|_| stopped.is_none()) {
         lines.extend(block(error, "  ", (theme.bad, width, SHELL_LINES_MAX)).0);
     }
     if !fact.marked_files.is_empty() {
         let text = format!(
-            "  Read these before you use them: they were written while words from outside and \
-             private data stood in the context: {}",
+            "  Read these before you use them: they were written while text from outside and \
+             private data were in the context: {}",
             listed(&fact.marked_files)
         );
         lines.extend(wrap(&Line::styled(text, theme.warn), width, 2));

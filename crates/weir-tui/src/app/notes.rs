@@ -1,7 +1,7 @@
 //! Lines about the conversation: what every face tells alike (`weir_core::view::told`), and what a
 //! terminal tells in its own way. Pure.
 
-use weir_core::event::Event;
+use weir_core::event::{CancelCause, Event};
 use weir_core::view::told;
 pub(crate) use weir_core::view::told::{Told, Tone as Loud};
 
@@ -14,6 +14,8 @@ pub(crate) fn told(event: &Event) -> Option<Told> {
             let parent = one_line(f.parent.as_ref()?.as_str());
             (Loud::Mark, format!("A copy of session {parent} begins here."))
         }
+        // The end of the run says who stopped it.
+        Event::CancelRequested(f) if f.cause == CancelCause::Cancelled => return None,
         Event::ModelRetried(f) => (
             Loud::Quiet,
             format!(

@@ -30,7 +30,7 @@ impl App {
     pub(crate) fn say(&mut self, mut written: Written) {
         if !self.opened && self.held.len() >= HELD_MAX {
             self.composer.give_back(&written);
-            self.hint(Tone::Bad, "Too much waits to be said already: no session is open yet");
+            self.hint(Tone::Bad, "Too many messages wait already: no session is open yet");
             return;
         }
         if !self.opened {
@@ -62,14 +62,14 @@ impl App {
     /// What was to be taken back was not said: it goes into the box, before what stands there.
     pub(crate) fn taken_back(&mut self, written: &Written) {
         self.composer.give_back(written);
-        self.hint(Tone::Quiet, "Taken back: it was not said");
+        self.hint(Tone::Quiet, "Your message is back in the box");
     }
 
     /// A run ended before this was told, and not by this face: it goes into the box, behind what came
     /// back just before it and before what is being written there.
     pub(crate) fn given_back(&mut self, written: &Written) {
         self.composer.give_back_next(written);
-        self.hint(Tone::Quiet, "Not sent: what waited is back in the box");
+        self.hint(Tone::Quiet, "Your queued message is back in the box");
     }
 
     /// The run ends now; what was said here and not told yet comes back into the box.

@@ -10,6 +10,7 @@ use super::state::{For, Talk};
 use super::tell::Voice;
 use crate::app::commands::COMMANDS;
 use crate::app::words::one_line;
+use crate::familiar;
 use crate::link::{Report, Which, Wish};
 
 /// A command of line mode.
@@ -53,6 +54,12 @@ enum Does {
     Show,
     Pause,
     Release,
+    Plan,
+    Init,
+    Review,
+    Copy,
+    Status,
+    Answer,
     Quit,
 }
 
@@ -97,23 +104,42 @@ const KNOWN: &[Known] = &[
     like("doctor", Does::Read(Report::Doctor)),
     like("pause", Does::Pause),
     like("release", Does::Release),
+    like("new", Does::Clear),
+    like("plan", Does::Plan),
+    like("init", Does::Init),
+    like("review", Does::Review),
+    like("diff", Does::Read(Report::Diff)),
+    like("copy", Does::Copy),
+    like("status", Does::Status),
+    like("usage", Does::Read(Report::Cost)),
+    like("config", Does::Read(Report::Config)),
+    like("login", Does::Answer),
+    like("rename", Does::Answer),
+    like("hooks", Does::Answer),
     like("quit", Does::Quit),
+    like("exit", Does::Quit),
 ];
 
 /// Other names of the same.
-const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("new", "clear"), ("sessions", "resume")];
+const ALIASES: &[(&str, &str)] = &[("sessions", "resume")];
 
 impl Talk {
     /// `/name arguments` was typed; `whole` is the line.
     pub(super) fn command(&mut self, name: &str, arguments: &str, whole: &str) {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
         let name = alias.map_or(name, |(_, name)| name);
-        let Some(command) = KNOWN.iter().find(|known| known.name == name) else {
-            if self.open.named.iter().any(|named| named.name == name) {
+        let of_session = self.open.named.iter().any(|named| named.name == name);
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let Some(command) = known.filter(|one| !(of_session && familiar::yields(one.name))) else {
+            if of_session {
                 return self.message(whole.trim());
             }
-            let name = one_line(name);
-            let how = "it was not sent; /help tells what there is";
+            let names = KNOWN.iter().map(|known| known.name);
+            let names = names.chain(self.open.named.iter().map(|named| named.name.as_str()));
+            let near = familiar::nearest(name, names);
+            let near = near.map(|near| format!("did you mean /{}? ", one_line(near)));
+            let (name, near) = (one_line(name), near.unwrap_or_default());
+            let how = format!("{near}It was not sent; /help lists all");
             return self.say(Voice::Bad, &format!("error: there is no command /{name}: {how}"));
         };
         match command.does {
@@ -142,6 +168,17 @@ impl Talk {
                 self.wish(Wish::Clipboard(ticket));
             }
             Does::Export => self.wish(Wish::Export(arguments.to_owned())),
+            Does::Plan => {
+                self.wish(Wish::Mode(PermissionMode::Plan));
+                if !arguments.is_empty() {
+                    self.message(arguments);
+                }
+            }
+            Does::Review => self.message(&familiar::review(arguments)),
+            Does::Answer => {
+                let text = familiar::answered(command.name).unwrap_or_default();
+                self.say(Voice::Quiet, &format!("{text}."));
+            }
             Does::Pause => {
                 let reason = if arguments.is_empty() { "stopped by hand" } else { arguments };
                 self.wish(Wish::Pause(Some(reason.to_owned())));
@@ -156,7 +193,12 @@ impl Talk {
             Does::Help => self.help(),
             Does::Clear => self.wish(Wish::Open(Which::New)),
             Does::Fork => match self.open.id.clone() {
-                Some(of) => self.wish(Wish::Open(Which::Fork { of, before: None })),
+                Some(of) => {
+                    let text = "Opening a copy: what you say from here on stands in the copy, and \
+                                this session stays as it is.";
+                    self.say(Voice::Quiet, text);
+                    self.wish(Wish::Open(Which::Fork { of, before: None }));
+                }
                 None => self.say(Voice::Bad, "error: there is nothing to copy yet."),
             },
             Does::Undo => self.wish(Wish::Undo),
@@ -180,6 +222,13 @@ impl Talk {
                 None => self.say(Voice::Quiet, "There is no output of a !command to show."),
             },
             Does::Release => self.wish(Wish::Release),
+            Does::Init => self.message(familiar::INIT),
+            Does::Copy => {
+                let text =
+                    "Line mode has no clipboard: select the text, or /export writes it to a file.";
+                self.say(Voice::Quiet, text);
+            }
+            Does::Status => self.status(),
             Does::Quit => self.ended(),
             Does::Models
             | Does::Profiles
@@ -190,6 +239,9 @@ impl Talk {
             | Does::Sessions
             | Does::Paste
             | Does::Export
+            | Does::Plan
+            | Does::Review
+            | Does::Answer
             | Does::Pause => (),
         }
     }
@@ -197,6 +249,20 @@ impl Talk {
     fn read(&mut self, report: Report, arguments: &str) {
         let ticket = self.ticket(For::Reading);
         self.wish(Wish::Report { report, arguments: arguments.to_owned(), ticket });
+    }
+
+    fn status(&mut self) {
+        let holds = self.open.holds.as_ref();
+        let text = familiar::status(&familiar::Status {
+            session: self.open.id.as_ref().map(weir_core::ids::SessionId::as_str),
+            about: &self.open.about,
+            model: holds.map_or("not known yet", |holds| &holds.model),
+            profile: holds.map_or("not known yet", |holds| &holds.profile),
+            permission: holds.map(|holds| holds.permission).unwrap_or_default(),
+            thinking: holds.map(|holds| holds.thinking).unwrap_or_default(),
+            used: None,
+        });
+        self.say(Voice::Text, text.trim_end());
     }
 
     fn mode(&mut self, arguments: &str) {
@@ -227,7 +293,7 @@ impl Talk {
         let lines = [
             "A line that ends with \\ goes on with the next one.",
             "A line that begins with ! runs in your shell. @FILE names a file.",
-            "Ctrl-C ends the run; Ctrl-D leaves.",
+            "Ctrl-C stops the run; Ctrl-D leaves.",
             "Permission modes: plan reads only; ask asks before every change; auto-edit changes \
              files of the workspace without asking; full asks only what is always asked.",
             "Commands:",

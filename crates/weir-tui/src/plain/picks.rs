@@ -113,7 +113,7 @@ impl Talk {
 
     /// Asks what goes back, after the preview was printed.
     pub(super) fn ask_back(&mut self, before: Seq) {
-        let how = "What goes back? Type: conversation / files / both / no";
+        let how = "What should go back? Type: conversation / files / both / no";
         self.say(Voice::Warn, how);
         self.pick = Some(Pick::Back(before));
     }

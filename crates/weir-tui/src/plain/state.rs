@@ -405,7 +405,7 @@ impl Talk {
     pub(super) fn cancel(&mut self) {
         self.cancelled = true;
         self.wish(Wish::Cancel);
-        self.say(Voice::Quiet, "The run is being ended.");
+        self.say(Voice::Quiet, "Stopping.");
     }
 
     /// Standard input has ended, or `/quit` was typed. At a terminal that means to leave; what came

@@ -9,7 +9,7 @@ use weir_core::tool::PlanStatus;
 use weir_core::view::plain::visible;
 
 use crate::app::notes::{self, Loud};
-use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status};
+use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status, stopped};
 
 /// Most calls that are remembered at once; a turn has far fewer.
 const CALLS_MAX: usize = 1_000;
@@ -18,7 +18,7 @@ const ABOUT_CHARACTERS_MAX: usize = 200;
 /// Lines of the task list that are said.
 const TASKS_MAX: usize = 50;
 /// Files that are named at the end of a run.
-const FILES_MAX: usize = 50;
+const FILES_MAX: usize = 8;
 
 /// Whose words a line has: what it is coloured by, where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +206,9 @@ fn agent(event: &Event) -> Option<Saying> {
 fn ended(fact: &RunFinished) -> Vec<Saying> {
     let (loud, word) = status(fact.status);
     let mut lines = Vec::new();
-    if let Some(error) = &fact.error {
+    let stopped = stopped(fact);
+    let word = stopped.as_deref().unwrap_or(word);
+    if let Some(error) = fact.error.as_ref().filter(|_| stopped.is_none()) {
         // What went wrong, why, and what to do may be several lines.
         let text = error.lines().map(visible).collect::<Vec<_>>().join("\n");
         let voice = if fact.status == RunStatus::Failed { Voice::Bad } else { Voice::Warn };
@@ -221,7 +223,7 @@ fn ended(fact: &RunFinished) -> Vec<Saying> {
     let tokens = fact.usage.total();
     lines.push((
         voice(loud),
-        format!("{}: {iterations}, {calls}, {tokens} tokens{cost}.", word.to_lowercase()),
+        format!("{}: {iterations}, {calls}, {tokens} tokens{cost}.", lower(word)),
     ));
     if !fact.changed_files.is_empty() {
         let files = named(&fact.changed_files);
@@ -229,8 +231,8 @@ fn ended(fact: &RunFinished) -> Vec<Saying> {
     }
     if !fact.marked_files.is_empty() {
         let files = named(&fact.marked_files);
-        let what = "read before you use them, they were written with foreign words and private \
-                    data in the context";
+        let what = "read these before you use them, they were written while text from outside \
+                    and private data were in the context";
         lines.push((Voice::Warn, format!("{what}: {files}")));
     }
     for denial in &fact.denials {
@@ -241,11 +243,18 @@ fn ended(fact: &RunFinished) -> Vec<Saying> {
     lines
 }
 
+/// The first letter small.
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_lowercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
 fn named(files: &[String]) -> String {
     let mut names: Vec<String> = files.iter().take(FILES_MAX).map(|name| one_line(name)).collect();
     let more = files.len() - names.len();
     if more > 0 {
-        names.push(format!("{more} more"));
+        names.push(format!("and {more} more"));
     }
     names.join(", ")
 }

@@ -105,6 +105,11 @@ impl<T> List<T> {
         self.filter.text()
     }
 
+    /// Something is there, and the filter leaves some of it out.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.shown.len() < self.items.len()
+    }
+
     /// The marked one.
     pub(crate) fn chosen(&self) -> Option<&T> {
         let item = *self.shown.get(self.at)?;

@@ -10,7 +10,7 @@ use super::pager::Pager;
 use super::rewind::Rewind;
 use super::sessions::Sessions;
 use super::transcript::Conversation;
-use crate::link::Report;
+use crate::link::{Report, TextKind};
 use crate::text::theme::Theme;
 
 /// Cells for which lines are made that the pager breaks to the real width.
@@ -32,12 +32,19 @@ pub(crate) fn report(report: Report, arguments: &str) -> Box<dyn Screen> {
         Report::Skills => "Skills",
         Report::Recipes => "Recipes",
         Report::Agents => "Agents",
-        Report::Mcp => "Foreign servers",
+        Report::Mcp => "MCP servers",
         Report::Doctor => "Doctor",
         Report::Tools => "Tools",
         Report::Call => "Call",
+        Report::Config => "Settings",
+        Report::Diff => "Changes of this session",
     };
     Box::new(Pager::report(title, report, arguments))
+}
+
+/// A text that is there.
+pub(crate) fn text(title: &str, text: String) -> Box<dyn Screen> {
+    Box::new(Pager::new(title, text, TextKind::Plain))
 }
 
 /// The sessions in which these words stand.

@@ -171,8 +171,11 @@ impl Screen for Rewind {
         match &mut self.stage {
             Stage::Choosing => {
                 let around = Around {
-                    title: "Back to before which message?",
-                    empty: "Nothing was said yet.",
+                    title: "Go back to before which message?",
+                    empty: match self.list.is_filtered() {
+                        true => "No message fits.",
+                        false => "Nothing was said yet.",
+                    },
                     keys: &[
                         ("Enter", "previews"),
                         ("Esc", "closes"),
@@ -197,9 +200,9 @@ impl Screen for Rewind {
                         let why = clean(why).replace('\n', " ");
                         lines.push(Line::styled(format!("No preview: {why}"), theme.warn));
                     }
-                    (None, None) => lines.push(Line::styled("Looking at files.", theme.quiet)),
+                    (None, None) => lines.push(Line::styled("Comparing files…", theme.quiet)),
                 }
-                let head = title("What goes back?", &place, size.columns, theme);
+                let head = title("What should go back?", &place, size.columns, theme);
                 let all: &[_] = &[
                     ("c", "conversation"),
                     ("f", "files"),
@@ -213,8 +216,8 @@ impl Screen for Rewind {
             }
             Stage::Going { message } => {
                 let lines =
-                    vec![quoted(message, theme), Line::default(), Line::from("Going back.")];
-                let head = title("What goes back?", "", size.columns, theme);
+                    vec![quoted(message, theme), Line::default(), Line::from("Going back…")];
+                let head = title("What should go back?", "", size.columns, theme);
                 framed(size, head, lines, keys(&[("Esc", "closes")], size.columns, theme))
             }
         }

@@ -162,6 +162,11 @@ impl Terminal {
         }
     }
 
+    /// Puts a text into the clipboard, where the terminal does that for programs.
+    pub fn copy(&mut self, text: &str) {
+        self.outlet.send(&notice::copied(text));
+    }
+
     /// What is printed last, whatever ends the program: how to come back.
     pub fn set_farewell(&mut self, text: Option<String>) {
         restore::farewell(text);

@@ -1,5 +1,7 @@
 //! The window's title and what is said when nobody looks. Pure.
 
+use base64::Engine as _;
+
 use super::Notify;
 use crate::text::clean::clean;
 
@@ -27,6 +29,12 @@ pub(super) fn notice(text: &str, how: Notify) -> Vec<u8> {
     }
 }
 
+/// A text for the clipboard (OSC 52): it is written in letters that end nothing.
+pub(super) fn copied(text: &str) -> Vec<u8> {
+    let text = base64::engine::general_purpose::STANDARD.encode(text);
+    format!("\x1b]52;c;{text}\x1b\\").into_bytes()
+}
+
 /// One line without anything that could end the sequence.
 fn harmless(text: &str) -> String {
     clean(text)
@@ -40,6 +48,13 @@ fn harmless(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn f1_a_text_for_the_clipboard_ends_where_it_should() {
+        assert_eq!(copied("fn a() {}\n"), b"\x1b]52;c;Zm4gYSgpIHt9Cg==\x1b\\");
+        let bytes = copied("a\x07b\x1b\\c");
+        assert!(!bytes[2..bytes.len() - 2].iter().any(u8::is_ascii_control));
+    }
 
     #[test]
     fn f1_titles_and_notices_end_where_they_should() {

@@ -225,7 +225,7 @@ async fn g7_a_copy_winds_back_what_its_original_changed() {
         face.types("/rewind");
         face.until("Type a number to go back", told).await;
         face.types(number);
-        face.until("What goes back?", told).await;
+        face.until("What should go back?", told).await;
         let is_of_both = face.said().contains(&format!("goes back too ({first})"));
         assert_eq!((is_of_both, face.said().contains("-one")), (told == 2, told == 2));
         face.types(if told == 2 { "files" } else { "no" });

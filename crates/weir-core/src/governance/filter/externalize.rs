@@ -15,6 +15,15 @@ const ROOM_FOR_END: usize = 260;
 /// Longest line quoted in a reference.
 const QUOTE_CHARS_MAX: usize = 160;
 
+/// Where a reference begins.
+const BEGINNING: &str = "Result of ";
+/// Where its last sentence does.
+const READ_MORE: &str = "Read more with read_file on ";
+/// Before the first line of a document.
+const DOCUMENT_BEGINS: &str = "It begins: ";
+/// Where a count of lines that are not quoted ends.
+const LEFT_OUT: &str = " more lines.";
+
 pub(super) struct Externalize;
 
 impl Filter for Externalize {
@@ -62,6 +71,33 @@ fn file_path(folder: &str, tool: &str, number: u32) -> String {
     format!("{}/{name}-{number}.md", folder.trim_end_matches('/'))
 }
 
+/// What a reference shows of the text that it stands for, without the words that tell a model where
+/// the rest is: for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted<'a> {
+    /// Lines of the whole text.
+    pub lines: usize,
+    /// Its first ones, as far as they are there.
+    pub first: Vec<&'a str>,
+}
+
+/// Reads a reference; `None`: the text is none.
+pub fn quoted(text: &str) -> Option<Quoted<'_>> {
+    let (head, rest) = text.strip_prefix(BEGINNING)?.split_once('\n')?;
+    let (_, count) = head.rsplit_once(" (")?;
+    let lines = count.strip_suffix(" lines).")?.parse().ok()?;
+    let rest = rest.get(..rest.rfind(READ_MORE)?)?;
+    let (title, rest) = rest.split_once('\n')?;
+    let mut first: Vec<&str> = match title.strip_prefix(DOCUMENT_BEGINS) {
+        // Below it stand headings and no lines.
+        Some(begins) => vec![begins],
+        None => rest.lines().collect(),
+    };
+    let is_count = |line: &&str| line.starts_with("… and ") && line.ends_with(LEFT_OUT);
+    first.pop_if(|last| is_count(last));
+    Some(Quoted { lines, first })
+}
+
 /// What kind of text it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
@@ -79,7 +115,7 @@ enum Shape {
 fn reference(full: &str, path: &str) -> String {
     let chars = full.chars().count();
     let lines = full.lines().count();
-    let mut out = format!("Result of {chars} characters in {path} ({lines} lines).\n");
+    let mut out = format!("{BEGINNING}{chars} characters in {path} ({lines} lines).\n");
     match shape(full) {
         Shape::Matches => describe_matches(full, &mut out),
         Shape::Listing => describe_listing(full, &mut out),
@@ -90,8 +126,8 @@ fn reference(full: &str, path: &str) -> String {
         }
     }
     let end = format!(
-        "Read more with read_file on {path} (offset: the line to begin with, limit: how many \
-         lines), or search in it.\n"
+        "{READ_MORE}{path} (offset: the line to begin with, limit: how many lines), or search in \
+         it.\n"
     );
     if out.chars().count() + end.chars().count() > REFERENCE_CHARS_MAX {
         // Only a very long path comes here: the path is what must stay.
@@ -177,7 +213,7 @@ fn describe_document(full: &str, out: &mut String) {
     }
     let first = full.lines().find(|line| !line.trim().is_empty() && !is_heading(line));
     if let Some(first) = first {
-        let _ = writeln!(out, "It begins: {}", shorten(first));
+        let _ = writeln!(out, "{DOCUMENT_BEGINS}{}", shorten(first));
     }
     let _ = writeln!(out, "{} headings:", headings.len());
     quote(headings.iter().map(String::as_str), out);
@@ -200,7 +236,7 @@ fn quote<'a>(lines: impl Iterator<Item = &'a str>, out: &mut String) {
         out.push('\n');
     }
     if left > 0 {
-        let _ = writeln!(out, "… and {left} more lines.");
+        let _ = writeln!(out, "… and {left}{LEFT_OUT}");
     }
 }
 
@@ -212,4 +248,33 @@ fn shorten(line: &str) -> String {
     let mut cut: String = line.chars().take(QUOTE_CHARS_MAX - 1).collect();
     cut.push('…');
     cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x1_what_a_reference_quotes_is_read_back_without_the_words_for_the_model() {
+        let long: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
+        let said: String = (1..=900).map(|n| format!("test number {n} ... ok\n")).collect();
+        let guide = format!("# Head\n\nIt is a guide.\n\n## More\n\n{said}");
+        for (full, lines, first) in [
+            (long, 20_000, "1"),
+            (said, 900, "test number 1 ... ok"),
+            (guide, 906, "It is a guide."),
+        ] {
+            let text = reference(&full, "results/run_shell-1.md");
+            let found = quoted(&text).expect("a reference");
+            assert_eq!((found.lines, found.first[0]), (lines, first));
+            let words = ["Result of", "Read more", "more lines.", "first lines", "first ones"];
+            let told = found.first.iter().find(|line| words.iter().any(|w| line.contains(w)));
+            assert_eq!(told, None, "{text}");
+        }
+        for text in
+            ["", "Result of 3", "Result of 1 characters in x (2 lines).\nIts first lines:\na"]
+        {
+            assert_eq!(quoted(text), None, "{text:?}");
+        }
+    }
 }

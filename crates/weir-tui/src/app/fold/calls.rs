@@ -15,6 +15,9 @@ use super::{Ask, Fold, Happened, Job, Placed, Told, Unsure};
 const JOBS_MAX: usize = 64;
 /// Calls of unknown outcome that are kept; more than a run ever leaves.
 const UNKNOWN_MAX: usize = 64;
+/// Lines and bytes of a long output that are kept of its end.
+const LAST_LINES: usize = 4;
+const LAST_BYTES_MAX: usize = 2_000;
 /// Characters of a command that a job is listed with.
 const COMMAND_CHARS_MAX: usize = 200;
 
@@ -27,7 +30,12 @@ impl Fold {
 
     /// A call is over: its row is printed.
     fn over(&mut self, call: CallId) {
-        self.outputs.remove(&call);
+        let printed = self.outputs.remove(&call).unwrap_or_default();
+        self.row(call, |row| {
+            if row.finished().is_some_and(|fact| fact.full.is_some()) {
+                row.last = last_lines(&printed).to_owned();
+            }
+        });
         let place = self.transcript.close(call);
         if !self.calls_run() {
             self.doing_now(Doing::Working);
@@ -217,6 +225,14 @@ impl Fold {
             }
         }
     }
+}
+
+/// The last lines of what a call printed.
+fn last_lines(text: &str) -> &str {
+    let text = text.trim_end();
+    let from = text.rmatch_indices('\n').nth(LAST_LINES - 1).map_or(0, |(at, _)| at + 1);
+    let from = from.max(text.len().saturating_sub(LAST_BYTES_MAX));
+    text.get(text.floor_char_boundary(from)..).unwrap_or_default()
 }
 
 /// The stage of a call that was answered.

@@ -1,9 +1,11 @@
 //! Settings of the session, and what is done to the context.
 
 use weir_core::event::Event;
+use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 
 use super::super::status::Doing;
+use super::super::words::one_line;
 use super::{Fold, Placed};
 
 impl Fold {
@@ -28,6 +30,32 @@ impl Fold {
             Event::CancelRequested(_) if self.running() => self.doing = Some(Doing::Stopping),
             _ => (),
         }
+    }
+
+    /// What settings of `config` are new to the person who looks, in words; `None`: none of those that
+    /// they see.
+    pub(super) fn changed(&self, config: &SessionConfig) -> Option<String> {
+        let (old, mut words) = (&self.settings, Vec::new());
+        let model = config.model.model.to_string();
+        if old.model != model {
+            words.push(format!("Model: {}", one_line(&model)));
+        }
+        if old.profile != config.profile.name {
+            words.push(format!("Profile: {}", one_line(&config.profile.name)));
+        }
+        if old.permission != config.permission {
+            words.push(format!("Permission mode: {}", config.permission));
+        }
+        if old.thinking != config.thinking {
+            let thinking = match config.thinking {
+                Thinking::Off => "off",
+                Thinking::Low => "low",
+                Thinking::Medium => "medium",
+                Thinking::High => "high",
+            };
+            words.push(format!("Thinking: {thinking}"));
+        }
+        (!words.is_empty()).then(|| words.join(" · "))
     }
 
     fn configured(&mut self, config: &SessionConfig) {

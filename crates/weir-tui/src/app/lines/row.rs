@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::governance::Verdict;
+use weir_core::governance::filter::quoted;
 use weir_core::message::{Block, plain_text};
 use weir_core::tool::News;
 
@@ -20,8 +22,12 @@ use crate::text::wrap::{cut, wrap};
 
 /// Characters of arguments that stand in the row itself; it is cut to the width besides.
 const ARGUMENT_CHARS_MAX: usize = 400;
-/// Lines of a command's output in the row.
-const OUTPUT_LINES_MAX: usize = 5;
+/// Lines of a command's output in the row; of a longer one so many of its beginning and its end.
+const OUTPUT_LINES_MAX: usize = 7;
+const OUTPUT_FIRST_LINES: usize = 3;
+const OUTPUT_LAST_LINES: usize = 4;
+/// Rows of one of those lines.
+const OUTPUT_ROWS_MAX: usize = 2;
 /// Lines of an error in the row.
 const ERROR_LINES_MAX: usize = 4;
 /// Lines of a difference in the row.
@@ -137,19 +143,24 @@ fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let commands = judged.is_some_and(|fact| !fact.inspection.effects.commands.is_empty());
     // Only what a program printed: elsewhere what steers a terminal is written out.
     let said = if commands { plain_output(&said) } else { Cow::Borrowed(said.as_str()) };
+    if commands && !said.trim().is_empty() {
+        let style = if fact.ok { theme.quiet } else { theme.bad };
+        let quoted = quoted(&said).filter(|_| fact.full.is_some());
+        let last = plain_output(&row.last);
+        return match &quoted {
+            Some(quoted) => {
+                let last = last.lines().collect::<Vec<_>>();
+                printed(&quoted.first, &last, quoted.lines, (width, theme, style))
+            }
+            None => {
+                let all: Vec<&str> = said.trim_end().lines().collect();
+                printed(&all, &all, all.len(), (width, theme, style))
+            }
+        };
+    }
     if !fact.ok {
         let text = if said.trim().is_empty() { fact.summary.as_str() } else { said.trim() };
         let (mut lines, left) = block(text, "  ", (theme.bad, width, ERROR_LINES_MAX));
-        lines.extend(left_out(left, Detail::Brief, width, theme));
-        return lines;
-    }
-    if commands {
-        let all: Vec<&str> = said.trim_end().lines().collect();
-        let skipped = all.len().saturating_sub(OUTPUT_LINES_MAX);
-        let mut lines = left_out(skipped, Detail::Brief, width, theme);
-        let last = all.get(skipped..).unwrap_or_default().join("\n");
-        let (more, left) = block(&last, "  ", (theme.quiet, width, OUTPUT_LINES_MAX));
-        lines.extend(more);
         lines.extend(left_out(left, Detail::Brief, width, theme));
         return lines;
     }
@@ -157,6 +168,31 @@ fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         "" => Vec::new(),
         summary => vec![cut(Line::styled(format!("  {}", one_line(summary)), theme.quiet), width)],
     }
+}
+
+/// The beginning and the end of an output of `count` lines, and how many stand between. `first` and
+/// `last`: what is there of its two ends, or all of it.
+fn printed(
+    first: &[&str],
+    last: &[&str],
+    count: usize,
+    (width, theme, style): (usize, &Theme, Style),
+) -> Vec<Line<'static>> {
+    let part = |line: &&str| {
+        let line = brief(line, width.max(1).saturating_mul(OUTPUT_ROWS_MAX).saturating_sub(4));
+        block(&line, "  ", (style, width, OUTPUT_ROWS_MAX)).0
+    };
+    if count <= OUTPUT_LINES_MAX && first.len() == count {
+        return first.iter().flat_map(part).collect();
+    }
+    let last = last.get(last.len().saturating_sub(OUTPUT_LAST_LINES)..).unwrap_or_default();
+    let begins = if last.is_empty() { OUTPUT_LINES_MAX } else { OUTPUT_FIRST_LINES };
+    let first = first.get(..begins.min(first.len())).unwrap_or_default();
+    let between = count.saturating_sub(first.len() + last.len());
+    let mut lines: Vec<Line<'static>> = first.iter().flat_map(part).collect();
+    lines.extend(left_out(between, Detail::Brief, width, theme));
+    lines.extend(last.iter().flat_map(part));
+    lines
 }
 
 /// A sub-agent in one line.
@@ -254,7 +290,7 @@ fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut told = |text: String, style| lines.extend(wrap(&Line::styled(text, style), width, 4));
     if let Some(why) = &fact.withheld {
-        told(format!("  Kept from the model: {}", one_line(why)), theme.bad);
+        told(format!("  Withheld from the model: {}", one_line(why)), theme.bad);
     }
     for news in &fact.news {
         if let News::Step { tool, ok, summary } = news {
@@ -266,11 +302,11 @@ fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         told(format!("  Changed: {}", one_line(&fact.changed.join(", "))), theme.quiet);
     }
     if let Some(from) = &fact.marks {
-        let text = format!("  What it wrote counts as foreign from now on: {}", one_line(from));
+        let text = format!("  What it wrote counts as untrusted from now on: {}", one_line(from));
         told(text, theme.warn);
     }
     if !fact.label.is_clean() {
-        told(format!("  Where it is from: {}", one_line(&fact.label.to_string())), theme.quiet);
+        told(format!("  Source: {}", one_line(&fact.label.to_string())), theme.quiet);
     }
     let shade = if fact.ok { theme.text } else { theme.bad };
     let text = plain_text(&fact.result);

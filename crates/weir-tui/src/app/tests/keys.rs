@@ -273,7 +273,7 @@ fn f1_an_unknown_command_is_kept_and_a_path_is_said() {
     face.app.typed("/nope now");
     assert!(face.app.take_wishes().is_empty());
     assert_eq!(face.app.composer.written().text, "/nope now");
-    assert!(face.shot().contains("/nope is not known"));
+    assert!(face.shot().contains("There is no command /nope: /help lists all"));
     let mut face = Face::open(80, 24);
     face.app.typed("/etc/hosts is wrong");
     assert!(matches!(face.app.take_wishes()[..], [Wish::Say { .. }]));

@@ -191,7 +191,7 @@ fn unknown(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     if app.fold.unknown.is_empty() {
         return lines;
     }
-    let text = "! Outcome unknown: look for yourself before it is done again";
+    let text = "! Outcome unknown: check for yourself before it is run again";
     lines.push(cut(Line::styled(text, theme.warn), width));
     for unsure in app.fold.unknown.iter().take(QUEUED_MAX) {
         let text = format!("  {}: {}", unsure.tool, unsure.why);
@@ -241,8 +241,8 @@ fn state(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
         (Some(Doing::Calling(tool)), _) => format!("Using {tool}"),
         (Some(Doing::Condensing), _) => "Condensing the context".into(),
         (Some(Doing::Retrying(at)), _) => match at.ms_since(app.now) {
-            0 => "Trying again".into(),
-            ms => format!("Tries again in {}", going(ms)),
+            0 => "Retrying".into(),
+            ms => format!("Retrying in {}", going(ms)),
         },
         (None, _) => {
             return match fold.ended {

@@ -101,6 +101,34 @@ pub(super) async fn preview(desk: &Desk, before: Seq) -> anyhow::Result<Text> {
     Ok(Text { title, text, kind: TextKind::Diff })
 }
 
+/// What the session changed in files, as far as nobody changed it since.
+///
+/// # Errors
+/// Nothing was said yet, or a file cannot be read.
+pub(super) async fn difference(desk: &Desk) -> anyhow::Result<Text> {
+    let room = desk.room();
+    let id = room.id.as_ref().ok_or_else(|| usage("nothing was said yet: nothing changed"))?;
+    let all = with_agents(&room.cx, id).await?;
+    let restore = planned(&room.cx, &all).await?;
+    let entries = restore.entries.iter();
+    let diffs = entries.map(|entry| difference::unified(&entry.path, &entry.after, &entry.before));
+    let mut text: String = diffs.collect();
+    let title = match restore.entries.len() {
+        0 => "This session changed no file".to_owned(),
+        1 => "This session changed 1 file".to_owned(),
+        many => format!("This session changed {many} files"),
+    };
+    if text.is_empty() {
+        text = format!("{title}.\n");
+    }
+    if !restore.conflicts.is_empty() {
+        let paths: Vec<&str> = restore.conflicts.iter().map(|left| left.path.as_str()).collect();
+        let named = several(&paths);
+        text.push_str(&format!("\n# not shown, because somebody changed them since: {named}\n"));
+    }
+    Ok(Text { title, text, kind: TextKind::Diff })
+}
+
 fn left_alone(restore: &Restore) -> String {
     let paths: Vec<&str> = restore.conflicts.iter().map(|left| left.path.as_str()).collect();
     format!("left alone, because somebody changed them since: {}", several(&paths))

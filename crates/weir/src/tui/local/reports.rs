@@ -14,9 +14,10 @@ use weir_core::message::plain_text;
 use weir_engine::engine::load;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, Store, UsageFilter};
-use weir_tui::link::{Report, TextKind};
+use weir_tui::link::{News, Report, TextKind};
 
 use super::about;
+use super::back;
 use super::desk::Desk;
 use super::room::Room;
 use crate::failure::{engine_failure, usage};
@@ -55,10 +56,12 @@ pub(super) async fn report(desk: &Desk, report: Report, arguments: &str) -> anyh
         Report::Skills => "Skills",
         Report::Recipes => "Recipes",
         Report::Agents => "Agents",
-        Report::Mcp => "Foreign servers",
+        Report::Mcp => "MCP servers",
         Report::Doctor => "What works here",
         Report::Tools => "Tools",
         Report::Call => "Call",
+        Report::Config => "Settings",
+        Report::Diff => return back::difference(desk).await,
     };
     let text = match report {
         Report::Cost => cost(&room).await?,
@@ -82,7 +85,8 @@ fn words(room: &Room, report: Report, arguments: &str) -> anyhow::Result<Vec<Str
         Report::Mcp => &["mcp-servers", "list"],
         Report::Doctor => &["doctor"],
         Report::Tools => &["tools", "list"],
-        Report::Cost | Report::Call | Report::Permissions => &[],
+        Report::Config => &["config", "show"],
+        Report::Cost | Report::Call | Report::Permissions | Report::Diff => &[],
     };
     let mut words: Vec<String> = command.iter().map(ToString::to_string).collect();
     let mut flag = |name: &str, value: Option<String>| {
@@ -150,7 +154,12 @@ async fn bounded(mut from: impl AsyncRead + Unpin, most: u64) -> std::io::Result
 async fn permissions(room: &Room) -> anyhow::Result<String> {
     let list = |words: [&str; 2]| words.map(String::from);
     let mut text = printed(room, &list(["permissions", "list"])).await?;
-    let Some(id) = &room.id else { return Ok(text) };
+    let Some(id) = &room.id else {
+        if let News::Settings { permission, .. } = about::settings(&room.cx, &room.wishes()).await {
+            text = format!("Permission mode: {permission}\n\n{text}");
+        }
+        return Ok(text);
+    };
     let store = room.cx.store()?;
     let loaded = load(store.as_ref(), id).await.map_err(engine_failure)?;
     let config = loaded.session.config();

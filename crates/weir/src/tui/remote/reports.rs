@@ -34,10 +34,16 @@ pub(super) async fn report(
         Report::Skills => ("Skills", shelf(ground, "skills", "no skill is there").await?),
         Report::Recipes => ("Recipes", shelf(ground, "recipes", "no recipe is there").await?),
         Report::Agents => ("Agents", agents(ground).await?),
-        Report::Mcp => ("Foreign servers", shelf(ground, "servers", "none is declared").await?),
+        Report::Mcp => ("MCP servers", shelf(ground, "servers", "none is declared").await?),
         Report::Doctor => ("What works", doctor(ground).await?),
         Report::Tools => ("Tools", shelf(ground, "tools", "there is no tool").await?),
         Report::Call => return call(ground, arguments, ticket).await,
+        Report::Config => ("Settings", config(ground).await?),
+        Report::Diff => {
+            let text = "What a session of a server changed is shown by /rewind, before it goes back, \
+                        and on its page in the browser.";
+            ("Changes of this session", text.to_owned())
+        }
     };
     let (title, kind) = (title.to_owned(), TextKind::Markdown);
     Ok(Done::news(News::Text { ticket, title, text, kind }))
@@ -106,6 +112,12 @@ async fn permissions(ground: &Ground) -> Answer<String> {
         .iter()
         .filter(|one| text(one, "key").starts_with("permissions.") || one["key"] == "permission");
     Ok(out + &section("Settings and where they come from", rules.map(words::setting), "none"))
+}
+
+async fn config(ground: &Ground) -> Answer<String> {
+    let sheet: Value = ground.http.get(&["settings"], &[]).await?;
+    let all = items(&sheet["items"]).iter().map(words::setting);
+    Ok(section("Settings and where they come from", all, "none"))
 }
 
 async fn checkpoints(ground: &Ground) -> Answer<String> {

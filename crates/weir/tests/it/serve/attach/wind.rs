@@ -29,7 +29,7 @@ async fn looks(face: &mut Face, number: &str, told: usize) {
     face.types("/rewind");
     face.until("Type a number to go back", told).await;
     face.types(number);
-    face.until("What goes back?", told).await;
+    face.until("What should go back?", told).await;
 }
 
 #[tokio::test]

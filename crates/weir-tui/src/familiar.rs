@@ -1,0 +1,256 @@
+//! Words that fingers know from other agents, as commands of both faces: what they say to the model,
+//! what is answered where something else does it, and what is near to a slip of the finger. Pure.
+//! Not here: the tables of commands.
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+
+use crate::app::words::{counted, one_line, tokens};
+use crate::link::About;
+
+/// Longest text that is copied, in bytes: terminals drop a longer one without a word.
+pub(crate) const COPY_BYTES_MAX: usize = 74_000;
+/// Steps of a slip that is still understood: a letter too many, one missing, another, two swapped.
+const SLIPS_MAX: usize = 2;
+
+/// Commands that give way to a workflow or skill of the same name: who has one means that.
+const YIELDING: &[&str] = &[
+    "new", "exit", "status", "diff", "copy", "init", "config", "login", "review", "usage",
+    "rename", "hooks", "plan",
+];
+
+/// Whether a command gives way to one of the session.
+pub(crate) fn yields(name: &str) -> bool {
+    YIELDING.contains(&name)
+}
+
+/// What `/init` says.
+pub(crate) const INIT: &str = "Write a first AGENTS.md for this project: what an agent who works \
+    here needs to know and cannot see at a glance. Look first at the files that are there (README, \
+    build files, tests, CI). Say in at most 60 lines: what the project is; how it is built, tested, \
+    linted and run, with the exact commands; how the code is laid out; the rules of style that \
+    hold here. Say only what you have seen. If there is an AGENTS.md already, improve it and keep \
+    what people wrote.";
+
+/// What `/review` says; `of`: what to look at.
+pub(crate) fn review(of: &str) -> String {
+    let what = match of.trim() {
+        "" => {
+            "the uncommitted changes of this repository (`git status`, `git diff HEAD`; untracked \
+               files too). If there are none, review the last commit"
+                .to_owned()
+        }
+        of => format!("this: {of}"),
+    };
+    format!(
+        "Review {what}. Change nothing. Look for mistakes that matter: wrong behaviour, lost data, \
+         security, missing error handling, missing tests. For each: file and line, what is wrong, \
+         what would go wrong because of it, and how to mend it, the worst first. If nothing is \
+         wrong, say so."
+    )
+}
+
+/// A command that something else does: the sentence that says what.
+pub(crate) fn answered(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "login" => {
+            "Keys are kept by `weir auth set PROVIDER`, in a shell of your own: what you type there \
+             is not shown. Start weir again afterwards"
+        }
+        "rename" => "A session is named by its first message; /resume finds it by any word in it",
+        "hooks" => {
+            "Hooks stand in config.toml under [[hooks.EVENT]] (`weir config path` says where): \
+             /config shows them"
+        }
+        _ => return None,
+    })
+}
+
+/// The name that was meant by one that is not there.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    // In a short name every letter counts.
+    let most = if lower.chars().count() < 5 { 1 } else { SLIPS_MAX };
+    let slips = known.map(|one| {
+        let begins = lower.chars().count() > 1 && one.starts_with(&lower);
+        (if begins { 1 } else { slips(&lower, one) }, one)
+    });
+    let best = slips.filter(|(count, _)| *count <= most).min_by_key(|(count, _)| *count);
+    best.map(|(_, one)| one)
+}
+
+/// How many letters differ, two that are swapped counted once.
+fn slips(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().abs_diff(other.len()) > SLIPS_MAX {
+        return usize::MAX;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    for (row, a) in one.iter().enumerate() {
+        let mut here = vec![row + 1];
+        for (column, b) in other.iter().enumerate() {
+            let same = above[column] + usize::from(a != b);
+            let mut least = same.min(above[column + 1] + 1).min(here[column] + 1);
+            let swapped = row > 0
+                && column > 0
+                && *a == other[column - 1]
+                && one[row - 1] == *b
+                && !before.is_empty();
+            if swapped {
+                least = least.min(before[column - 1] + 1);
+            }
+            here.push(least);
+        }
+        before = std::mem::replace(&mut above, here);
+    }
+    above.last().copied().unwrap_or(usize::MAX)
+}
+
+/// The last block of code of a text, as it was written.
+pub(crate) fn last_code(text: &str) -> Option<String> {
+    let (mut code, mut last) = (None, None);
+    for event in Parser::new(text) {
+        match (event, &mut code) {
+            (Event::Start(Tag::CodeBlock(_)), _) => code = Some(String::new()),
+            (Event::Text(more), Some(code)) => code.push_str(&more),
+            (Event::End(TagEnd::CodeBlock), _) => last = code.take(),
+            _ => (),
+        }
+    }
+    last.filter(|code| !code.trim().is_empty())
+}
+
+/// What `/copy` takes of the last answer.
+///
+/// # Errors
+/// There is nothing to take: a sentence.
+pub(crate) fn to_copy(answer: Option<&str>, what: &str) -> Result<(String, String), String> {
+    let Some(answer) = answer.filter(|text| !text.trim().is_empty()) else {
+        return Err("Nothing was answered yet: there is nothing to copy".into());
+    };
+    let (name, text) = match what.trim() {
+        "" | "all" | "answer" => ("the last answer", answer.trim_end().to_owned()),
+        "code" | "block" => match last_code(answer) {
+            Some(code) => ("the last block of code", code),
+            None => return Err("The last answer has no block of code".into()),
+        },
+        _ => {
+            return Err(
+                "It is /copy for the last answer, /copy code for its last block of code".into()
+            );
+        }
+    };
+    if text.len() > COPY_BYTES_MAX {
+        return Err(format!(
+            "{name} is too long for a terminal's clipboard ({} kB): /export writes it to a file",
+            text.len() / 1_000
+        ));
+    }
+    let lines = counted(text.lines().count(), "line");
+    let more = match what.trim().is_empty() && last_code(answer).is_some() {
+        true => " · /copy code copies its last block of code",
+        false => "",
+    };
+    Ok((text, format!("Copied {name}: {lines}{more}")))
+}
+
+/// What `/status` tells.
+pub(crate) struct Status<'a> {
+    pub(crate) session: Option<&'a str>,
+    pub(crate) about: &'a About,
+    pub(crate) model: &'a str,
+    pub(crate) profile: &'a str,
+    pub(crate) permission: PermissionMode,
+    pub(crate) thinking: Thinking,
+    /// Tokens of the context and of its window, tokens used, and the cost in words, where they are
+    /// known.
+    pub(crate) used: Option<(u64, u64, u64, String)>,
+}
+
+/// It in lines.
+pub(crate) fn status(of: &Status<'_>) -> String {
+    let thinking = match of.thinking {
+        Thinking::Off => "off",
+        Thinking::Low => "low",
+        Thinking::Medium => "medium",
+        Thinking::High => "high",
+    };
+    let line = |name: &str, value: &str| format!("{name:<12}{}\n", one_line(value));
+    let mut text = String::new();
+    text += &line("Session", of.session.unwrap_or("new: it begins with your first message"));
+    text += &line("Folder", &of.about.folder);
+    if let Some(branch) = &of.about.branch {
+        text += &line("Branch", branch);
+    }
+    if let Some(server) = &of.about.server {
+        text += &line("Server", server);
+    }
+    text += &line("Model", of.model);
+    text += &line("Thinking", thinking);
+    text += &line("Profile", of.profile);
+    text += &line("Permission", &of.permission.to_string());
+    if let Some((context, window, used, cost)) = &of.used {
+        let window = if *window > 0 { format!(" of {}", tokens(*window)) } else { String::new() };
+        text += &line("Context", &format!("{}{window} tokens", tokens(*context)));
+        text += &line("Used", &format!("{} tokens, {cost}", tokens(*used)));
+    }
+    if !of.about.resume.is_empty() {
+        text += &line("Go on with", &of.about.resume);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_a_slip_of_the_finger_is_understood() {
+        let known = || ["exit", "export", "diff", "model", "compact", "status", "new"].into_iter();
+        for (typed, meant) in [
+            ("exti", Some("exit")),
+            ("exiit", Some("exit")),
+            ("EXIT", Some("exit")),
+            ("dif", Some("diff")),
+            ("modle", Some("model")),
+            ("comp", Some("compact")),
+            ("stats", Some("status")),
+            ("nwe", Some("new")),
+            ("x", None),
+            ("nope", None),
+            ("zzzz", None),
+            ("", None),
+            ("deploy", None),
+        ] {
+            assert_eq!(nearest(typed, known()), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn f1_copy_takes_the_answer_or_its_last_code() {
+        let answer = "Do this:\n\n```rust\nfn a() {}\n```\n\nthen\n\n```sh\n\tmake\n\nls\n```\n";
+        let (text, told) = to_copy(Some(answer), "").expect("an answer");
+        assert_eq!(text, answer.trim_end());
+        assert_eq!(
+            told,
+            "Copied the last answer: 13 lines · /copy code copies its last block of code"
+        );
+        let (text, told) = to_copy(Some(answer), "code").expect("code");
+        assert_eq!(
+            (text.as_str(), told.as_str()),
+            ("\tmake\n\nls\n", "Copied the last block of code: 3 lines")
+        );
+        for (answer, what, part) in [
+            (None, "", "Nothing was answered"),
+            (Some(" \n"), "", "Nothing was answered"),
+            (Some("words"), "code", "no block of code"),
+            (Some("words"), "everything", "/copy code"),
+            (Some(&*"long ".repeat(20_000)), "", "/export"),
+        ] {
+            let why = to_copy(answer, what).expect_err("nothing to copy");
+            assert!(why.contains(part), "{why}");
+        }
+    }
+}

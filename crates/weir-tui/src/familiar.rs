@@ -25,6 +25,13 @@ pub(crate) fn yields(name: &str) -> bool {
     YIELDING.contains(&name)
 }
 
+/// Whether a line can only be understood once it is known which commands the session has. Leaving
+/// waits for nothing.
+pub(crate) fn waits(line: &str) -> bool {
+    let name = line.strip_prefix('/').unwrap_or(line).split(char::is_whitespace).next();
+    name.is_some_and(|name| yields(name) && name != "exit")
+}
+
 /// What `/init` says.
 pub(crate) const INIT: &str = "Write a first AGENTS.md for this project: what an agent who works \
     here needs to know and cannot see at a glance. Look first at the files that are there (README, \

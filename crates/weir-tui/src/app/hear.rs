@@ -180,7 +180,7 @@ impl App {
             self.fold.greet(loud, text, self.now);
         }
         for held in std::mem::take(&mut self.held) {
-            self.say(held);
+            self.send(held);
         }
         self.dirty = true;
     }

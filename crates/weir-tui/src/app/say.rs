@@ -4,6 +4,7 @@ use weir_core::slash;
 
 use super::App;
 use crate::compose::{Written, WrittenKind};
+use crate::familiar;
 use crate::link::{Tone, Wish};
 
 /// Messages that wait until a session is open.
@@ -20,7 +21,9 @@ impl App {
             self.run_shell(command, &written);
             return;
         }
-        if written.kind == WrittenKind::Command && self.slash(text, &written) {
+        // Before a session is open nobody knows what it has under such a name.
+        let waits = !self.opened && familiar::waits(text);
+        if written.kind == WrittenKind::Command && !waits && self.slash(text, &written) {
             return;
         }
         self.say(written);

@@ -83,6 +83,28 @@ fn f1_a_workflow_of_the_session_comes_before_a_word_of_other_agents() {
 }
 
 #[test]
+fn f1_such_a_word_waits_until_it_is_known_what_the_session_has() {
+    for own in [true, false] {
+        let mut face = Face::shut(80, 24);
+        assert_eq!(said(&mut face, "/review it"), []);
+        let named = Named {
+            name: "review".into(),
+            about: String::new(),
+            hint: String::new(),
+            kind: "workflow".into(),
+        };
+        let named = if own { vec![named] } else { Vec::new() };
+        let about = Box::default();
+        face.news(&News::Opened { session: None, known: 0, about, named });
+        let wished = face.wished();
+        let [Wish::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        assert_eq!(text == "/review it", own, "{text}");
+    }
+    let mut face = Face::shut(80, 24);
+    assert_eq!(said(&mut face, "/exit"), [Wish::Leave]);
+}
+
+#[test]
 fn f1_a_slip_is_answered_with_what_was_meant() {
     let mut face = Face::open(80, 24);
     assert_eq!(said(&mut face, "/exti"), []);
@@ -137,7 +159,8 @@ fn f1_a_long_output_shows_its_two_ends() {
     let judged = |call: &str| {
         json!({
             "call": call, "verdict": "allow", "inspection": {
-                "known": true, "class": "process", "summary": "Run it", "effects": {"commands": [{"command": "seq", "cwd": "."}]},
+                "known": true, "class": "process", "summary": "Run it",
+                "effects": {"commands": [{"command": "seq", "cwd": "."}]},
             },
         })
     };
@@ -165,7 +188,8 @@ fn f1_a_long_output_shows_its_two_ends() {
     let all: String = (1..=30).map(|n| format!("out {n}\n")).collect();
     finish(&mut face, &all, None);
     let shot = face.shot();
-    let ends = "  out 1\n  out 2\n  out 3\n  … 23 more lines · Ctrl-O shows all\n  out 27\n  out 28\n  out 29\n  out 30\n";
+    let ends = "  out 1\n  out 2\n  out 3\n  … 23 more lines · Ctrl-O shows all\n  out 27\n  \
+                out 28\n  out 29\n  out 30\n";
     assert!(shot.contains(ends), "{shot}");
     // What was put elsewhere: its end is known from what it printed while it ran.
     let reference = "Result of 108894 characters in results/run_shell-1.md (20000 lines).\n20000 \

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use weir_core::event::Event;
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::hub::{Fact, SignalKind, Update};
@@ -31,6 +32,8 @@ const READS_MAX: u32 = 5;
 /// How often it is looked whether whoever runs a session is still there, as long as something is
 /// under way in it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Bytes of the end of a long result that are shown.
+const LAST_BYTES_MAX: usize = 4_000;
 /// Approvals answered here whose fact has not come yet.
 const ANSWERED_MAX: usize = 64;
 
@@ -205,9 +208,23 @@ impl Room {
         }
     }
 
+    /// The end of a long result that a fact has only the beginning of. What was shown while it ran may
+    /// have left that out. Of old facts it is not looked up.
+    async fn last_printed(&self, fact: &Fact) -> Option<(String, String)> {
+        let Event::CallFinished(finished) = fact.event.as_ref() else { return None };
+        let blob = finished.full.as_ref().filter(|_| fact.seq > self.known)?;
+        let bytes = self.cx.store().ok()?.blob(blob).await.ok()?;
+        let from = bytes.len().saturating_sub(LAST_BYTES_MAX);
+        let text = String::from_utf8_lossy(bytes.get(from..)?);
+        Some((finished.call.to_string(), format!("\n{text}")))
+    }
+
     /// Takes a fact in and tells it: who hears of it and wishes at once finds it known here. May be
     /// dropped while it waits: then it did neither.
     async fn hear(&self, desk: &Arc<Desk>, fact: Fact) {
+        if let Some((subject, text)) = self.last_printed(&fact).await {
+            desk.tell(News::Signal { kind: Shown::Output, subject, text }).await;
+        }
         let place = desk.place().await;
         let heard = lock(&self.course).hear(&fact);
         if let Some(place) = place {

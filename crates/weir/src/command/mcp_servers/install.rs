@@ -21,7 +21,9 @@ pub(super) async fn install(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<Ex
     let how = How { yes: args.yes, json: args.json.json };
     let package = named(&known)?;
     if let Some(installed) = known.declared.installed(cx, &package) {
-        return told(&known, &installed.version, how, "is installed");
+        let word =
+            format!("is installed; `weir mcp-servers update {}` looks for a newer one", args.name);
+        return told(&known, &installed.version, how, &word);
     }
     look(cx, &known, how).await
 }
@@ -72,9 +74,7 @@ fn told(known: &Known, version: &str, how: How, word: &str) -> anyhow::Result<Ex
     let name = &known.declared.name;
     match how.json {
         true => out_json(&json!({"name": name, "version": version, "changed": false}))?,
-        false => out(&format!(
-            "{name}: {version} {word}; `weir mcp-servers update {name}` looks for a newer one"
-        ))?,
+        false => out(&format!("{name}: {version} {word}"))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use weir_engine::ports::{Content, Plan, ToolContext};
 use weir_engine::workspace::Workspace;
 
 use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning};
+use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning, reading};
 use crate::text;
 
 pub(crate) struct WriteFile;
@@ -76,6 +76,12 @@ fn plan(input: Input, workspace: &Workspace) -> Plan {
             .fail(summary, format!("the content has {size}; at most {max} can be written"));
     }
     let after = draft::file(bytes, &before);
+    // What is there already is not written: the call tells no more than reading the file would, and
+    // is judged as that.
+    if after == before {
+        let at = workspace.resolve(&path, Access::Read);
+        return reading(at, format!("{path} has this content already"), None);
+    }
     draft.change(at, &before, &after);
     draft.plan(summary)
 }

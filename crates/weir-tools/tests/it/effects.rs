@@ -111,6 +111,22 @@ fn g7_changes_hold_images_and_new_contents() {
 }
 
 #[test]
+fn g4_what_a_file_has_already_is_read_and_not_written() {
+    let world = World::new();
+    world.write("a.txt", b"one\n");
+    let same = json!({"path": "./a.txt", "content": "one\n"});
+    let plan = block_on(world.plan("write_file", same));
+    assert_eq!((plan.class, plan.fails), (EffectClass::Read, None));
+    let paths: Vec<(&str, Access)> =
+        plan.effects.paths.iter().map(|at| (at.path.as_str(), at.access)).collect();
+    assert_eq!(paths, [("a.txt", Access::Read)]);
+    assert!(plan.effects.changes.is_empty() && plan.contents.is_empty());
+    let other = json!({"path": "a.txt", "content": "one"});
+    let plan = block_on(world.plan("write_file", other));
+    assert_eq!((plan.class, plan.effects.paths[0].access), (EffectClass::File, Access::Write));
+}
+
+#[test]
 fn g7_deleting_a_folder_declares_every_path() {
     let world = World::new();
     world.write("d/x.txt", b"x");

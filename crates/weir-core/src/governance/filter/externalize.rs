@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use super::{Draft, Filter, FilterContext};
 use crate::message::Block;
 
+mod found;
+
 /// Most characters of a reference.
 pub const REFERENCE_CHARS_MAX: usize = 1_500;
 /// Characters of it kept free for the last lines.
@@ -21,8 +23,6 @@ const BEGINNING: &str = "Result of ";
 const READ_MORE: &str = "Read more with read_file on ";
 /// Before the first line of a document.
 const DOCUMENT_BEGINS: &str = "It begins: ";
-/// Where a count of lines that are not quoted ends.
-const LEFT_OUT: &str = " more lines.";
 
 pub(super) struct Externalize;
 
@@ -93,7 +93,11 @@ pub fn quoted(text: &str) -> Option<Quoted<'_>> {
         Some(begins) => vec![begins],
         None => rest.lines().collect(),
     };
-    let is_count = |line: &&str| line.starts_with("… and ") && line.ends_with(LEFT_OUT);
+    // "… and 12 more lines.", also of headings, matches or files.
+    let is_count = |line: &&str| {
+        let count = line.strip_prefix("… and ").and_then(|rest| rest.split_once(" more "));
+        count.is_some_and(|(count, _)| count.parse::<usize>().is_ok())
+    };
     first.pop_if(|last| is_count(last));
     Some(Quoted { lines, first })
 }
@@ -101,6 +105,8 @@ pub fn quoted(text: &str) -> Option<Quoted<'_>> {
 /// What kind of text it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
+    /// What `search_files` says: `N matches in M files`, then each file with its lines below it.
+    Search,
     /// `path:line:text`, one per line.
     Matches,
     /// One path or name per line.
@@ -117,12 +123,13 @@ fn reference(full: &str, path: &str) -> String {
     let lines = full.lines().count();
     let mut out = format!("{BEGINNING}{chars} characters in {path} ({lines} lines).\n");
     match shape(full) {
+        Shape::Search => found::describe(full, &mut out),
         Shape::Matches => describe_matches(full, &mut out),
         Shape::Listing => describe_listing(full, &mut out),
         Shape::Document => describe_document(full, &mut out),
         Shape::Text => {
             out.push_str("Its first lines:\n");
-            quote(full.lines(), &mut out);
+            quote(full.lines(), "lines", &mut out);
         }
     }
     let end = format!(
@@ -142,6 +149,9 @@ fn reference(full: &str, path: &str) -> String {
 
 fn shape(full: &str) -> Shape {
     const LOOKED_AT_MAX: usize = 2_000;
+    if found::is_search(full) {
+        return Shape::Search;
+    }
     let mut said = 0;
     let (mut matches, mut names, mut headings) = (0, 0, 0);
     for line in full.lines().filter(|l| !l.trim().is_empty()).take(LOOKED_AT_MAX) {
@@ -191,14 +201,31 @@ fn describe_matches(full: &str, out: &mut String) {
             _ => files.push((path, 1)),
         }
     }
-    let _ = writeln!(out, "{matches} matches in {} files. The first ones:", files.len());
-    quote(full.lines(), out);
+    let _ = writeln!(out, "{matches} matches in {} files.", files.len());
+    repeat_notice(full, out);
+    out.push_str("The first ones:\n");
+    quote(full.lines(), "lines", out);
 }
 
 fn describe_listing(full: &str, out: &mut String) {
-    let entries = full.lines().filter(|line| !line.trim().is_empty()).count();
-    let _ = writeln!(out, "{entries} entries. The first ones:");
-    quote(full.lines(), out);
+    let entries = full.lines().filter(|line| !line.trim().is_empty() && !is_notice(line)).count();
+    let _ = writeln!(out, "{entries} entries.");
+    repeat_notice(full, out);
+    out.push_str("The first ones:\n");
+    quote(full.lines(), "lines", out);
+}
+
+/// Whether a line is a tool's word about its own result: `[stopped after 100 matches; …]`.
+fn is_notice(line: &str) -> bool {
+    let inner = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|text| text.contains(' ') && text.starts_with(char::is_alphanumeric))
+}
+
+/// Says what the tool left out itself: that stands at the end, which nobody sees here.
+fn repeat_notice(full: &str, out: &mut String) {
+    if let Some(last) = full.lines().next_back().filter(|line| is_notice(line)) {
+        let _ = writeln!(out, "{}", shorten(last));
+    }
 }
 
 fn describe_document(full: &str, out: &mut String) {
@@ -216,11 +243,11 @@ fn describe_document(full: &str, out: &mut String) {
         let _ = writeln!(out, "{DOCUMENT_BEGINS}{}", shorten(first));
     }
     let _ = writeln!(out, "{} headings:", headings.len());
-    quote(headings.iter().map(String::as_str), out);
+    quote(headings.iter().map(String::as_str), "headings", out);
 }
 
-/// Adds as many `lines` as there is room for, and says how many were left.
-fn quote<'a>(lines: impl Iterator<Item = &'a str>, out: &mut String) {
+/// Adds as many `lines` as there is room for, and says how many `of_these` were left.
+fn quote<'a>(lines: impl Iterator<Item = &'a str>, of_these: &str, out: &mut String) {
     let room = REFERENCE_CHARS_MAX - ROOM_FOR_END;
     let mut used = out.chars().count();
     let mut left = 0;
@@ -236,7 +263,7 @@ fn quote<'a>(lines: impl Iterator<Item = &'a str>, out: &mut String) {
         out.push('\n');
     }
     if left > 0 {
-        let _ = writeln!(out, "… and {left}{LEFT_OUT}");
+        let _ = writeln!(out, "… and {left} more {of_these}.");
     }
 }
 

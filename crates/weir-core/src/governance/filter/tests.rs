@@ -197,6 +197,49 @@ fn x1_the_reference_tells_what_was_found() {
     }
 }
 
+/// Weir's own search says each path once, above its lines.
+#[test]
+fn x1_the_reference_of_a_search_says_how_much_where_and_what_was_left_out() {
+    let mut found = String::from("60 matches in 20 files\n");
+    for file in 0..20 {
+        found.push_str(&format!("\nsrc/[id]/file{file}.rs\n"));
+        for line in 1..=3 {
+            found.push_str(&format!("{line}:let value = {line}; // {}\n", "x".repeat(40)));
+            found.push_str(&format!("{}-around\n--\n", line + 1));
+        }
+    }
+    found.push_str(
+        "\n[stopped after 60 matches; narrow pattern, path or glob, or raise max_results]\n\
+         [not searched:\n- big.bin (line too long)]",
+    );
+    let result = cleaned(Raw::ok(found), &spec("search_files", false), &[]);
+    let reference = plain_text(result.clean.blocks());
+    assert!(reference.chars().count() <= REFERENCE_CHARS_MAX, "{reference}");
+    for part in [
+        "60 matches in 20 files.\n[stopped after 60 matches; narrow pattern",
+        "[not searched:\n- big.bin (line too long)]",
+        "By file: src/[id]/file0.rs (3), src/[id]/file1.rs (3), ",
+        " more files.\nThe first matches:\nsrc/[id]/file0.rs:1:let value = 1; // xx",
+        " more matches.\n",
+    ] {
+        assert!(reference.contains(part), "{part:?} is missing in {reference}");
+    }
+    assert!(!reference.contains("around"), "{reference}");
+    let quoted = reference.lines().filter(|line| line.contains(":let value")).count();
+    assert!(reference.contains(&format!("… and {} more matches.", 60 - quoted)), "{reference}");
+}
+
+#[test]
+fn x1_what_a_tool_left_out_itself_is_said_in_the_reference() {
+    let mut listing: String = (0..400).map(|n| format!("src/dir/file{n}.rs\n")).collect();
+    listing.push_str("[400 of 9000 entries; give a folder]");
+    let result = cleaned(Raw::ok(listing), &spec("list_files", false), &[]);
+    let reference = plain_text(result.clean.blocks());
+    let said =
+        "400 entries.\n[400 of 9000 entries; give a folder]\nThe first ones:\nsrc/dir/file0.rs";
+    assert!(reference.contains(said), "{reference}");
+}
+
 #[test]
 fn x1_images_stay_beside_the_reference() {
     let media =

@@ -62,6 +62,7 @@ mod recall;
 mod recall_memory;
 mod resolve_capability_gap;
 mod restore_checkpoint;
+mod result_file;
 mod run_shell;
 mod run_skill_script;
 mod schema;

@@ -9,11 +9,11 @@ use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
 use weir_engine::ports::{Plan, ToolContext};
 use weir_engine::sniff::{self, Kind, SNIFF_BYTES};
-use weir_engine::workspace::{EntryKind, Workspace};
+use weir_engine::workspace::{EntryKind, FileError, Workspace};
 
 use crate::built::{Act, spec};
 use crate::draft::{planning, reading};
-use crate::{blocking, pager, text};
+use crate::{blocking, pager, result_file, text};
 
 pub(crate) struct ReadFile;
 
@@ -107,8 +107,14 @@ fn unreadable(workspace: &Workspace, at: &PathEffect) -> Option<String> {
             }
             EntryKind::Other => Some(format!("{path} is a device, socket or pipe, not a file")),
         },
-        Err(why) => Some(why.to_string()),
+        Err(why) => Some(absent(path, &why)),
     }
+}
+
+/// Why nothing is at `path`, and what to do instead where that is known.
+pub(crate) fn absent(path: &str, why: &FileError) -> String {
+    let gone = || matches!(why, FileError::NotFound { .. }).then(|| result_file::gone(path));
+    gone().flatten().unwrap_or_else(|| why.to_string())
 }
 
 fn read(

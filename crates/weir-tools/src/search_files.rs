@@ -23,6 +23,7 @@ use weir_engine::workspace::{EntryKind, FileError, Workspace};
 use crate::built::{Act, spec};
 use crate::draft::{planning, reading};
 use crate::glob::{PathPattern, below, whole_tree};
+use crate::read_file::absent;
 use crate::{blocking, text};
 
 const RESULTS_DEFAULT: usize = 100;
@@ -111,7 +112,10 @@ fn target(workspace: &Workspace, path: Option<&str>) -> (PathEffect, Option<Stri
     match workspace.entry(&folder) {
         Ok(entry) if entry.kind == EntryKind::Folder => (folder, None),
         Ok(_) => (workspace.resolve(path, Access::Read), None),
-        Err(why) => (folder, Some(why.to_string())),
+        Err(why) => {
+            let told = absent(&folder.path, &why);
+            (folder, Some(told))
+        }
     }
 }
 

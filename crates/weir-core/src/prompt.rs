@@ -12,7 +12,7 @@ use crate::memory::MemoryFact;
 use crate::profile::Profile;
 use crate::recipe::RecipeMatch;
 use crate::skill::{SkillLine, SkillNote};
-use crate::tool::{Group, ToolSpec};
+use crate::tool::{Group, ToolSpec, foreign};
 
 mod budget;
 mod section;
@@ -93,9 +93,10 @@ impl Scene {
     pub fn has_group(&self, group: Group) -> bool {
         self.tools.iter().any(|tool| tool.group == group)
     }
-    /// The same, or one that is not loaded.
-    pub fn offers_group(&self, group: Group) -> bool {
-        self.has_group(group) || self.deferred.iter().any(|tool| tool.group == group)
+    /// Whether a connected server has a tool, loaded or not.
+    pub fn offers_foreign(&self) -> bool {
+        let mut all = self.tools.iter().chain(self.deferred.iter());
+        all.any(|tool| tool.name.starts_with(foreign::PREFIX))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What tools exist, and what is found out about a call before it is judged.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
     by_name: HashMap<String, usize>,
     added: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
+    /// Tools with nothing behind them: no session begins with them.
+    idle: BTreeSet<String>,
     /// Compiled when first needed: a schema costs more to compile than most calls to run.
     validators: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
 }
@@ -51,8 +53,22 @@ impl Toolbox {
                 return Err(DuplicateTool { name });
             }
         }
-        let added = RwLock::default();
-        Ok(Toolbox { tools, by_name, added, validators: Mutex::new(HashMap::new()) })
+        Ok(Toolbox {
+            tools,
+            by_name,
+            added: RwLock::default(),
+            idle: BTreeSet::new(),
+            validators: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// The same box, in which these tools have nothing behind them (no server is declared, no
+    /// stronger model is named): no session is told of them when it begins. What gives them
+    /// something to do later makes them known then (`News::Made`).
+    #[must_use]
+    pub fn without_use_for(mut self, idle: impl IntoIterator<Item = String>) -> Toolbox {
+        self.idle.extend(idle);
+        self
     }
 
     /// The same tools in a box of their own: what is added to one is not in the other.
@@ -63,6 +79,7 @@ impl Toolbox {
             tools: self.tools.clone(),
             by_name: self.by_name.clone(),
             added: RwLock::new(added),
+            idle: self.idle.clone(),
             validators: Mutex::new(HashMap::new()),
         }
     }
@@ -108,7 +125,8 @@ impl Toolbox {
         let has = |spec: &&ToolSpec| profile.has(&spec.name, spec.group);
         // In plan mode write tools are absent, not merely refused (C3).
         let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::Group::Edit;
-        specs.filter(has).filter(kept).cloned().collect()
+        let of_use = |spec: &&ToolSpec| !self.idle.contains(&spec.name);
+        specs.filter(has).filter(kept).filter(of_use).cloned().collect()
     }
 
     /// Finds out about a call: does its tool exist, are its arguments valid, what would it do.

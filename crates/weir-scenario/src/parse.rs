@@ -83,6 +83,8 @@ pub struct Setup {
     pub plugins: Vec<(String, String)>,
     /// Plugins that are on before the session.
     pub enabled: Vec<String>,
+    /// Tools with nothing behind them when the session begins.
+    pub idle: Vec<String>,
     /// Commands of the configuration: `(name and arguments, command line)`.
     pub named: Vec<(String, String)>,
     /// The same of the stronger model; none: there is no such model.
@@ -285,6 +287,7 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             setup.plugins.push((path.into(), sized(text)));
         }
         "enabled" => setup.enabled.push(rest.into()),
+        "idle" => setup.idle.extend(rest.split_whitespace().map(String::from)),
         "named" => {
             let (head, run) = rest.split_once(" => ").context("named NAME ARGUMENT… => LINE")?;
             setup.named.push((head.trim().into(), run.into()));

@@ -354,7 +354,7 @@ impl World {
             rules.add(rule);
         }
         let Loading { loaded: tools, deferred } =
-            profiles::loading(&profile, permission, model.window)?;
+            profiles::loading(&profile, permission, model.window, &setup.idle)?;
         let mut scene = profiles::scene(&profile, &tools, &deferred, setup.canary.as_deref());
         scene.window = model.window;
         let soul = self.folder.path().join("config/SOUL.md");

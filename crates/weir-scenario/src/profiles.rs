@@ -12,7 +12,7 @@ use weir_core::tool::defer::{self, Loading};
 use weir_engine::ports::{Profiles, Switched};
 use weir_engine::toolbox::Toolbox;
 
-/// The tools of a profile: with their schemas, and by name only.
+/// The tools of a profile but those that are `idle`: with their schemas, and by name only.
 ///
 /// # Errors
 /// Two tools have one name.
@@ -20,8 +20,9 @@ pub fn loading(
     profile: &Profile,
     permission: PermissionMode,
     window: u64,
+    idle: &[String],
 ) -> anyhow::Result<Loading> {
-    let toolbox = Toolbox::new(weir_tools::tools())?;
+    let toolbox = Toolbox::new(weir_tools::tools())?.without_use_for(idle.iter().cloned());
     Ok(defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), window))
 }
 
@@ -66,7 +67,8 @@ impl Profiles for FakeProfiles {
         let profile = profile.ok_or_else(|| format!("there is no profile {name}"))?;
         let permission = profile.permission.unwrap_or(self.permission);
         let Loading { loaded: tools, deferred } =
-            loading(&profile, permission, current.model.window).map_err(|why| why.to_string())?;
+            loading(&profile, permission, current.model.window, &[])
+                .map_err(|why| why.to_string())?;
         let mut scene = scene(&profile, &tools, &deferred, current.guards.canary.as_deref());
         scene.window = current.model.window;
         let max_iterations = profile.max_iterations.unwrap_or(self.limits.max_iterations);

@@ -12,7 +12,7 @@ use weir_core::governance::Permit;
 use weir_core::tool::{EffectClass, Effects, Group, HostEffect, Raw, ToolSpec};
 use weir_engine::ports::{Address, MethodCall, Plan, RequestCall, Tool, ToolContext, WebRequest};
 
-use crate::built::{nothing, parse, spec};
+use crate::built::{self, nothing, parse};
 use crate::{named_command, run_shell, text, web_fetch};
 
 /// Most bytes of an answer.
@@ -37,17 +37,21 @@ struct CallPluginApi {
 
 /// The tool as the engine knows it.
 pub(crate) fn tool() -> Arc<dyn Tool> {
-    let spec = ToolSpec {
+    Arc::new(CallPluginApi { spec: spec() })
+}
+
+/// What the model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
         deferred: true,
         timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-        ..spec::<Input>(
+        ..built::spec::<Input>(
             "call_plugin_api",
             Group::Skill,
             "Calls a method of a plugin's API. A method that does not exist is answered with those \
              that do.",
         )
-    };
-    Arc::new(CallPluginApi { spec })
+    }
 }
 
 #[async_trait]

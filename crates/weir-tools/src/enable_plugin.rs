@@ -4,11 +4,11 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, News, Raw, ToolSpec};
 use weir_engine::ports::{Plan, PluginOffer, ToolContext};
 
 use crate::built::{Act, nothing, spec};
-use crate::text;
+use crate::{blocking, call_plugin_api, execute_command, text};
 
 /// Files that the person is shown by name.
 const FILES_TOLD: usize = 60;
@@ -67,15 +67,34 @@ impl Act for EnablePlugin {
             return Raw::error("the call switches nothing on");
         };
         match cx.plugins.enable(&one.name, &one.hash, "a person, asked by the agent").await {
-            Ok(()) => Raw::ok(format!(
-                "The plugin {} is on. Its commands are called with execute_command, its API with \
-                 call_plugin_api; its skills and prompts are there from the next message on",
-                one.name
-            ))
-            .with_summary(format!("{} is on", one.name)),
+            Ok(()) => {
+                let raw = Raw::ok(format!(
+                    "The plugin {} is on. Its commands are called with execute_command, its API \
+                     with call_plugin_api; its skills and prompts are there from the next message \
+                     on",
+                    one.name
+                ));
+                let news = made_known(&one.name, cx).await;
+                Raw { news, ..raw.with_summary(format!("{} is on", one.name)) }
+            }
             Err(why) => Raw::error(format!("It was not switched on: {why}")),
         }
     }
+}
+
+/// The tools that now have something behind them, where the session was not told of them before.
+async fn made_known(plugin: &str, cx: &ToolContext) -> Vec<News> {
+    let (plugins, id) = (cx.plugins.clone(), plugin.to_owned());
+    let found = move || plugins.list().into_iter().find(|line| line.id == id);
+    let Ok(Some(line)) = blocking(found).await else { return Vec::new() };
+    let ways = [
+        (!line.commands.is_empty()).then(execute_command::spec),
+        (!line.methods.is_empty()).then(call_plugin_api::spec),
+    ];
+    let (loaded, deferred) = (cx.knows.loaded(), cx.knows.deferred());
+    let known = |name: &str| loaded.iter().chain(deferred.iter()).any(|tool| tool.name == name);
+    let new = ways.into_iter().flatten().filter(|tool| !known(&tool.name));
+    new.map(|tool| News::Made { tool: Box::new(tool) }).collect()
 }
 
 /// What the person reads before they agree.

@@ -8,10 +8,15 @@ use serde_json::{Map, Value};
 use weir_core::tool::{Effects, Group, Raw, ToolSpec};
 use weir_engine::ports::{Plan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{self, Act, nothing};
 use crate::{named_command, run_shell, text};
 
 pub(crate) struct ExecuteCommand;
+
+/// What the model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    <ExecuteCommand as Act>::spec()
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +36,7 @@ impl Act for ExecuteCommand {
         ToolSpec {
             deferred: true,
             timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-            ..spec::<Input>(
+            ..built::spec::<Input>(
                 "execute_command",
                 Group::Skill,
                 "Runs a named command of a plugin or of the configuration, in the sandbox, as \

@@ -90,7 +90,10 @@ impl Act for ResolveCapabilityGap {
             foreign: false,
         }));
         helps.extend(commands.into_iter().map(of_configuration));
-        plugins.iter().for_each(|plugin| of_plugin(plugin, &mut helps));
+        let proposes = [cx.knows.loaded(), cx.knows.deferred()]
+            .iter()
+            .any(|tools| tools.iter().any(|tool| tool.name == "enable_plugin"));
+        plugins.iter().for_each(|plugin| of_plugin(plugin, proposes, &mut helps));
         helps.extend(cx.knows.dormant().await.into_iter().map(|one| Help {
             what: format!("{} {}", one.what, one.name),
             about: one.about,
@@ -111,18 +114,20 @@ fn of_configuration(command: Callable) -> Help {
 }
 
 /// A plugin and everything that can be called of it.
-fn of_plugin(plugin: &PluginLine, helps: &mut Vec<Help>) {
+/// `proposes`: the agent has the tool that asks a person.
+fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
     let id = &plugin.id;
     let on = plugin.state == PluginState::Enabled;
+    let enable = match proposes {
+        true => format!("enable_plugin {id} proposes it, or they run `weir plugins enable {id}`"),
+        false => format!("they run `weir plugins enable {id}`"),
+    };
     let how = |with: &str| match &plugin.state {
         PluginState::Enabled => format!("you: {with}"),
-        PluginState::Disabled => format!(
-            "a person: enable_plugin {id} proposes it, or they run `weir plugins enable {id}`; \
-             then {with}"
-        ),
-        PluginState::Changed(what) => format!(
-            "a person, who has to see it again ({what}): enable_plugin {id} proposes it; then {with}"
-        ),
+        PluginState::Disabled => format!("a person: {enable}; then {with}"),
+        PluginState::Changed(what) => {
+            format!("a person, who has to see it again ({what}): {enable}; then {with}")
+        }
         PluginState::Broken(why) => format!("nobody as it is: {why}"),
     };
     for command in &plugin.commands {
@@ -221,7 +226,7 @@ mod tests {
 
     fn told(need: &str, state: PluginState) -> String {
         let mut helps = Vec::new();
-        of_plugin(&plugin(state), &mut helps);
+        of_plugin(&plugin(state), true, &mut helps);
         weir_core::message::plain_text(&answer(need, helps).blocks)
     }
 

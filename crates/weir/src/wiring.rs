@@ -38,6 +38,7 @@ use crate::secrets;
 mod clock;
 mod guards;
 pub(crate) mod guest;
+mod idle;
 mod made;
 pub(crate) mod mcp;
 mod mcp_ask;
@@ -222,7 +223,8 @@ pub(crate) async fn session_options(
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrowed(cx, wishes)?;
     let workspace = cx.workspace()?;
-    let toolbox = toolbox()?;
+    let idle = idle::tools(cx, &workspace).await?;
+    let toolbox = Arc::new(Toolbox::new(weir_tools::tools())?.without_use_for(idle));
     made::shelve(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {
         toolbox.add(weir_tools::email(mailbox.clone()))?;

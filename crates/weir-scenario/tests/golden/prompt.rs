@@ -28,7 +28,7 @@ fn tokens(text: &str) -> usize {
 fn scene_of(profile: &Profile, window: u64) -> Scene {
     let permission = profile.permission.unwrap_or(PermissionMode::Ask);
     let Loading { loaded, deferred } =
-        loading(profile, permission, window).expect("names are unique");
+        loading(profile, permission, window, &[]).expect("names are unique");
     Scene {
         conventions: profile.conventions.clone(),
         profile: Some(profile.clone()),
@@ -73,6 +73,7 @@ fn example(profile: &Profile) -> Scene {
             skill("tidy-imports", "Sorts imports as this repository has them.", true),
         ],
         active: vec![SkillNote {
+            arguments: String::new(),
             name: "release".into(),
             source: "yours".into(),
             by: "trigger".into(),

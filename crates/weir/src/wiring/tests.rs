@@ -9,6 +9,7 @@ use super::*;
 use crate::environment::Environment;
 use crate::options::GlobalOptions;
 
+mod idle;
 mod switching;
 
 struct House {

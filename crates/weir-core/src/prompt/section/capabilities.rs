@@ -13,7 +13,7 @@ const ABILITIES: &[Ability] = &[
     (|s| s.has_group(Group::Edit), "create, change, move and delete them"),
     (|s| s.has_tool("run_shell"), "run commands"),
     (|s| s.has_group(Group::Web), "read web pages"),
-    (|s| s.offers_group(Group::Mcp), "use the tools of connected servers"),
+    (Scene::offers_foreign, "use the tools of connected servers"),
     (|s| s.has_tool("new_task"), "give parts of the work to other agents"),
     (|s| s.has_tool("read_skill"), "follow skills"),
     (|s| s.has_tool("recall"), "find again what was said and done earlier"),

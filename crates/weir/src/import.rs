@@ -4,7 +4,8 @@
 //! becomes of each, and written. What would let more pass than before is never taken by the way:
 //! a person says yes to it. Servers come unpinned: none is started before it was approved.
 
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use weir_core::governance::rules::{RuleAction, RuleOrigin, RuleSet};
@@ -21,6 +22,7 @@ mod files;
 mod opencode;
 mod rules;
 mod server;
+mod texts;
 
 /// Whose files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub(crate) enum Becomes {
     Server(String, Box<McpServerSettings>, Vec<(String, SecretSettings)>),
     /// A hook for an event.
     Hook(String, HookSettings),
+    /// A file below the person's own folder, and its text.
+    File(String, String),
     /// Nothing, and why.
     Nothing(String),
 }
@@ -152,6 +156,7 @@ pub(crate) fn write(cx: &Cx, plan: &Plan, widening: bool) -> anyhow::Result<()> 
                     additions.secrets.extend(secrets.iter().cloned());
                 }
                 Becomes::Hook(event, hook) => additions.hooks.push((event.clone(), hook.clone())),
+                Becomes::File(below, text) => add_file(&cx.dirs.config.join(below), text)?,
                 Becomes::Nothing(_) => {}
             }
         }
@@ -166,11 +171,25 @@ pub(crate) fn write(cx: &Cx, plan: &Plan, widening: bool) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Writes a file that is not there yet, with its folders.
+fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    let write = || {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all(text.as_bytes())
+    };
+    write().map_err(|error| usage(format!("{}: {error}", path.display())))
+}
+
 /// What holds here already.
 struct Known<'a> {
     config: &'a config::Config,
     user: String,
     project: String,
+    /// The person's own folder.
+    own: PathBuf,
     rules: RuleSet,
 }
 
@@ -181,6 +200,7 @@ impl<'a> Known<'a> {
             config: cx.config()?,
             user: files.user.display().to_string(),
             project: files.project.display().to_string(),
+            own: cx.dirs.config.clone(),
             rules: RuleSet::new(wiring::rule_context(cx, &workspace)),
         })
     }
@@ -199,6 +219,7 @@ impl<'a> Known<'a> {
             Becomes::Mode(mode) => self.of_mode(*mode),
             Becomes::Server(name, server, secrets) => self.of_server(name, server, secrets, before),
             Becomes::Hook(event, hook) => self.of_hook(item.target, event, hook),
+            Becomes::File(below, text) => self.of_file(below, text, before),
         }
     }
 
@@ -266,6 +287,20 @@ impl<'a> Known<'a> {
             return Outcome::Left(format!("you have another secret called {secret}"));
         }
         Outcome::Taken
+    }
+
+    fn of_file(&self, below: &str, text: &str, before: &[(Item, Outcome)]) -> Outcome {
+        let path = self.own.join(below);
+        let taken = |other: &Item| matches!(&other.becomes, Becomes::File(b, _) if b == below);
+        if let Some((other, _)) = before.iter().find(|(other, _)| taken(other)) {
+            return Outcome::Left(format!("{} becomes {below} already", other.place));
+        }
+        match std::fs::read(&path) {
+            Ok(own) if own == text.as_bytes() => Outcome::There,
+            Ok(_) => Outcome::Left(format!("you have another {}", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Outcome::Taken,
+            Err(error) => Outcome::Left(format!("{}: {error}", path.display())),
+        }
     }
 
     fn of_hook(&self, target: Target, event: &str, hook: &HookSettings) -> Outcome {

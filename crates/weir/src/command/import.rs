@@ -118,6 +118,7 @@ fn becomes(item: &Item) -> String {
             "" => format!("[[hooks.{event}]] {}", hook.command),
             matcher => format!("[[hooks.{event}]] on {matcher}: {}", hook.command),
         },
+        Becomes::File(below, _) => format!("{below} in your own folder"),
         Becomes::Nothing(why) => why.clone(),
     }
 }

@@ -9,7 +9,7 @@ use weir_core::profile::PermissionMode;
 
 use super::files::{Places, Text, is_same};
 use super::server::{Foreign, server};
-use super::{Becomes, Found, Item, Target, rules};
+use super::{Becomes, Found, Item, Target, rules, texts};
 use crate::config::HookSettings;
 use crate::options::Span;
 
@@ -48,6 +48,10 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
             of_settings(&text, Target::Project, &mut found)?;
         }
     }
+    let own = places.home.join(".claude");
+    texts::instructions(&own.join("CLAUDE.md"), "claude-code", &mut found)?;
+    texts::commands(&own.join("commands"), &mut found)?;
+    texts::agents(&own.join("agents"), &mut found);
     let mcp = places.workspace.join(crate::servers::FILE);
     if mcp.is_file() {
         found.items.push(Item {
@@ -149,10 +153,13 @@ fn of_settings(text: &Text, target: Target, found: &mut Found) -> Result<(), Str
         let why = "has no counterpart: add a rule Read(…) or Edit(…) for it";
         found.items.push(left(text.place(folder), format!("folder {folder}"), why, target));
     }
-    for key in ["env", "enabledMcpjsonServers", "enableAllProjectMcpServers", "apiKeyHelper"] {
+    for key in
+        ["env", "enabledMcpjsonServers", "enableAllProjectMcpServers", "apiKeyHelper", "model"]
+    {
         if json.get(key).is_some() {
             let why = match key {
                 "env" => "variables of the program are not settings here",
+                "model" => "its names are others here: `weir models`, then `weir config set model`",
                 "apiKeyHelper" => "keys are kept with `weir auth set`",
                 _ => "servers of a workspace are accepted with `weir trust` and `weir mcp-servers`",
             };

@@ -7,7 +7,7 @@ use weir_core::profile::PermissionMode;
 
 use super::files::{Places, Text};
 use super::server::{Foreign, server};
-use super::{Becomes, Found, Item, Target};
+use super::{Becomes, Found, Item, Target, texts};
 use crate::options::Span;
 
 pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
@@ -26,6 +26,10 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
         {
             found.items.push(of_server(&text, name, value, places));
         }
+        if config.get("model").is_some() {
+            let why = "its names are others here: `weir models`, then `weir config set model`";
+            nothing(&text, "model", "model", why, &mut found);
+        }
         if config.get("projects").is_some() {
             let why = "trust is given here with `weir trust`, for the files as they are";
             nothing(&text, "[projects", "trusted folders", why, &mut found);
@@ -35,6 +39,8 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
             nothing(&text, "sandbox_workspace_write", "sandbox_workspace_write", why, &mut found);
         }
     }
+    texts::instructions(&folder.join("AGENTS.md"), "codex", &mut found)?;
+    texts::commands(&folder.join("prompts"), &mut found)?;
     let rules = folder.join("rules");
     if rules.is_dir() {
         found.items.push(Item {

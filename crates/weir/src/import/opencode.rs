@@ -8,7 +8,7 @@ use weir_core::governance::rules::RuleAction;
 
 use super::files::{Places, Text, is_same};
 use super::server::{Foreign, server};
-use super::{Becomes, Found, Item, Target, rules};
+use super::{Becomes, Found, Item, Target, rules, texts};
 use crate::options::Span;
 
 pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
@@ -23,6 +23,13 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
                 of_file(&text, target, places, &mut found)?;
             }
         }
+    }
+    texts::instructions(&own.join("AGENTS.md"), "opencode", &mut found)?;
+    for name in ["command", "commands"] {
+        texts::commands(&own.join(name), &mut found)?;
+    }
+    for name in ["agent", "agents"] {
+        texts::agents(&own.join(name), &mut found);
     }
     Ok(found)
 }
@@ -50,9 +57,14 @@ fn of_file(
         }
         _ => {}
     }
-    for key in ["agent", "mode", "tools"] {
+    for key in ["agent", "mode", "tools", "model", "instructions", "command"] {
         if json.get(key).is_some() {
-            let why = "is not read: profiles say which tools an agent has (`weir profiles`)";
+            let why = match key {
+                "model" => "its names are others here: `weir models`, then `weir config set model`",
+                "instructions" => "is a list of files: name them with @ in AGENTS.md",
+                "command" => "is written in a file here: commands/NAME.md in your own folder",
+                _ => "is not read: profiles say which tools an agent has (`weir profiles`)",
+            };
             let becomes = Becomes::Nothing(why.into());
             let (place, says) = (text.place(key), key.to_owned());
             found.items.push(Item { place, says, becomes, target, notes: Vec::new() });

@@ -47,6 +47,43 @@ fn items<'a>(value: &'a Value, outcome: &str) -> Vec<&'a str> {
     of.map(|item| item["says"].as_str().expect("a text")).collect()
 }
 
+/// Instructions and commands are taken over; definitions of agents are named.
+#[test]
+fn c1_import_takes_instructions_and_commands_and_names_agents() {
+    for (agent, folder, instructions, commands, agents) in [
+        ("claude-code", ".claude", "CLAUDE.md", "commands", "agents"),
+        ("codex", ".codex", "AGENTS.md", "prompts", ""),
+        ("opencode", ".config/opencode", "AGENTS.md", "command", "agent"),
+    ] {
+        let house = House::new();
+        let at = |name: &str| house.at(&format!("home/{folder}/{name}"));
+        house.write(&at(instructions), "Say please.\n");
+        house.write(&at(&format!("{commands}/fix.md")), "Fix $ARGUMENTS.\n");
+        house.write(&at(&format!("{commands}/git/tidy.md")), "Tidy up.\n");
+        if !agents.is_empty() {
+            house.write(&at(&format!("{agents}/tester.md")), "---\nname: tester\n---\nTest.\n");
+        }
+        let own = house.user_config().parent().expect("a folder").to_path_buf();
+        let dry = house.ok(&["import", agent, "--dry-run"]);
+        for part in ["instructions for everywhere", "command /fix", "command /git:tidy"] {
+            assert!(dry.contains(part), "{agent}: {part}: {dry}");
+        }
+        assert_eq!(dry.contains("agent tester -> says its tools"), !agents.is_empty(), "{dry}");
+        assert!(!own.join("commands").exists() && !own.join("rules").exists(), "a dry run");
+
+        house.ok(&["import", agent]);
+        let read = |name: &str| std::fs::read_to_string(own.join(name)).expect(name);
+        assert_eq!(read(&format!("rules/{agent}.md")), "Say please.\n");
+        assert_eq!(read("commands/fix.md"), "Fix $ARGUMENTS.\n");
+        assert_eq!(read("commands/git/tidy.md"), "Tidy up.\n");
+        // Again: all of it is there. What is the person's own stays as it is.
+        house.write(&own.join("commands/fix.md"), "Mine.\n");
+        let again = house.ok(&["import", agent]);
+        assert!(again.contains("you have another") && again.contains("There already"), "{again}");
+        assert_eq!(read("commands/fix.md"), "Mine.\n");
+    }
+}
+
 #[test]
 fn c1_import_claude_code_takes_what_narrows_and_asks_for_the_rest() {
     let house = House::new();

@@ -30,7 +30,7 @@ pub fn text(bench: &Bench, rows: &[Row]) -> anyhow::Result<String> {
         out.push_str(&row.text());
         out.push('\n');
     }
-    out.push_str("Not in the product yet:\n");
+    out.push_str("Not attacked here yet:\n");
     for class in NOT_YET {
         out.push_str(&format!("    {class}\n"));
     }

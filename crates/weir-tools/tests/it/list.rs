@@ -164,6 +164,25 @@ fn t1_schemas_are_self_contained_objects() {
     }
 }
 
+/// The table for people has every tool in a row.
+#[test]
+fn t1_the_page_about_tools_names_every_tool() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let rows: String = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let names = crate::names();
+    let missing: Vec<&String> =
+        names.iter().filter(|name| !rows.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/tools.md leaves out {missing:?}");
+    // And none that there is no more.
+    let named = rows.split('`').skip(1).step_by(2);
+    let gone: Vec<&str> = named
+        .filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        .filter(|word| *word != "email" && !names.iter().any(|name| name == word))
+        .collect();
+    assert!(gone.is_empty(), "docs/tools.md names {gone:?}");
+}
+
 #[test]
 fn t1_tools_md_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/tools.md");

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
-use weir_core::schedule::{AgentRun, ScheduledAgent};
+use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
 use weir_engine::ports::{AtRest, Entry, RunDesk, Starter, StoreError};
 use weir_engine::schedule::{Course, Scheduler, SchedulerParts, Tell, Told, follow};
 
@@ -216,7 +216,12 @@ impl LiveRuns {
         let there = store.meta(&id).await?.is_some_and(|meta| meta.facts > 0);
         if !there {
             let wish = SessionWish {
-                context: SessionContext::Scheduled,
+                context: match run.cause {
+                    AgentCause::Mail => SessionContext::Injected,
+                    AgentCause::Cron | AgentCause::After | AgentCause::Manual => {
+                        SessionContext::Scheduled
+                    }
+                },
                 only_tools: Some(agent.tools.clone()),
                 agent: Some(Box::new(agent.clone())),
                 ..SessionWish::default()

@@ -181,6 +181,9 @@ impl Files {
     }
 }
 
+/// Calls of tools in a run.
+const CALLS: [&str; 2] = ["limits", "max_tool_calls"];
+
 /// All settings that hold in one workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -223,9 +226,16 @@ impl Config {
         made: &Made,
     ) -> anyhow::Result<Config> {
         let user = Layer::read(&files.user, Origin::User)?;
-        let made = made::layers(made, user.as_ref())?;
+        let mut environment = Layer::of_environment(environment)?;
+        // The variable is the installation's: nobody sets more for themselves.
+        let bounds = made::stacked([user.as_ref(), environment.as_ref()]);
+        let made = made::layers(made, Some(&bounds))?;
+        // What was stored for calls of tools beats the variable (L4).
+        let is_stored = [&made.house, &made.person].iter().any(|of| of.get(&CALLS).is_some());
+        if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
+            layer.values.remove(&CALLS.map(String::from).to_vec());
+        }
         let project = Layer::read(&files.project, Origin::Project)?;
-        let environment = Layer::of_environment(environment)?;
         let mut config = Config {
             settings: Settings::default(),
             rules: Vec::new(),

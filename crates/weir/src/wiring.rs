@@ -470,12 +470,13 @@ pub(crate) fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) 
     let mistakes = of.consecutive_mistake_limit.filter(|_| !is_set("consecutive_mistake_limit"));
     Limits {
         max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
-        max_tool_calls: wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls),
+        max_tool_calls: calls.or(wishes.tool_calls_default),
         consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
         rate_limit_ms: settings.rate_limit_ms,
         power_steering_frequency: settings.power_steering_frequency,
         max_subtask_depth: settings.max_subtask_depth,
         parallel_calls: settings.parallel_calls,
+    let calls = wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls);
         budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
         budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
         run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),

@@ -123,6 +123,12 @@ pub(crate) struct OpenBody {
     thinking: Option<Thinking>,
     /// What it is called.
     title: Option<String>,
+    /// These tools and no others, for as long as it exists; `[]`: none.
+    only_tools: Option<Vec<String>>,
+    /// Most calls of tools in a run (20 where nobody says anything).
+    max_tool_calls: Option<u32>,
+    /// Most US dollars that a run may cost.
+    budget_usd: Option<f64>,
 }
 
 /// What is to change.
@@ -290,8 +296,15 @@ async fn open(
     Json(body): Json<OpenBody>,
 ) -> Answer<(StatusCode, Json<SessionInfo>)> {
     let home = app.home(&caller.person).await?;
-    let OpenBody { workspace, model, profile, permission, thinking, title } = body;
-    let wish = SessionWish { workspace, thinking, ..wish((model, profile), permission) };
+    let OpenBody { workspace, model, profile, permission, thinking, title, .. } = body;
+    let wish = SessionWish {
+        workspace,
+        thinking,
+        only_tools: body.only_tools,
+        max_tool_calls: body.max_tool_calls,
+        budget_usd: body.budget_usd,
+        ..wish((model, profile), permission)
+    };
     let id = app.rooms.create(&app, &home, wish).await?;
     if let Some(name) = title {
         rename(&app, &caller, &id, &name).await?;

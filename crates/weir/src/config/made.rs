@@ -301,6 +301,26 @@ mod tests {
     }
 
     #[test]
+    fn l4_what_was_stored_for_calls_of_tools_beats_the_variable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let files = super::super::Files { user: at("u"), project: at("p"), here: at("h") };
+        let environment = crate::environment::Environment::of(&[("WEIR_MAX_TOOL_CALLS", "9")]);
+        let calls = |made: &Made| {
+            let config = Config::load_with(&files, &environment, true, made).expect("readable");
+            config.settings.limits.max_tool_calls
+        };
+        let key = "limits.max_tool_calls";
+        assert_eq!(calls(&Made::default()), Some(9), "the variable, where nothing is stored");
+        assert_eq!(calls(&made(&[(key, json!(12))], &[])), Some(12));
+        assert_eq!(calls(&made(&[], &[(key, json!(5))])), Some(5));
+        assert_eq!(calls(&made(&[(key, json!(12))], &[(key, json!(11))])), Some(11));
+        // Nobody sets more for themselves than what holds for everybody.
+        assert_eq!(calls(&made(&[], &[(key, json!(10))])), Some(9));
+        assert_eq!(calls(&made(&[(key, json!(4))], &[(key, json!(5))])), Some(4));
+    }
+
+    #[test]
     fn s6_a_person_stays_below_the_limits_of_the_house() {
         let house = [("limits.max_iterations", json!(10)), ("limits.budget_usd", json!(1.0))];
         let wide = made(

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use weir_core::ids::SessionId;
 use weir_core::schedule::ScheduledAgent;
+use weir_core::tool::foreign;
 use weir_engine::ports::Owner;
 use weir_engine::schedule::SchedulerSettings;
 use weir_server::ports::{
@@ -17,11 +18,14 @@ use crate::command::agents::add::{Defined, Place, define};
 use crate::command::agents::start;
 use crate::command::run::tidy;
 use crate::cx::Cx;
+use crate::failure::usage;
 use crate::wiring::{self, Wishes};
 use crate::{models, profiles};
 
 /// Characters of a tool's description in a picker.
 const ABOUT_CHARS: usize = 140;
+/// Tools that one chat may name.
+const TOOLS_NAMED_MAX: usize = 200;
 
 impl PersonHome {
     /// The definition that a wish stands for.
@@ -58,9 +62,9 @@ impl PersonHome {
         Ok(DefinedAgent { agent, notes })
     }
 
-    async fn what_can_be_chosen(&self) -> anyhow::Result<AgentChoices> {
-        let cx = self.at(None)?;
-        let narrowed = wiring::guest::narrowed(&cx, &Wishes::default())?;
+    /// The tools that an agent or a chat of theirs may be given by name; those of servers beside them.
+    async fn offered_tools(&self, cx: &Cx) -> anyhow::Result<Vec<OfferedTool>> {
+        let narrowed = wiring::guest::narrowed(cx, &Wishes::default())?;
         let may = |name: &String| !narrowed.denied.contains(name);
         let toolbox = wiring::toolbox()?;
         let mut tools: Vec<OfferedTool> = toolbox
@@ -90,6 +94,56 @@ impl PersonHome {
                 about: "Made by your agents.".into(),
             });
         }
+        Ok(tools)
+    }
+
+    /// Holds the bounds that a person names for one chat against what they may have.
+    ///
+    /// # Errors
+    /// A usage error: what is wrong, and what may be said.
+    pub(super) async fn may_bound(&self, cx: &Cx, wish: &SessionWish) -> anyhow::Result<()> {
+        let limits = &cx.config()?.settings.limits;
+        if wish.max_tool_calls == Some(0) {
+            return Err(usage("max_tool_calls is 0; for a chat without tools say only_tools: []"));
+        }
+        if wish.budget_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+            return Err(usage("budget_usd must be more than 0"));
+        }
+        if !self.person.is_admin() {
+            let calls = (wish.max_tool_calls, limits.max_tool_calls);
+            if let (Some(wanted), Some(most)) = calls
+                && wanted > most
+            {
+                return Err(usage(format!("max_tool_calls is {wanted}; {most} is the most here")));
+            }
+            if let (Some(wanted), Some(most)) = (wish.budget_usd, limits.budget_usd)
+                && wanted > most
+            {
+                return Err(usage(format!("budget_usd is {wanted}; {most} is the most here")));
+            }
+        }
+        let Some(names) = wish.only_tools.as_ref().filter(|names| !names.is_empty()) else {
+            return Ok(());
+        };
+        if names.len() > TOOLS_NAMED_MAX {
+            return Err(usage(format!("only_tools names more than {TOOLS_NAMED_MAX} tools")));
+        }
+        let offered = self.offered_tools(cx).await?;
+        let known = |name: &&String| {
+            name.starts_with(foreign::PREFIX) || offered.iter().any(|tool| tool.name == **name)
+        };
+        match names.iter().find(|name| !known(name)) {
+            Some(name) => Err(usage(format!(
+                "only_tools names {:?}, which is no tool that you have",
+                name.chars().take(80).collect::<String>()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    async fn what_can_be_chosen(&self) -> anyhow::Result<AgentChoices> {
+        let cx = self.at(None)?;
+        let tools = self.offered_tools(&cx).await?;
         let all = profiles::all(&cx)?;
         let catalogue = models::catalogue(&cx)?;
         let mut usable = Vec::new();

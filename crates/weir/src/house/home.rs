@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::schedule::TOOL_CALLS_DEFAULT;
 use weir_core::session::SessionConfig;
 use weir_engine::engine::{Engine, SessionOptions};
 use weir_engine::ports::{Clock as _, Records, Store};
@@ -146,12 +147,16 @@ impl Home for PersonHome {
             let options = wiring::session_options(&cx, &wishes, kept).await;
             return options.map_err(|error| refused(&error));
         }
+        if kept.is_none() {
+            self.may_bound(&cx, wish).await.map_err(|error| refused(&error))?;
+        }
         let wishes = Wishes {
             model: wish.model.clone(),
             profile: wish.profile.clone(),
             permission: wish.permission,
             thinking: wish.thinking,
             max_tool_calls: wish.max_tool_calls,
+            tool_calls_default: Some(TOOL_CALLS_DEFAULT),
             budget_usd: wish.budget_usd,
             // One that exists keeps the tools that it was opened with.
             only_tools: if kept.is_some() { wish.only_tools.clone() } else { only_tools(wish) },

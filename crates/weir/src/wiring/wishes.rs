@@ -31,6 +31,8 @@ pub(crate) struct Wishes {
     pub(crate) max_iterations: Option<u32>,
     /// As in `Limits`.
     pub(crate) max_tool_calls: Option<u32>,
+    /// The same where nobody says anything: no flag, no setting, no profile.
+    pub(crate) tool_calls_default: Option<u32>,
     /// As in `Limits`.
     pub(crate) budget_usd: Option<f64>,
     /// As in `Limits`.
@@ -119,6 +121,7 @@ impl Wishes {
             deny: args.deny.clone(),
             max_iterations: args.max_iterations,
             max_tool_calls: args.max_tool_calls,
+            tool_calls_default: None,
             budget_usd: args.budget_usd,
             budget_tokens: args.budget_tokens,
             run_timeout_ms: args.timeout.map(|timeout| timeout.ms),

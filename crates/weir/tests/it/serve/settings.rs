@@ -517,3 +517,47 @@ async fn s10_help_is_searchable_and_inside_the_program() {
     let (_, nothing) = admin.get("/help?q=%3Cscript%3Ezzzz").await;
     assert!(nothing.contains("&lt;script&gt;") && !nothing.contains("<script>zzzz"), "{nothing}");
 }
+
+/// The first fact of a chat that is begun with these settings.
+async fn opened(browser: &Browser, body: Value) -> Value {
+    let (status, made) = browser.api("POST", "/api/v1/sessions", Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let id = made["id"].as_str().expect("an id");
+    facts(browser, id).await.first().cloned().unwrap_or_default()
+}
+
+/// L4, T3: 20 calls of tools in a run where nobody says anything; a chat may name its own bounds and
+/// tools, within what its person may have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn l4_a_chat_has_bounds_of_its_own_within_what_its_person_may() {
+    let config = "[limits]\nbudget_usd = 2.0\n";
+    let mut served = Served::start(Setup { script: TALKS, config, ..Setup::default() }).await;
+    let admin = served.admin().await;
+    let ann = served.person("ann").await;
+    let calls = |fact: &Value| fact["config"]["limits"]["max_tool_calls"].clone();
+    assert_eq!(calls(&opened(&ann, json!({})).await), 20);
+    let body = json!({
+        "only_tools": ["read_file", "glob"], "max_tool_calls": 7, "budget_usd": 0.5,
+    });
+    let fact = opened(&ann, body).await;
+    assert_eq!(calls(&fact), 7, "{fact}");
+    assert_eq!(fact["config"]["limits"]["budget_usd"], 0.5);
+    assert_eq!(fact["tools"], json!(["read_file", "glob"]));
+    assert_eq!(opened(&ann, json!({ "only_tools": [] })).await["tools"], json!([]));
+
+    let stored = json!({ "for_all": true, "values": { "limits.max_tool_calls": 9 } });
+    assert_eq!(change(&admin, stored).await.0, 200);
+    assert_eq!(calls(&opened(&ann, json!({})).await), 9, "what was stored beats 20");
+    for (body, words) in [
+        (json!({ "max_tool_calls": 10 }), "9 is the most"),
+        (json!({ "max_tool_calls": 0 }), "only_tools"),
+        (json!({ "budget_usd": 2.5 }), "2 is the most"),
+        (json!({ "budget_usd": -1.0 }), "more than 0"),
+        (json!({ "only_tools": ["read_files"] }), "read_files"),
+    ] {
+        let (status, refused) = ann.api("POST", "/api/v1/sessions", Some(body.clone())).await;
+        assert_eq!(status / 100, 4, "{body}: {refused}");
+        assert!(refused.to_string().contains(words), "{body}: {refused}");
+    }
+    assert_eq!(calls(&opened(&admin, json!({ "max_tool_calls": 30 })).await), 30);
+}

@@ -43,6 +43,8 @@ pub struct Quirks {
     pub assistant_after_results: bool,
     /// Chat Completions of this vendor take `file` parts (PDF).
     pub file_parts: bool,
+    /// What a model is to make is named in `modalities`, or it makes words alone.
+    pub modalities: bool,
     /// Whose quirks these are. What a vendor sealed goes back to that vendor only, so that a
     /// signature never reaches another vendor of the same dialect. Filled by the catalogue.
     pub vendor: String,

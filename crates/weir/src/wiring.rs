@@ -269,8 +269,12 @@ pub(crate) fn session_options_with(
     }
     let permission = permission(config, wishes, kept, &profile);
     let info = model.info();
+    if kept.is_none() && !info.can("tools") {
+        let name = &info.model;
+        crate::terminal::err(&format!("{name} takes no tools: it answers, and can do nothing"));
+    }
     let Loading { loaded: mut tools, deferred } =
-        loading(&toolbox, &profile.profile, permission, info.window);
+        loading(&toolbox, &profile.profile, permission, &info);
     let limits = limits(config, wishes, &profile);
     child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
     let rules = rules(cx, &workspace, wishes, kept)?;
@@ -333,14 +337,18 @@ pub(crate) fn session_options_with(
     Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
 }
 
-/// The tools of a session: with their schemas, and by name only (T4).
+/// The tools of a session: with their schemas, and by name only (T4). A model that takes none is
+/// told of none.
 pub(crate) fn loading(
     toolbox: &Toolbox,
     profile: &Profile,
     permission: PermissionMode,
-    window: u64,
+    model: &ModelInfo,
 ) -> Loading {
-    defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), window)
+    if !model.can("tools") {
+        return Loading::default();
+    }
+    defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), model.window)
 }
 
 /// Where skills are looked for (M1): the person's own folders, the first one first.
@@ -468,6 +476,7 @@ pub(crate) fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) 
     let of = &profile.limits;
     let iterations = of.max_iterations.filter(|_| !is_set("max_iterations"));
     let mistakes = of.consecutive_mistake_limit.filter(|_| !is_set("consecutive_mistake_limit"));
+    let calls = wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls);
     Limits {
         max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
         max_tool_calls: calls.or(wishes.tool_calls_default),
@@ -476,7 +485,6 @@ pub(crate) fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) 
         power_steering_frequency: settings.power_steering_frequency,
         max_subtask_depth: settings.max_subtask_depth,
         parallel_calls: settings.parallel_calls,
-    let calls = wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls);
         budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
         budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
         run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),

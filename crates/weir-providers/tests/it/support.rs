@@ -81,6 +81,13 @@ pub(crate) fn request(dialect: &str, history: Vec<Message>) -> ModelRequest {
     }
 }
 
+/// The same of a model that makes pictures.
+pub(crate) fn drawing(request: ModelRequest) -> ModelRequest {
+    let mut model = request.model.as_ref().clone();
+    model.abilities.push("image_output".into());
+    ModelRequest { model: Arc::new(model), ..request }
+}
+
 /// Numbers that repeat: tests must fail the same way twice.
 pub(crate) struct Random(pub(crate) u64);
 

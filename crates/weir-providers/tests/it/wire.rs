@@ -23,6 +23,7 @@ pub(crate) fn quirks_of(dialect: &str) -> Quirks {
         reasoning_field: chat.then(|| "reasoning_content".to_owned()),
         replay_reasoning: chat,
         file_parts: chat,
+        modalities: chat,
         vendor: "test".into(),
         ..Quirks::default()
     }
@@ -139,6 +140,10 @@ fn v3_wire_cases_decode_and_go_back_as_recorded() {
         compare(&case.join("reply.json"), &reply_json(&reply, &signals));
 
         let request = support::request(dialect.name(), history_after(&reply));
+        let request = match case.ends_with("image_output") {
+            true => support::drawing(request),
+            false => request,
+        };
         let mut encoder = dialect.encoder(&quirks_of(dialect.name()));
         encoder.encode(&request, &support::media_map());
         let body: Value = serde_json::from_slice(&encoder.body()).expect("a JSON body");

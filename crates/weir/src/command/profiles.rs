@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weir_core::tool::ToolSpec;
+use weir_core::profile::PermissionMode;
+use weir_core::tool::{ToolSpec, defer};
 
 use crate::cx::Cx;
 use crate::options::ProfilesCommand;
@@ -58,7 +59,8 @@ fn json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
 /// model with a small window gets more of them by name (T4).
 fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
     let mode = wiring::permission(cx.config()?, &wiring::Wishes::default(), None, loaded);
-    let split = wiring::loading(&*wiring::toolbox()?, &loaded.profile, mode, 0);
+    let writes = mode != PermissionMode::Plan;
+    let split = defer::split(wiring::toolbox()?.visible(&loaded.profile, writes), 0);
     let names = |tools: Arc<Vec<_>>| tools.iter().map(|t: &ToolSpec| t.name.clone()).collect();
     Ok([split.loaded, split.deferred].map(names))
 }

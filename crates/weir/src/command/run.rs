@@ -28,6 +28,7 @@ mod dry;
 mod face;
 mod input;
 mod keyboard;
+mod pictures;
 pub(crate) mod tidy;
 
 pub(super) use ask::Asks;
@@ -223,6 +224,7 @@ impl Play {
                 }
                 Woken::Update(Some(Update::Fact(fact))) => {
                     face.fact(&fact)?;
+                    pictures::fact(cx, self.shown.output, &fact.event).await;
                     asking.fact(cx, &fact.event);
                     if let Some(finished) = face.at_rest() {
                         break Some(finished);

@@ -146,7 +146,7 @@ impl Profiles for SessionProfiles {
         });
         let info = model.as_ref().map_or_else(|| Arc::new(current.model.clone()), |m| m.info());
         let Loading { loaded: tools, deferred } =
-            super::loading(&self.toolbox, &profile, permission, info.window);
+            super::loading(&self.toolbox, &profile, permission, &info);
         let scene = Scene {
             canary: current.guards.canary.clone(),
             profile: Some(profile.clone()),

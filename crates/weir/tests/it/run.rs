@@ -220,6 +220,58 @@ fn x5_images_and_pdfs_are_attached_and_ignored_files_are_not() {
     assert_eq!(code(&missing), 2, "{}", err(&missing));
 }
 
+/// What holds the places of guarded files while a command runs is no change of another run's.
+#[test]
+fn g7_two_runs_in_one_folder_report_nothing_of_each_other() {
+    let mut script = String::new();
+    for n in 0..5 {
+        script += &format!("calls: run_shell {{\"command\": \"sleep 0.{n}5; echo {n}\"}}\n\n");
+    }
+    let house = house(&(script + "says: Done.\n"));
+    for in_git in [false, true] {
+        if in_git {
+            let made = std::process::Command::new("git")
+                .args(["init", "-q"])
+                .current_dir(house.work())
+                .status();
+            assert!(made.expect("git starts").success());
+        }
+        let model = format!("script:{}", house.at("s.script").display());
+        let args = ["run", "-m", &model, "--permission", "full", "look"];
+        let begin = || {
+            let mut command = house.command(&args);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+        };
+        for run in [begin(), begin(), begin()] {
+            let output = run.wait_with_output().expect("it ends");
+            assert_eq!(out(&output), "Done.\n", "{}", err(&output));
+            assert!(!err(&output).contains("changed:"), "{in_git}: {}", err(&output));
+        }
+    }
+}
+
+#[test]
+fn v2_a_picture_that_the_model_made_becomes_a_file_and_it_is_said_where() {
+    let house = house("dialect: gemini\nsays: Here it is.\nimage: dot\n");
+    let output = run(&house, &["--quiet", "draw a dot"]);
+    assert_eq!(out(&output), "Here it is.\n");
+    let path = house.at("work/weir-picture-1.png");
+    assert!(err(&output).contains("picture: "), "{}", err(&output));
+    assert!(err(&output).contains("weir-picture-1.png"), "{}", err(&output));
+    assert!(std::fs::read(path).expect("a file").starts_with(b"\x89PNG"));
+    // A program has the event and needs no file.
+    run(&house, &["--output", "jsonl", "draw a dot"]);
+    assert!(!house.at("work/weir-picture-2.png").exists());
+}
+
+#[test]
+fn v5_a_model_that_takes_no_tools_is_sent_none() {
+    let house = house("abilities: images\n\nexpect-not: tool read_file\nsays: Hello.\n");
+    let output = run(&house, &["hello"]);
+    assert_eq!(out(&output), "Hello.\n", "{}", err(&output));
+    assert!(err(&output).contains("takes no tools"), "{}", err(&output));
+}
+
 #[test]
 fn c2_usage_errors_exit_2_and_run_nothing() {
     let house = house("says: x\n");

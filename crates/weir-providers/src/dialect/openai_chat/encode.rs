@@ -30,6 +30,9 @@ impl Messages {
         if self.quirks.prompt_cache_key {
             field(out, "prompt_cache_key", &cache_key(request.session.as_str()));
         }
+        if self.quirks.modalities && request.model.can("image_output") {
+            raw(out, r#","modalities":["image","text"]"#);
+        }
         if !request.model.can("thinking") {
             return;
         }

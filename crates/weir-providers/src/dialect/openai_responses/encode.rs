@@ -61,7 +61,9 @@ impl Render for Items {
         if !is_blank(&request.system) {
             field(out, "instructions", &request.system);
         }
-        if !request.tools.is_empty() {
+        // A picture is made by a tool of the vendor's own, which has to be asked for.
+        let draws = request.model.can("image_output");
+        if draws || !request.tools.is_empty() {
             key(out, "tools");
             raw(out, "[");
             for tool in request.tools.iter() {
@@ -72,6 +74,10 @@ impl Render for Items {
                 key(out, "parameters");
                 value(out, &reduce(&tool.input_schema, Target::OpenAi));
                 raw(out, r#","strict":false}"#);
+            }
+            if draws {
+                comma(out);
+                raw(out, r#"{"type":"image_generation"}"#);
             }
             raw(out, "]");
         }

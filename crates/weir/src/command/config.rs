@@ -136,9 +136,7 @@ fn edit(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
     // What is wrong is said now and not at the next start.
     let read = cx.anew(&cx.folder)?;
     read.config().map_err(|error| {
-        usage(format!(
-            "{seen} was left with a mistake, and holds nothing until it is mended: {error:#}"
-        ))
+        usage(format!("{error:#} (it was left like that: `weir config edit` opens it again)"))
     })?;
     out(&format!("{seen} can be read. `weir config show` says what holds."))
 }

@@ -38,6 +38,7 @@ mod session_time;
 pub mod skills;
 pub mod slash;
 pub mod sniff;
+mod streaming;
 mod submit;
 pub mod toolbox;
 pub mod undo;

@@ -40,6 +40,7 @@ use crate::ports::{
 use crate::scene::{Deeper, Glance, Lookout, SceneOptions};
 use crate::session_loop::Message;
 use crate::session_time::SessionTime;
+use crate::streaming::Stream;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -292,23 +293,22 @@ impl Desk {
         turn: TurnId,
         cancel: CancellationToken,
     ) -> Outcome {
-        let hub = self.hub.clone();
-        let subject = turn.to_string();
-        let streamed = self.streamed.clone();
+        let secrets = &self.parts.secrets;
+        let stream = Arc::new(Stream::new(self.hub.clone(), turn.to_string(), secrets));
+        let (told, streamed) = (stream.clone(), self.streamed.clone());
         *lock(&streamed) = Streamed { turn: Some(turn), ..Streamed::default() };
         let sink = SignalSink::new(move |signal| {
             lock(&streamed).heard(&signal);
-            match signal {
-                Signal::Text(text) => hub.signal(SignalKind::Text, &subject, &text),
-                Signal::Thinking(text) => hub.signal(SignalKind::Thinking, &subject, &text),
-                Signal::CallBegun(_) => (),
-            }
+            told.tell(&signal);
         });
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
             reply = conversation.send(&sink) => Some(reply),
         };
+        if reply.is_some() {
+            stream.finish();
+        }
         let answer = reply.map(|mut reply| {
             mask_reply(&mut reply, &self.parts.secrets);
             let images = self.keep_images(&reply);

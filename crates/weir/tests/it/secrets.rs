@@ -221,6 +221,13 @@ fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
     assert!(!journal.contains(KEY), "{journal}");
     assert!(!house.ok(&["audit", "export"]).contains(KEY));
     assert!(house.ok(&["replay", session]).starts_with("the same"));
+    // Nor in what streams, however it is cut.
+    let said = house.run(&["run", "--permission", "full", "--output", "jsonl", "--deltas", "Go."]);
+    let lines = said.out.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let lines: Vec<serde_json::Value> = lines.collect();
+    let deltas = lines.iter().filter(|line| line["kind"] == "text.delta");
+    let text: String = deltas.filter_map(|line| line["text"].as_str()).collect();
+    assert!(text.contains("[redacted: secret]") && !text.contains(KEY), "{text}");
 }
 
 /// What a command prints is masked before the supervisor keeps it (Z7): neither while a job runs nor after

@@ -425,6 +425,13 @@ fn c3_a_computed_command_with_the_words_of_a_deny_rule_is_refused() {
         ("$(printf '%s' /bin/rm) a", "Shell(rm:*)"),
         ("G=git; $G push", "Shell(git push:*)"),
         ("C='rm a'; sh -c \"$C\"", "Shell(rm:*)"),
+        ("${X:-deploy} a", "Shell(deploy:*)"),
+        ("{deploy,a}", "Shell(deploy:*)"),
+        (". bin/deploy a", "Shell(deploy:*)"),
+        ("sh <(echo deploy a)", "Shell(deploy:*)"),
+        ("cat bin/deploy | sh -s a", "Shell(deploy:*)"),
+        ("shopt -s expand_aliases; alias d=deploy\nd a", "Shell(deploy:*)"),
+        ("hash -p bin/deploy d; d a", "Shell(deploy:*)"),
     ] {
         let deny = format!("deny {rule}");
         for rules in [&[deny.as_str()][..], &[&deny, "allow Shell", "allow *"]] {
@@ -434,6 +441,10 @@ fn c3_a_computed_command_with_the_words_of_a_deny_rule_is_refused() {
     }
     let other = World::new(FULL, &["deny Shell(git push:*)"]).effects(shell("git status; $CC a.c"));
     assert_eq!(said(&other), (Verdict::Ask, "rules"));
+    for command in ["bin/depl* a", "base64 -d x | sh", "cat x | bash -s a"] {
+        let ruled = World::new(FULL, &["deny Shell(deploy:*)"]).effects(shell(command));
+        assert_eq!(said(&ruled), (Verdict::Ask, "rules"), "{command}");
+    }
     let plain = World::new(FULL, &["deny Shell(rm:*)"]).effects(shell("make \"$TARGET\""));
     assert_eq!(plain.verdict, Verdict::Allow, "its program is known");
 }

@@ -235,10 +235,14 @@ impl RuleSet {
     /// A deny rule for commands whose words stand in this text in their order, wherever: in a command
     /// that is computed they may come to be what it runs.
     pub fn denies_words_of(&self, command: &str) -> Option<&Rule> {
+        // `${X:-deploy}`
+        fn bare(word: &str) -> &str {
+            word.trim_matches(['-', '+', '.'])
+        }
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
         let stand = |wanted: &[String]| {
-            let mut words = command.split(|c| !is_part(c));
-            !wanted.is_empty() && wanted.iter().all(|one| words.any(|word| word == one))
+            let mut words = command.split(|c| !is_part(c)).map(bare);
+            !wanted.is_empty() && wanted.iter().all(|one| words.any(|word| word == bare(one)))
         };
         self.rules.iter().find(|rule| {
             rule.action == RuleAction::Deny

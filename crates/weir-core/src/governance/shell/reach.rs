@@ -53,6 +53,8 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("toybox", 0),
     ("trap", 0),
     ("entr", 0),
+    (".", 0),
+    ("source", 0),
 ];
 
 /// Options of `find` and `fd` after which a command stands.
@@ -139,6 +141,11 @@ fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
         if words[0].expands {
             found.opaque.get_or_insert("the name of a program is computed");
         }
+        let renames = name == "alias" && words.len() > 1
+            || name == "hash" && words[1..].iter().any(|word| word.text.starts_with("-p"));
+        if renames {
+            found.opaque.get_or_insert("a name is given another program");
+        }
         let is_shell = SHELLS.contains(&name) || name == "eval";
         if is_shell && !std::mem::replace(&mut any_shell, true) {
             let computed = words[1..].iter().any(|word| word.expands);
@@ -177,8 +184,13 @@ fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
 fn reads_script(words: &[Word]) -> bool {
     heads(words).into_iter().any(|at| {
         let words = &words[at..];
+        let from_input = |word: &Word| {
+            let group = word.text.strip_prefix('-').filter(|group| !group.starts_with('-'));
+            group.is_some_and(|group| group.contains('s') && !group.contains('c'))
+        };
         SHELLS.contains(&head_name(&words[0]))
-            && words[1..].iter().all(|w| w.text.starts_with('-') && w.text != "-c")
+            && (words[1..].iter().all(|w| w.text.starts_with('-') && w.text != "-c")
+                || words[1..].iter().take_while(|w| w.text.starts_with('-')).any(from_input))
     })
 }
 

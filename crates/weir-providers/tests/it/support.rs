@@ -304,7 +304,9 @@ fn openai_responses(body: &Value, problems: &mut Vec<String>) {
     if !open.is_empty() {
         problems.push(format!("ends with unanswered {open:?}"));
     }
-    names(list(&body["tools"]).iter().map(|tool| text(&tool["name"])), problems);
+    // A tool of the vendor's own has no name.
+    let own = list(&body["tools"]).iter().filter(|tool| tool["type"] == "function");
+    names(own.map(|tool| text(&tool["name"])), problems);
 }
 
 fn gemini(body: &Value, problems: &mut Vec<String>) {

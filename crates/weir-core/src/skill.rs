@@ -50,4 +50,8 @@ pub struct SkillNote {
     /// Whose words they are.
     #[serde(default, skip_serializing_if = "Label::is_clean")]
     pub label: Label,
+    /// What the person wrote behind its name; it stands in the instructions where they have a place
+    /// for it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arguments: String,
 }

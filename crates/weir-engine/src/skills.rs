@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
-use weir_core::skill::{SkillLine, SkillNote, Trigger};
+use weir_core::skill::{SkillLine, SkillNote, Trigger, filled};
 
 use crate::ports::{Plugins, SkillScript, SkillText};
 use crate::workspace::Workspace;
@@ -81,7 +81,7 @@ pub fn look(
     let mut active: BTreeMap<String, SkillNote> = BTreeMap::new();
     for before in wanted.active {
         let now = match skills.get(&before.name) {
-            Some(skill) => note(workspace, skill, &before.by),
+            Some(skill) => binding(workspace, skill, (&before.by, &before.arguments)),
             None => Err("it is not there any more, or may not be used".to_owned()),
         };
         let now = now.unwrap_or_else(|why| no_longer(before, &why));
@@ -108,7 +108,8 @@ pub fn look(
         } else {
             continue;
         };
-        match note(workspace, skill, by) {
+        let arguments = if by == "person" { said.arguments(name) } else { "" };
+        match binding(workspace, skill, (by, arguments)) {
             Ok(note) => {
                 active.insert(name.clone(), note);
             }
@@ -239,7 +240,21 @@ fn source(skill: &FoundSkill) -> String {
     }
 }
 
-/// A skill as it stands in the prompt while it is active.
+/// A skill as it stands in the prompt while it is active, with `arguments` in the places that it has
+/// for them. Where it has none they stand in the message alone.
+fn binding(
+    workspace: &Workspace,
+    skill: &FoundSkill,
+    (by, arguments): (&str, &str),
+) -> Result<SkillNote, String> {
+    let note = note(workspace, skill, by)?;
+    let (bare, text) = (filled(&note.text, ""), filled(&note.text, arguments));
+    let has_places = text != format!("{bare}\n\nArguments: {}", arguments.trim());
+    let text = if has_places { text } else { bare };
+    Ok(SkillNote { text, arguments: arguments.to_owned(), ..note })
+}
+
+/// A skill with its places for arguments.
 fn note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote, String> {
     let read = skill.folder.read(workspace, SKILL_FILE, SKILL_BYTES_MAX)?;
     let parsed = parse(&read.bytes, &skill.name);
@@ -266,6 +281,7 @@ fn note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote
         by: by.to_owned(),
         text,
         label: skill.label.clone(),
+        arguments: String::new(),
     })
 }
 

@@ -52,10 +52,10 @@ pub(crate) async fn activate(cx: &ToolContext, name: &str, arguments: Option<&st
         Err(why) => return Raw::error(why),
     };
     let mut note = skill.note;
-    let mut shown = note.text.clone();
-    if let Some(arguments) = arguments {
+    let shown = filled(&note.text, arguments.unwrap_or_default());
+    note.text = filled(&note.text, "");
+    if arguments.is_some() {
         note.by = "invoke_skill".into();
-        shown = filled(&shown, arguments);
     }
     let told = format!(
         "The skill {name} is in force: follow these instructions step by step for this task, below \

@@ -60,6 +60,7 @@ fn full() -> Scene {
         rules: vec![(".weir/rules/a.md".into(), "A rule.".into())],
         instructions: vec![("AGENTS.md".into(), "Use tabs.".into())],
         active: vec![SkillNote {
+            arguments: String::new(),
             name: "release".into(),
             source: "yours".into(),
             by: "person".into(),

@@ -243,6 +243,7 @@ impl Played {
                 let notes = vec![Note { section: "clock".into(), text }];
                 let input = self.session.queued().back().map_or(InputId(0), |q| q.input);
                 let skill = SkillNote {
+                    arguments: String::new(),
                     name: "tidy".into(),
                     source: "test".into(),
                     by: "trigger".into(),

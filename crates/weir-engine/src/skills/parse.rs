@@ -1,6 +1,7 @@
 //! A `SKILL.md` as bytes becomes a head, findings and instructions. Whatever the bytes are: bounded in
 //! time and memory, and never more than findings.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::skill::{Finding, SkillHead, check, split};
 
@@ -83,6 +84,12 @@ fn parse_text(text: &str, folder: &str) -> Parsed {
     Parsed { head, findings, body: body.to_owned() }
 }
 
+/// A name as it is written.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
 /// The fields of a head. No anchors, no aliases, no second document: a skill needs none of them.
 fn yaml(head: &str) -> Result<Map<String, Value>, Finding> {
     let mut budget = serde_saphyr::Budget::default();
@@ -95,12 +102,26 @@ fn yaml(head: &str) -> Result<Map<String, Value>, Finding> {
     budget.max_merge_keys = 0;
     budget.max_documents = 1;
     budget.max_total_scalar_bytes = HEAD_BYTES_MAX;
-    let options = serde_saphyr::options! { budget: Some(budget), with_snippet: false };
+    // `y`, `no` and `on` are words, and names of skills, as in YAML 1.2.
+    let options = serde_saphyr::options! {
+        budget: Some(budget),
+        with_snippet: false,
+        strict_booleans: true,
+    };
     let write = "write it as `name: value`, texts with a colon in quotes";
     // The line before the head counts, so that lines are those of the file.
-    let read = serde_saphyr::from_str_with_options::<Value>(&format!("\n{head}"), options);
+    let head = format!("\n{head}");
+    let read = serde_saphyr::from_str_with_options::<Value>(&head, options.clone());
     match read {
-        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(Value::Object(mut fields)) => {
+            // A folder may be called 007 or true: as a name it is its letters, whatever else it is.
+            if matches!(fields.get("name"), Some(Value::Number(_) | Value::Bool(_)))
+                && let Ok(Named { name }) = serde_saphyr::from_str_with_options(&head, options)
+            {
+                fields.insert("name".into(), Value::String(name));
+            }
+            Ok(fields)
+        }
         Ok(Value::Null) => Ok(Map::new()),
         Ok(_) => Err(Finding::fatal("SKILL.md", "has a head that is no table", write)),
         Err(error) => {
@@ -148,6 +169,18 @@ mod tests {
         assert_eq!(head.trigger, Trigger::Words(vec!["x".into(), "y".into()]));
         assert_eq!(head.allowed_tools, ["Read"]);
         assert_eq!(parsed.body.trim(), "Body");
+    }
+
+    #[test]
+    fn m1_a_skill_may_be_called_what_yaml_takes_for_something_else() {
+        for name in ["y", "n", "yes", "no", "on", "off", "true", "false", "7", "1e3", "007"] {
+            let text = format!("---\nname: {name}\ndescription: x\n---\nBody\n");
+            let parsed = parse(text.as_bytes(), name);
+            assert_eq!(parsed.findings, [], "{name}");
+            assert_eq!(parsed.head.map(|head| head.name).as_deref(), Some(name));
+        }
+        // A name that is missing still is.
+        assert!(wrong("---\nname:\ndescription: x\n---\nBody\n").contains("name is missing"));
     }
 
     #[test]

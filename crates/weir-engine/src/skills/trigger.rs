@@ -14,6 +14,9 @@ const NEST_MAX: u32 = 30;
 const HEAD_CHARS_MAX: usize = 6_000;
 /// And at its end: what is pasted often stands between.
 const TAIL_CHARS_MAX: usize = 2_000;
+/// Characters behind a name that stand in the skill, too: what is longer is a text to work on, and
+/// stands in the message.
+const ARGUMENTS_CHARS_MAX: usize = 1_000;
 
 /// Compiles an expression.
 ///
@@ -58,6 +61,15 @@ impl Said {
     /// Whether it names the skill, as `/name`.
     pub(super) fn names(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
+    }
+
+    /// What stands behind the name with which it begins; nothing where it begins with another word.
+    pub(super) fn arguments(&self, name: &str) -> &str {
+        let rest =
+            self.text.trim_start().strip_prefix('/').and_then(|rest| rest.strip_prefix(name));
+        let rest = rest.filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or_default();
+        let rest = rest.trim();
+        if rest.chars().nth(ARGUMENTS_CHARS_MAX).is_some() { "" } else { rest }
     }
 
     /// Whether the trigger is in it. `compiled` gives the expression; one that cannot be used is in

@@ -160,6 +160,7 @@ mod tests {
 
     fn note(name: &str, integrity: Integrity, text: &str) -> SkillNote {
         SkillNote {
+            arguments: String::new(),
             name: name.into(),
             source: format!(".weir/skills/{name}"),
             by: "trigger".into(),

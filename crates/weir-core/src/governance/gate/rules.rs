@@ -231,9 +231,11 @@ impl Rules {
         let rule = rules.denies_commands()?;
         let why = shell::reach(&shell::parse(&command.command)).opaque?;
         let named = rules.denies_words_of(&command.command);
-        // The person allowed this very text, whatever it runs.
+        // The person allowed this very text, whatever it runs; what is denied stays so.
         let very = format!("Shell({})", command.command.trim());
-        if matches!(ruling, Ruling::Allow(by) if by.iter().any(|rule| rule.text() == very)) {
+        if named.is_none()
+            && matches!(ruling, Ruling::Allow(by) if by.iter().any(|rule| rule.text() == very))
+        {
             return None;
         }
         let (verdict, rule) = named.map_or((Verdict::Ask, rule), |rule| (Verdict::Deny, rule));

@@ -434,7 +434,12 @@ fn c3_a_computed_command_with_the_words_of_a_deny_rule_is_refused() {
         ("hash -p bin/deploy d; d a", "Shell(deploy:*)"),
     ] {
         let deny = format!("deny {rule}");
-        for rules in [&[deny.as_str()][..], &[&deny, "allow Shell", "allow *"]] {
+        let very = format!("allow Shell({command})");
+        for rules in [
+            &[deny.as_str()][..],
+            &[&deny, "allow Shell", "allow *"],
+            &[deny.as_str(), very.as_str()],
+        ] {
             let ruled = World::new(FULL, rules).effects(shell(command));
             assert_eq!(said(&ruled), (Verdict::Deny, "rules"), "{command}");
         }

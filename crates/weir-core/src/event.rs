@@ -29,6 +29,7 @@ use crate::tool::{Inspection, News, PlanItem};
 
 mod agents;
 mod context;
+mod ended;
 mod recipe;
 
 pub use agents::*;
@@ -753,22 +754,6 @@ pub enum RunStatus {
     Interrupted,
     /// Provider or engine error.
     Failed,
-}
-
-impl RunStatus {
-    /// Whether the task is over with it, so that what it left for itself goes (X1). What waits for a
-    /// person, a switch or a resume reads that again when it goes on.
-    pub fn is_over(self) -> bool {
-        match self {
-            RunStatus::Completed
-            | RunStatus::Failed
-            | RunStatus::Limit
-            | RunStatus::Budget
-            | RunStatus::Denied
-            | RunStatus::Cancelled => true,
-            RunStatus::NeedsInput | RunStatus::Paused | RunStatus::Interrupted => false,
-        }
-    }
 }
 
 /// A call that was not allowed.

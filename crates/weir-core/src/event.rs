@@ -16,8 +16,7 @@ use crate::governance::lease::LeaseTerms;
 use crate::governance::rules::Rule;
 use crate::governance::{Opinion, Verdict};
 use crate::ids::{
-    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, RunId, SessionId, Timestamp,
-    TurnId,
+    ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, Timestamp, TurnId,
 };
 use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
@@ -30,10 +29,12 @@ use crate::tool::{Inspection, News, PlanItem};
 mod agents;
 mod context;
 mod ended;
+mod question;
 mod recipe;
 
 pub use agents::*;
 pub use context::*;
+pub use question::*;
 pub use recipe::*;
 
 /// A fact could not be read.
@@ -488,8 +489,6 @@ impl Decision {
 
 /// The name that stands in `by` when no person could be asked.
 pub const NOBODY: &str = "nobody";
-/// The name that stands in `by` when a server no longer waited for the answer to its question.
-pub const SERVER: &str = "the server";
 
 /// An approval was answered. The first answer wins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -618,40 +617,6 @@ pub struct CallUnknown {
     pub tool: String,
     /// Why it cannot be told.
     pub reason: String,
-}
-
-/// The agent asks the person something.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QuestionAsked {
-    /// Its name.
-    pub question: QuestionId,
-    /// The call it came with.
-    pub call: CallId,
-    /// The question.
-    pub text: String,
-    /// Answers to choose from; empty: free text.
-    pub options: Vec<String>,
-    /// Several may be chosen.
-    pub multiple: bool,
-    /// The foreign server that asks, while the call runs: its words are foreign, and the answer goes
-    /// to it. Absent: the agent asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-}
-
-/// A question was settled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QuestionAnswered {
-    /// Which.
-    pub question: QuestionId,
-    /// The answer; absent when there was none: the run was cancelled first, or a server asked and
-    /// nobody attends.
-    pub answer: Option<String>,
-    /// Who answered.
-    pub by: String,
-    /// The input that was the answer, when it came as one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<InputId>,
 }
 
 /// The task list changed.

@@ -107,19 +107,9 @@ impl Session {
                 })
             }
             Command::Ask { call, server, text, options } => {
-                let found = self.call(call)?;
-                let free = found.stage == Stage::Started && found.during.is_none();
-                let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
-                let question = self.question_id(self.next.asked + 1);
-                let (multiple, server) = (false, Some(server));
-                let asked = || QuestionAsked { question, call, text, options, multiple, server };
-                (free && goes_on).then(|| asked().into())
+                self.server_asks(call, server, (text, options))
             }
-            Command::Unask { call } => {
-                let (question, _) = self.call(call)?.during.clone()?;
-                let by = SERVER.into();
-                Some(QuestionAnswered { question, answer: None, by, input: None }.into())
-            }
+            Command::Unask { call } => self.server_waits_no_more(call),
             Command::Cancel { cause, by } => {
                 let run = self.run.as_ref()?;
                 run.cancel.is_none().then(|| CancelRequested { cause, by }.into())
@@ -127,6 +117,28 @@ impl Session {
             Command::Restored(restored) => Some(restored.into()),
             Command::Agent(news) => self.heard(news),
         }
+    }
+
+    /// A foreign server wants to know something of the person, while its call runs.
+    fn server_asks(
+        &self,
+        call: CallId,
+        server: String,
+        (text, options): (String, Vec<String>),
+    ) -> Option<Event> {
+        let found = self.call(call)?;
+        let free = found.stage == Stage::Started && found.during.is_none();
+        let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
+        let question = self.question_id(self.next.asked + 1);
+        let (multiple, server) = (false, Some(server));
+        let asked = || QuestionAsked { question, call, text, options, multiple, server };
+        (free && goes_on).then(|| asked().into())
+    }
+
+    fn server_waits_no_more(&self, call: CallId) -> Option<Event> {
+        let (question, _) = self.call(call)?.during.clone()?;
+        let by = SERVER.into();
+        Some(QuestionAnswered { question, answer: None, by, input: None }.into())
     }
 
     /// Whether a person can be asked what a foreign server wants to know: not below another agent,

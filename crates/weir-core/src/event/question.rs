@@ -1,0 +1,43 @@
+//! Questions to the person, and what became of them (L13, R3).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{CallId, InputId, QuestionId};
+
+/// The name that stands in `by` when a server no longer waited for the answer to its question.
+pub const SERVER: &str = "the server";
+
+/// The agent, or a server whose call runs, asks the person something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAsked {
+    /// Its name.
+    pub question: QuestionId,
+    /// The call it came with.
+    pub call: CallId,
+    /// The question.
+    pub text: String,
+    /// Answers to choose from; empty: free text.
+    pub options: Vec<String>,
+    /// Several may be chosen.
+    pub multiple: bool,
+    /// The foreign server that asks, while the call runs: its words are foreign, and the answer goes
+    /// to it. Absent: the agent asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+}
+
+/// A question was settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAnswered {
+    /// Which.
+    pub question: QuestionId,
+    /// The answer; absent when there was none: the run was cancelled first, or a server asked and
+    /// nobody attends.
+    pub answer: Option<String>,
+    /// Who answered.
+    pub by: String,
+    /// The input that was the answer, when it came as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
+}

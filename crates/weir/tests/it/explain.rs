@@ -417,6 +417,8 @@ fn g3_explain_counts_a_lease_of_the_session() {
     };
     house.ok(&["approvals", "answer", &approval, "session", "--uses", "5"]);
     assert!(run.wait().expect("it ends").success());
+    // What the file has already would be no change, and ask nobody.
+    house.write(&house.at("work/b.txt"), "y");
     assert_eq!(explain(&house, "write_file", WRITE, &[])["judgement"]["verdict"], "ask");
     let leased = explain(&house, "write_file", WRITE, &["--session", "last"]);
     assert_eq!(leased["judgement"]["verdict"], "allow", "{leased}");

@@ -223,7 +223,7 @@ fn t11_obsidian_that_is_not_running_or_answers_oddly() {
 fn t11_obsidian_is_off_and_unreachable_until_a_person_says_so() {
     let obsidian = Obsidian::start(Active::Note);
     let house = House::new().with("OBSIDIAN_API_KEY", KEY);
-    call(&house, "list_commands", "{}", "is not switched on");
+    call(&house, "list_commands", "{}", "is not available in this run");
     house.ok(&["plugins", "enable", "obsidian", "--yes"]);
     // On, but nobody set its address: this machine stays closed (Z5).
     call(&house, "list_commands", "{}", "plugins.obsidian.url");
@@ -244,7 +244,7 @@ fn t11_obsidian_is_off_and_unreachable_until_a_person_says_so() {
     let said = house.run(&["run", "-m", &model, "use obsidian"]);
     assert_eq!(said.status, 4, "a person is needed: {} {}", said.out, said.err);
     house.ok(&["plugins", "disable", "obsidian"]);
-    call(&house, "list_commands", "{}", "is not switched on");
+    call(&house, "list_commands", "{}", "is not available in this run");
 }
 
 #[test]

@@ -21,6 +21,8 @@ const QUOTE_CHARS_MAX: usize = 160;
 const BEGINNING: &str = "Result of ";
 /// Where its last sentence does.
 const READ_MORE: &str = "Read more with read_file on ";
+/// Before the first lines of a text, of a list, and the first matches of a search.
+const FIRST_ONES: [&str; 3] = ["Its first lines:", "The first ones:", "The first matches:"];
 /// Before the first line of a document.
 const DOCUMENT_BEGINS: &str = "It begins: ";
 
@@ -87,11 +89,12 @@ pub fn quoted(text: &str) -> Option<Quoted<'_>> {
     let (_, count) = head.rsplit_once(" (")?;
     let lines = count.strip_suffix(" lines).")?.parse().ok()?;
     let rest = rest.get(..rest.rfind(READ_MORE)?)?;
-    let (title, rest) = rest.split_once('\n')?;
+    let title = rest.lines().next()?;
     let mut first: Vec<&str> = match title.strip_prefix(DOCUMENT_BEGINS) {
         // Below it stand headings and no lines.
         Some(begins) => vec![begins],
-        None => rest.lines().collect(),
+        // What is counted before them are words for the model.
+        None => rest.lines().skip_while(|line| !FIRST_ONES.contains(line)).skip(1).collect(),
     };
     // "… and 12 more lines.", also of headings, matches or files.
     let is_count = |line: &&str| {
@@ -128,7 +131,7 @@ fn reference(full: &str, path: &str) -> String {
         Shape::Listing => describe_listing(full, &mut out),
         Shape::Document => describe_document(full, &mut out),
         Shape::Text => {
-            out.push_str("Its first lines:\n");
+            let _ = writeln!(out, "{}", FIRST_ONES[0]);
             quote(full.lines(), "lines", &mut out);
         }
     }
@@ -203,7 +206,7 @@ fn describe_matches(full: &str, out: &mut String) {
     }
     let _ = writeln!(out, "{matches} matches in {} files.", files.len());
     repeat_notice(full, out);
-    out.push_str("The first ones:\n");
+    let _ = writeln!(out, "{}", FIRST_ONES[1]);
     quote(full.lines(), "lines", out);
 }
 
@@ -211,7 +214,7 @@ fn describe_listing(full: &str, out: &mut String) {
     let entries = full.lines().filter(|line| !line.trim().is_empty() && !is_notice(line)).count();
     let _ = writeln!(out, "{entries} entries.");
     repeat_notice(full, out);
-    out.push_str("The first ones:\n");
+    let _ = writeln!(out, "{}", FIRST_ONES[1]);
     quote(full.lines(), "lines", out);
 }
 

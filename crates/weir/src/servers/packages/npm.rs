@@ -145,7 +145,10 @@ fn program(described: &str, package: &Package) -> Result<PathBuf, String> {
     })?;
     let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     match Path::new(path).components().all(inside) {
-        true => Ok(Path::new(path).components().collect()),
+        true => {
+            let named = Path::new(path).components();
+            Ok(named.filter(|part| *part != Component::CurDir).collect())
+        }
         false => Err(format!("its program {path:?} lies outside of it")),
     }
 }

@@ -336,6 +336,10 @@ async fn s10_keys_go_in_and_never_come_out() {
         admin.form("/models/key", &[("provider", "anthropic"), ("key", KEY)]).await;
     assert_eq!(status, 303, "{location} {body}");
     let file = served.house.at("config/weir/keys.toml");
+    assert!(!file.exists(), "a key that its vendor could not be asked about is not kept by itself");
+    let typed = [("provider", "anthropic"), ("key", KEY), ("unchecked", "yes")];
+    let (status, location, body) = admin.form("/models/key", &typed).await;
+    assert_eq!(status, 303, "{location} {body}");
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(&file).expect("it is kept").permissions(),
     );
@@ -384,7 +388,7 @@ async fn s10_a_made_tool_waits_until_it_was_read() {
     let (status, other) = ann.api("POST", path, Some(json!({ "hash": "00" }))).await;
     assert_eq!(status, 400, "a word about another one counts for nothing: {other}");
     let (status, page) = ann.get("/library/skills/greeting").await;
-    assert!(status == 200 && page.contains("It waits for you"), "{page}");
+    assert!(status == 200 && page.contains("Waiting for your approval"), "{page}");
     let (status, location, _) =
         ann.form("/library/skills/greeting/accept", &[("hash", &hash)]).await;
     assert!(status == 303 && location.contains("note="), "{location}");

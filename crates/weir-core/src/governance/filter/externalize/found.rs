@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{quote, shorten};
+use super::{FIRST_ONES, quote, shorten};
 
 /// Files that are named with their number of matches.
 const FILES_NAMED_MAX: usize = 12;
@@ -52,7 +52,7 @@ pub(super) fn describe(full: &str, out: &mut String) {
         };
         let _ = writeln!(out, "By file: {names}{more}.");
     }
-    out.push_str("The first matches:\n");
+    let _ = writeln!(out, "{}", FIRST_ONES[2]);
     let places: Vec<String> = files
         .iter()
         .flat_map(|file| file.lines.iter().filter(|line| is_match(line)).map(move |l| (file, l)))

@@ -23,11 +23,12 @@ use crate::problem::{Answer, Problem};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct SourceQuery {
-    /// The entry: `e57`.
-    entry: String,
+    /// The entry: `e57`. Without it: the last answer.
+    entry: Option<String>,
 }
 
-/// What stands in an entry, as it was written: the Markdown of an answer.
+/// What stands in an entry, as it was written: the Markdown of an answer. Nothing, where nothing was
+/// answered yet.
 pub(super) async fn source(
     State(app): State<App>,
     caller: Caller,
@@ -37,20 +38,45 @@ pub(super) async fn source(
     let session = own(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let missing = || Problem::missing("this entry");
-    let seq: Seq =
-        query.entry.strip_prefix('e').and_then(|n| n.parse().ok()).ok_or_else(missing)?;
-    let records = home.store().read(&session, seq, 1).await?;
-    let record = records.first().ok_or_else(missing)?;
-    let fact = fact_of(record)?;
-    let text = match fact.event.as_ref() {
-        Event::ModelReplied(said) if fact.seq == seq => written(&said.content),
-        Event::InputAccepted(said) if fact.seq == seq => plain_text(&said.content),
-        _ => return Err(missing()),
+    let text = match &query.entry {
+        None => last_answer(home.store().as_ref(), &session).await?,
+        Some(entry) => {
+            let number = entry.strip_prefix('e').and_then(|n| n.parse().ok());
+            let seq: Seq = number.ok_or_else(missing)?;
+            let records = home.store().read(&session, seq, 1).await?;
+            let fact = fact_of(records.first().ok_or_else(missing)?)?;
+            match fact.event.as_ref() {
+                Event::ModelReplied(said) if fact.seq == seq => written(&said.content),
+                Event::InputAccepted(said) if fact.seq == seq => plain_text(&said.content),
+                _ => return Err(missing()),
+            }
+        }
     };
     let mut response = text.into_response();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, plain);
     Ok(response)
+}
+
+/// The words of the last answer, looked for from the end of the journal.
+async fn last_answer(store: &dyn Store, id: &SessionId) -> Answer<String> {
+    let facts = store.meta(id).await?.map_or(0, |meta| meta.facts);
+    let batch = READ_BATCH as Seq;
+    let mut until = facts + 1;
+    while until > 1 {
+        let from = until.saturating_sub(batch).max(1);
+        let limit = usize::try_from(until - from).unwrap_or(READ_BATCH);
+        for record in store.read(id, from, limit).await?.iter().rev() {
+            if let Event::ModelReplied(said) = fact_of(record)?.event.as_ref() {
+                let text = written(&said.content);
+                if !text.is_empty() {
+                    return Ok(text);
+                }
+            }
+        }
+        until = from;
+    }
+    Ok(String::new())
 }
 
 /// The words of an answer, block by block.

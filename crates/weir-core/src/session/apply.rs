@@ -24,7 +24,7 @@ use crate::record::sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
 
-use super::calls::unknown_text;
+use super::calls::{unknown_text, workspace};
 use super::child;
 use super::condense;
 use super::limits;
@@ -575,11 +575,6 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
         run.denials.extend(denial);
         run.unanswered |= f.by == NOBODY;
     }
-}
-
-/// Where paths are relative to, as the rules know it.
-fn workspace(s: &Session) -> String {
-    s.config.as_ref().map(|c| c.rules.context().workspace.clone()).unwrap_or_default()
 }
 
 /// Whether the same call was refused before, not long ago.

@@ -201,3 +201,8 @@ pub(super) fn unknown_text(reason: &str, class: Option<EffectClass>) -> String {
          blindly."
     )
 }
+
+/// Where paths are relative to, as the rules know it.
+pub(super) fn workspace(s: &Session) -> String {
+    s.config.as_ref().map(|c| c.rules.context().workspace.clone()).unwrap_or_default()
+}

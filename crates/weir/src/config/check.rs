@@ -33,12 +33,17 @@ fn hooks(config: &Config) -> Result<(), String> {
     })
 }
 
-/// Where the value of `key` stands; for a whole table, where its first value does.
+/// Where the value of `key` stands; for a whole table, where its first value does; for a field of a
+/// table that was written as an array, where that does.
 fn place(config: &Config, key: &str) -> Origin {
     let below = format!("{key}.");
     let mut set = config.set_keys();
     let found = set.find(|(name, _)| *name == key || name.starts_with(&below));
-    found.map_or(Origin::BuiltIn, |(_, origin)| origin.clone())
+    match (found, key.rsplit_once('.')) {
+        (Some((_, origin)), _) => origin.clone(),
+        (None, Some((above, _))) => place(config, above),
+        (None, None) => Origin::BuiltIn,
+    }
 }
 
 /// Events that hooks can look at (G11).

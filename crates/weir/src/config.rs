@@ -233,7 +233,7 @@ impl Config {
         // What was stored for calls of tools beats the variable (L4).
         let is_stored = [&made.house, &made.person].iter().any(|of| of.get(&CALLS).is_some());
         if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
-            layer.values.remove(&CALLS.map(String::from).to_vec());
+            layer.values.remove(CALLS.map(String::from).as_slice());
         }
         let project = Layer::read(&files.project, Origin::Project)?;
         let mut config = Config {

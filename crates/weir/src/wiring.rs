@@ -269,10 +269,7 @@ pub(crate) fn session_options_with(
     }
     let permission = permission(config, wishes, kept, &profile);
     let info = model.info();
-    if kept.is_none() && !info.can("tools") {
-        let name = &info.model;
-        crate::terminal::err(&format!("{name} takes no tools: it answers, and can do nothing"));
-    }
+    warn_without_tools(&info, kept);
     let Loading { loaded: mut tools, deferred } =
         loading(&toolbox, &profile.profile, permission, &info);
     let limits = limits(config, wishes, &profile);
@@ -335,6 +332,14 @@ pub(crate) fn session_options_with(
     };
     let profiles = Arc::new(profiles);
     Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
+}
+
+/// Says of a new session whose model takes no tools that it can do nothing.
+fn warn_without_tools(model: &ModelInfo, kept: Option<&SessionConfig>) {
+    if kept.is_none() && !model.can("tools") {
+        let name = &model.model;
+        crate::terminal::err(&format!("{name} takes no tools: it answers, and can do nothing"));
+    }
 }
 
 /// The tools of a session: with their schemas, and by name only (T4). A model that takes none is

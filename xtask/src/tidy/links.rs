@@ -68,7 +68,7 @@ fn wrong(root: &Path, pages: &BTreeMap<&str, &Text>, page: &Text, target: &str) 
         return Some(format!("there is no {path}: name the page as it is called now"));
     }
     let anchor = anchor?;
-    let Some(goal) = pages.get(path.as_str()) else { return None };
+    let goal = pages.get(path.as_str())?;
     let known = anchors(&goal.text);
     (!known.iter().any(|known| known == anchor))
         .then(|| format!("{path} has no heading #{anchor}: name one that it has"))

@@ -92,6 +92,17 @@ fn as_large_as_drawn(drawing: String) -> String {
     format!("{before}width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {box_size}\"{after}")
 }
 
+/// Lines before the one that says what is drawn.
+fn is_aside(line: &str) -> bool {
+    line.is_empty() || line.starts_with("%%")
+}
+
+/// Lines that draw: none that makes a part of the drawing a link or calls something.
+fn is_drawing(line: &str) -> bool {
+    let word = line.split(char::is_whitespace).next().unwrap_or_default();
+    !matches!(word, "click" | "link" | "links" | "callback" | "href") && !line.starts_with("%%{")
+}
+
 #[cfg(test)]
 mod tests {
     use super::svg;
@@ -106,15 +117,4 @@ mod tests {
         };
         assert!(side("width") < 500.0 && side("height") < 300.0, "{head}");
     }
-}
-
-/// Lines before the one that says what is drawn.
-fn is_aside(line: &str) -> bool {
-    line.is_empty() || line.starts_with("%%")
-}
-
-/// Lines that draw: none that makes a part of the drawing a link or calls something.
-fn is_drawing(line: &str) -> bool {
-    let word = line.split(char::is_whitespace).next().unwrap_or_default();
-    !matches!(word, "click" | "link" | "links" | "callback" | "href") && !line.starts_with("%%{")
 }

@@ -313,8 +313,8 @@ impl Painter {
         // A row that goes on from the one before is written from there, so that must still be seen.
         let joined = usize::from(wanted.get(place).is_some_and(|row| row.joined));
         if tail > 0 && grown > 0 && grown + tail + joined <= height {
-            for at in 0..place {
-                put(at, &old[at], wanted, brush);
+            for (at, row) in old.iter().enumerate().take(place) {
+                put(at, row, wanted, brush);
             }
             brush.go_row(old.len() - 1);
             (0..grown).for_each(|_| brush.new_row());
@@ -327,8 +327,8 @@ impl Painter {
         }
         if tail > 0 && shrunk > 0 {
             let place = wanted.len() - tail;
-            for at in 0..place {
-                put(at, &old[at], wanted, brush);
+            for (at, row) in old.iter().enumerate().take(place) {
+                put(at, row, wanted, brush);
             }
             brush.go_row(place);
             brush.delete_rows(shrunk);

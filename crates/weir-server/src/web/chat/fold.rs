@@ -232,7 +232,8 @@ impl Fold {
                 self.doing_now(Doing::Working);
             }
             Event::ImageProduced(f) => {
-                if !self.pictures.remove(&f.blob) {
+                let is_shown = self.pictures.remove(&f.blob);
+                if !is_shown {
                     self.append(Content::Image(at.clone()));
                 }
             }

@@ -76,7 +76,7 @@ fn short(model: &str) -> &str {
 /// them; `form`: whose they are, for they stand in another; `usual`: the model of a new chat in which
 /// none is chosen.
 fn at_box(choices: &Choices, now: &Status, (form, usual): (&str, Option<&str>)) -> Markup {
-    let is_known = choices.models.iter().any(|one| *one == now.model);
+    let is_known = choices.models.contains(&now.model);
     html! {
         div.at-box {
             label.unseen for="model" { "Model" }

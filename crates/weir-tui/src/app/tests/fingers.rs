@@ -193,7 +193,7 @@ fn f1_a_long_output_shows_its_two_ends() {
     assert!(shot.contains(ends), "{shot}");
     // What was put elsewhere: its end is known from what it printed while it ran.
     let reference = "Result of 108894 characters in results/run_shell-1.md (20000 lines).\n20000 \
-                     entries. The first ones:\n1\n2\n3\n… and 19997 more lines.\nRead more with \
+                     entries.\nThe first ones:\n1\n2\n3\n… and 19997 more lines.\nRead more with \
                      read_file on results/run_shell-1.md (offset: the line to begin with, limit: how \
                      many lines), or search in it.\n";
     let mut face = begin();

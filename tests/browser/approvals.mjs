@@ -115,7 +115,7 @@ await test('g4_after_escape_the_question_stays_with_its_buttons', async () => {
   await page.locator('#asks dialog:modal').waitFor();
   await page.keyboard.press('Escape');
   await until('it is no dialog any more', async () => (await page.locator('#asks dialog:modal').count()) === 0);
-  holds(await ask.isVisible(), 'the card is gone');
+  await until('the card stands in the page', () => ask.isVisible());
   holds(await ask.getByRole('button', { name: 'Allow once' }).isVisible(), 'its buttons are gone');
   await page.keyboard.press('Escape');
   holds(await ask.isVisible(), 'the card is gone after a second Escape');

@@ -273,7 +273,7 @@ await test('d9_a_page_that_is_open_says_when_the_server_cannot_work', async () =
   const look = () => page.evaluate(() => document.dispatchEvent(new Event('weir:counts')));
   await page.route('**/frame', (route) => route.fulfill({ status: 503, body: '{}' }));
   await look();
-  await bar.getByText('It goes on by itself').waitFor();
+  await bar.getByText('It resumes by itself').waitFor();
   await page.unroute('**/frame');
   await look();
   await bar.waitFor({ state: 'hidden' });

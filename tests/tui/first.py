@@ -192,7 +192,7 @@ def f1_the_first_minute_shows_the_demo_and_comes_back():
             term.start(ready=MENU)
             term.keys("7")
             term.wait_all("This is a demonstration")
-            term.wait(rf"(?s)greet\.py.*{MENU}.*Press 1 to 7")
+            term.wait(rf"(?s)greet\.sh.*{MENU}.*Press 1 to 7")
             time.sleep(0.3)
             term.keys("Escape")
             same(term.status(), 0, "the exit status")

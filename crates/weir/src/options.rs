@@ -11,7 +11,7 @@ mod agents;
 mod approvals;
 mod backup;
 #[cfg(test)]
-mod claims;
+pub(crate) mod claims;
 mod context;
 mod duration;
 mod import;

@@ -1,21 +1,11 @@
 //! What README and documents say of settings is held against the program: each block of settings is one that it
 //! takes. Not here: what the settings do.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::file::Layer;
 use super::{Config, Origin};
-
-fn documents() -> Vec<PathBuf> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages = vec![top.join("README.md"), top.join("CONTRIBUTING.md")];
-    let docs = std::fs::read_dir(top.join("docs")).expect("docs").flatten();
-    pages.extend(
-        docs.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")),
-    );
-    pages.sort();
-    pages
-}
+use crate::options::claims::documents;
 
 /// Blocks of TOML with the number of the line before each.
 fn blocks(text: &str) -> Vec<(usize, String)> {

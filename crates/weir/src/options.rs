@@ -77,25 +77,25 @@ pub(crate) use tui::TuiArgs;
 /// Printed by `weir --help` below the commands.
 const EXAMPLES: &str = "\
 Examples:
-  weir                                       talk to an agent in the current folder
-  weir --continue                            go on where the last session of this folder stopped
-  weir demo                                  see it work: no key, no network
-  weir run \"explain what this folder is\"     one task in the current folder
+  weir                                       chat with an agent in the current folder
+  weir --continue                            continue the last session of this folder
+  weir demo                                  see it work, without a key or network
+  weir run \"explain what this folder is\"     run one task in the current folder
   weir run -C ~/notes --profile ask \"which notes mention the harbour?\"
-  git diff | weir run -                      the task comes from standard input
-  weir sessions list                         what was done
-  weir undo                                  take the last run's file changes back
-  weir doctor                                what works here, and what to do about the rest
+  git diff | weir run \"review this\" -       attach standard input to a task
+  weir sessions list                         list past sessions
+  weir undo                                  undo the file changes of the last run
+  weir doctor                                check this machine and say how to fix problems
 
-Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 stopped by a limit,
-4 needs a person, 5 Weir is paused, 130 and 143 cancelled by a signal.";
+Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 limit reached,
+4 needs input from a person, 5 Weir is paused, 130 or 143 cancelled by SIGINT or SIGTERM.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
     version = env!("WEIR_VERSION"),
-    about = "A governed agent: every effect passes one gate, everything stands in one journal",
+    about = "An AI agent whose every action passes one gate and is recorded in one journal",
     after_help = EXAMPLES,
     max_term_width = 100,
     disable_help_subcommand = true
@@ -105,30 +105,30 @@ pub(crate) struct Options {
     pub(crate) global: GlobalOptions,
     #[command(flatten)]
     pub(crate) tui: TuiArgs,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
 
-/// Flags of every command.
+/// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct GlobalOptions {
-    /// Work in this folder instead of the current one
-    #[arg(short = 'C', long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    /// Workspace folder [default: the current folder]
+    #[arg(short = 'C', long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Keep journal, checkpoints and audit here instead of in the user's state folder
+    /// Folder for journal, checkpoints and audit log [default: your state folder]
     #[arg(
         long,
         global = true,
         value_name = "DIR",
         env = "WEIR_STATE_DIR",
         hide_env_values = true,
-        help_heading = "Everywhere"
+        help_heading = "Global options"
     )]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Write a log of Weir's own workings to this file (WEIR_LOG chooses what: `debug`,
-    /// `weir_engine=trace`)
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Everywhere")]
+    /// Write Weir's diagnostic log to this file; WEIR_LOG sets the level, such as `debug` or
+    /// `weir_engine=trace`
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub(crate) log_file: Option<PathBuf>,
 }
 
@@ -137,98 +137,97 @@ pub(crate) struct GlobalOptions {
 pub(crate) enum Command {
     Run(Box<RunArgs>),
     Demo(DemoArgs),
-    /// Sessions: list, show, export, delete, fork, search
+    /// List, show, export, delete, fork and search sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Files as they were before each change: list, compare, put back
+    /// List, compare, restore and clean up file checkpoints, saved before each change
     #[command(subcommand)]
     Checkpoints(CheckpointsCommand),
     Undo(UndoArgs),
     Replay(ReplayArgs),
-    /// The audit log: show, verify its hash chain, export
+    /// Show, verify and export the audit log
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Rules: list, add, remove, and why a call would be allowed, asked or denied
+    /// List, add and remove permission rules; explain why a call is allowed, asked or denied
     #[command(subcommand)]
     Permissions(PermissionsCommand),
-    /// What waits for a person: list, show, answer; leases: revoke
+    /// List, show and answer pending approvals and questions; revoke leases
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
     Trust(TrustArgs),
     Context(ContextArgs),
     Models(ModelsArgs),
-    /// Settings with the origin of each value
+    /// Show and change settings, and where each value comes from
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Keys of model providers
+    /// Store, list and remove API keys of model providers
     #[command(subcommand)]
     Auth(AuthCommand),
     Doctor(DoctorArgs),
-    /// Machine-readable contracts, generated from the types
+    /// Print machine-readable schemas: events, settings, server API, tools
     #[command(
         after_help = "Examples:\n  weir schema events > events.schema.json\n  weir schema config"
     )]
     Schema {
-        /// Which contract
+        /// Schema to print
         #[arg(value_enum)]
         kind: SchemaKind,
     },
-    /// Tools: list, show; add, accept, disable, remove those that run code of their own
+    /// List and show tools; add, accept, disable and remove custom ones
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// Profiles: which tools, instructions and limits an agent has
+    /// List and show profiles: the tools, instructions and limits of an agent
     #[command(subcommand)]
     Profiles(ProfilesCommand),
-    /// Slash commands and workflows: what can be typed as `/name`
+    /// List and show slash commands and workflows, which you type as `/name`
     #[command(subcommand)]
     Workflows(WorkflowsCommand),
-    /// Memory: what is remembered beyond one session, and what waits for you
+    /// Manage facts remembered between sessions, and review those that agents propose
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Skills: list, show, validate, add, remove; accept what an agent proposed
+    /// List, show, validate, add and remove skills; review those that agents propose
     #[command(subcommand)]
     Skills(SkillsCommand),
-    /// Recipes: known ways to do a kind of task, written or learned; accept what was learned
+    /// Manage recipes, known ways to do a kind of task; review those that Weir learned
     #[command(subcommand)]
     Recipes(RecipesCommand),
-    /// Plugins: list, show, switch on and off
+    /// List, show, enable and disable plugins
     #[command(subcommand)]
     Plugins(PluginsCommand),
     Import(ImportArgs),
-    /// MCP servers: list, show, add, approve, restart, remove
+    /// List, show, add, approve, install, update, restart and remove MCP servers
     #[command(subcommand)]
     McpServers(McpServersCommand),
-    /// The server with the browser's pages: sessions, schedules, people
+    /// Start the server: web interface, API, scheduled agents, user accounts
     Serve(ServeArgs),
     Backup(BackupArgs),
     Restore(RestoreArgs),
-    /// Scheduled agents: add, list, run, pause, and the daemon that starts what is due
+    /// Add, list, run and pause scheduled agents; run the daemon that starts them
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// Throw the kill switch: running sessions of this store stop, nothing starts
+    /// Stop all running sessions and start none until `weir release` (kill switch)
     #[command(
-        long_about = "Throw the kill switch of this machine's store: every running session stops \
-                      within a second, and nothing starts until `weir release`. It holds across \
-                      restarts.",
-        after_help = "Examples:\n  weir pause\n  weir pause \"looking into a surprise\""
+        long_about = "Stop all running sessions of this store within a second and start none until \
+                      `weir release` (kill switch). The pause survives restarts.",
+        after_help = "Examples:\n  weir pause\n  weir pause \"investigating an unexpected change\""
     )]
     Pause {
-        /// Why, for those who find it paused
+        /// Reason, shown to anyone who finds Weir paused
         reason: Option<String>,
     },
     /// Let sessions run again after `weir pause`
     #[command(after_help = "Example:\n  weir release")]
     Release,
-    /// The scripted model
+    /// Serve a scripted model, for tests and demos
     #[command(subcommand)]
     Script(ScriptCommand),
-    /// Print completions for a shell
+    /// Print shell completions
     #[command(after_help = "Examples:\n  \
             weir completions bash > ~/.local/share/bash-completion/completions/weir\n  \
             weir completions zsh > \"${fpath[1]}/_weir\"\n  \
             weir completions fish > ~/.config/fish/completions/weir.fish")]
     Completions {
-        /// Which shell
+        /// Shell to print completions for
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
@@ -238,7 +237,7 @@ pub(crate) enum Command {
 /// Prints JSON instead of text.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct JsonFlag {
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -246,13 +245,13 @@ pub(crate) struct JsonFlag {
 /// How much the model thinks, as a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ThinkingWord {
-    /// Nothing is asked for
+    /// No thinking requested
     Off,
-    /// A little
+    /// Little thinking
     Low,
-    /// Some
+    /// Moderate thinking
     Medium,
-    /// Much
+    /// Extensive thinking
     High,
 }
 
@@ -268,16 +267,16 @@ impl From<ThinkingWord> for weir_core::model::Thinking {
     }
 }
 
-/// How much passes without asking, as a flag.
+/// What is allowed without asking, as a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PermissionWord {
-    /// Reads only
+    /// Read only: allow reads, and commands that can neither write nor use the network
     Plan,
-    /// Reads in the workspace pass, everything else asks
+    /// Allow reads in the workspace and commands that only read; ask for everything else
     Ask,
-    /// Reads and writes in the workspace pass, everything else asks
+    /// Also allow file changes in the workspace and sandboxed commands without network access
     AutoEdit,
-    /// Everything passes but deny rules, protected paths and the hard floor
+    /// Allow everything except what rules, protected paths and the built-in hard floor stop
     Full,
 }
 

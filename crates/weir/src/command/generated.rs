@@ -47,8 +47,8 @@ fn c1_the_help_of_every_command_stands_in_the_generated_page() {
     let mut command = Options::command().term_width(100);
     command.build();
     let mut page = String::from(
-        "# Commands\n\nThe help of every command, printed from the program. The flags under \
-         *Everywhere* hold for each; they are shown once.\n",
+        "# Commands\n\nThe help text of every command, as the program prints it. The options under \
+         *Global options* apply to every command and are shown once.\n",
     );
     describe(&mut command, "weir", &mut page);
     check("cli.md", &page);

@@ -13,29 +13,30 @@ Examples:
   weir agents add report --after digest --prompt \"Write the report.\" --tools read_file,write_file \\
       --on-ask queue
 
-A cron expression has five fields (minute hour day month weekday), six with seconds first, or is one
-of @hourly, @daily, @weekly, @monthly, @yearly. It is read in the time zone; when clocks go forward
-a time that does not exist comes at the end of the gap, when they go back a time comes once.";
+A cron expression has five fields (minute hour day month weekday), or six with seconds first, or is
+one of @hourly, @daily, @weekly, @monthly, @yearly. It is read in the agent's time zone. When clocks
+go forward, a time that is skipped runs at the end of the gap; when they go back, a time that occurs
+twice runs once.";
 
 /// `weir agents`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// Every scheduled agent: when it is due next, and how its last run ended
+    /// List scheduled agents, with the next start and the outcome of the last run
     #[command(after_help = "Examples:\n  weir agents list\n  weir agents list --json")]
     List(JsonFlag),
-    /// One scheduled agent: prompt, tools, limits
+    /// Show the prompt, tools and limits of a scheduled agent
     #[command(after_help = "Example:\n  weir agents show digest")]
     Show(AgentNameArgs),
     Add(Box<AgentsAddArgs>),
     Run(AgentsRunArgs),
-    /// Stop an agent's ticks and what waits of it; a run under way goes on
+    /// Pause an agent: start none of its runs, including waiting ones; a current run continues
     #[command(after_help = "Example:\n  weir agents pause digest")]
     Pause(AgentNameArgs),
-    /// Let a paused agent's ticks count again, from now on
+    /// Resume a paused agent; times missed meanwhile are not made up for
     #[command(after_help = "Example:\n  weir agents resume digest")]
     Resume(AgentNameArgs),
     History(AgentsHistoryArgs),
-    /// Take an agent away; its history and sessions stay
+    /// Remove an agent; its history and sessions are kept
     #[command(after_help = "Example:\n  weir agents remove digest")]
     Remove(AgentNameArgs),
     Daemon(AgentsDaemonArgs),
@@ -44,77 +45,77 @@ pub(crate) enum AgentsCommand {
 /// One scheduled agent.
 #[derive(Debug, Args)]
 pub(crate) struct AgentNameArgs {
-    /// Its name
+    /// Name of the agent
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// Add a scheduled agent, which works in the current folder
+/// Add a scheduled agent that works in the current folder
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Add a scheduled agent, which works in the current folder. Nobody sits beside it: \
-                  it sees the tools that are declared and no others, and what would ask a person \
-                  is denied, or waits for `weir approvals answer` with --on-ask queue. What is due \
-                  is started by `weir agents daemon`.",
+    long_about = "Add a scheduled agent that works in the current folder. It runs unattended: it \
+                  has only the tools you declare here, and a call that needs approval is denied, \
+                  or waits for `weir approvals answer` with --on-ask queue. `weir agents daemon` \
+                  or `weir serve` must be running to start it on time.",
     after_help = ADD_EXAMPLES
 )]
 pub(crate) struct AgentsAddArgs {
-    /// Its name: lower-case letters, digits, - and _
+    /// Name of the agent: lower-case letters, digits, - and _
     pub(crate) name: String,
-    /// What it is to do; @FILE reads it from a file
+    /// Prompt for each run; @FILE reads it from a file
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) prompt: String,
-    /// When; without it: by hand, or after another
+    /// Schedule as a cron expression; without it, start it by hand or with --after
     #[arg(long, value_name = "EXPR")]
     pub(crate) cron: Option<String>,
-    /// The zone in which the expression is read [default: the setting prompt.timezone]
+    /// Time zone of the cron expression, such as Europe/Berlin [default: setting prompt.timezone]
     #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
-    /// Run whenever a run of this agent has completed
+    /// Run each time the named agent has completed a run
     #[arg(long, value_name = "NAME")]
     pub(crate) after: Option<String>,
-    /// The tools that it sees, by name; none: none
+    /// Tools the agent may use, separated by commas [default: none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// Its instructions and limits (`weir profiles list`); of its tools only those declared here
+    /// Profile for instructions and limits (`weir profiles list`); tools come from --tools only
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Its model, as PROVIDER/NAME or `script:FILE`
+    /// Model, as PROVIDER/NAME or `script:FILE`
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// How much passes without asking [default: that of profile or settings]
+    /// Permission mode: what is allowed without asking [default: from profile or settings]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
-    /// How much its model thinks [default: that of profile or settings, or as usual for the model]
+    /// How much the model thinks [default: from profile or settings, or as usual for the model]
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(crate) thinking: Option<ThinkingWord>,
-    /// Whether its prompt stands before Weir's own, or instead of it
+    /// Put the agent's prompt before Weir's own system prompt, or replace it
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub(crate) prompt_mode: PromptModeWord,
-    /// Calls of tools per run
+    /// Maximum number of tool calls per run
     #[arg(long, value_name = "N", default_value_t = weir_core::schedule::TOOL_CALLS_DEFAULT)]
     pub(crate) max_tool_calls: u32,
-    /// Model calls per run
+    /// Maximum number of model calls per run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,
-    /// Most USD a run may cost
+    /// Maximum cost of a run, in US dollars, such as 0.50
     #[arg(long, value_name = "X", value_parser = super::run::usd)]
     pub(crate) budget_usd: Option<f64>,
-    /// Most tokens a run may use
+    /// Maximum number of tokens a run may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget_tokens: Option<u64>,
-    /// Most time a run may take, such as 10m
+    /// Maximum duration of a run, such as 90s, 10m or 1h30m
     #[arg(long, value_name = "DURATION", value_parser = span)]
     pub(crate) timeout: Option<Span>,
-    /// Ticks that passed while nothing could be started: run the newest, or report them [default:
-    /// the setting agents.missed]
+    /// What to do about times missed while nothing could be started [default: setting
+    /// agents.missed]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) missed: Option<MissedWord>,
-    /// What becomes of a call that asks
+    /// What to do with a call that needs approval
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub(crate) on_ask: OnAskWord,
-    /// Take the place of the agent that has this name
+    /// Replace an existing agent of this name
     #[arg(long)]
     pub(crate) replace: bool,
     #[command(flatten)]
@@ -124,82 +125,83 @@ pub(crate) struct AgentsAddArgs {
 /// Where the agent's own prompt stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum PromptModeWord {
-    /// Before the standard prompt
+    /// Before the standard system prompt
     #[default]
     #[value(name = "combined")]
     Combined,
-    /// In its place
+    /// Instead of the standard system prompt
     #[value(name = "agent_only")]
     AgentOnly,
 }
 
-/// What becomes of missed ticks.
+/// What becomes of missed times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MissedWord {
-    /// The newest is run, once
+    /// Run once, for the most recent one
     Run,
-    /// They stand in the history
+    /// Only record them in the history
     Report,
 }
 
 /// What becomes of a call that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum OnAskWord {
-    /// Denied at once
+    /// Deny it at once
     #[default]
     Deny,
-    /// It waits for `weir approvals answer`
+    /// Wait for `weir approvals answer`
     Queue,
 }
 
 /// Run a scheduled agent now, whether it is due or not
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Run a scheduled agent now, here, as strictly as when it is due. It takes no place \
-                  among the background runs and waits for none; while a run of the same agent is \
-                  under way it is refused. Exit status as of `weir run`.",
+    long_about = "Run a scheduled agent now, in this process, with the same tools and limits as a \
+                  scheduled run. It does not count towards the maximum number of concurrent runs \
+                  and does not wait for them. It is refused while another run of the same agent \
+                  is active. The exit status is that of `weir run`.",
     after_help = "Examples:\n  weir agents run digest\n  weir agents run digest --output json"
 )]
 pub(crate) struct AgentsRunArgs {
-    /// Its name
+    /// Name of the agent
     pub(crate) name: String,
-    /// What stands on standard output
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
-    /// Say nothing on standard error
+    /// Print no progress on standard error
     #[arg(long)]
     pub(crate) quiet: bool,
 }
 
-/// The runs of an agent, newest first, each with its session
+/// List an agent's runs, newest first, each with its session
 #[derive(Debug, Args)]
 #[command(
-    long_about = "The runs of an agent, newest first, each with its session (`weir sessions show \
-                  ID` shows everything that happened in it); and the ticks that were missed or \
-                  skipped, with the reason.",
+    long_about = "List an agent's runs, newest first, each with its session (`weir sessions show \
+                  ID` shows everything that happened in it), and the scheduled times that were \
+                  missed or skipped, with the reason.",
     after_help = "Examples:\n  weir agents history digest\n  weir agents history digest --json --limit 5"
 )]
 pub(crate) struct AgentsHistoryArgs {
-    /// Its name
+    /// Name of the agent
     pub(crate) name: String,
-    /// At most so many
+    /// Maximum number of entries to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// Start what is due, until it is ended
+/// Start scheduled agents when they are due, until stopped
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Start what is due, until SIGINT or SIGTERM: then runs are closed where they are, \
-                  and the next daemon goes on with them. One line on standard error for each \
-                  beginning and end. A second daemon over the same store is harmless: a tick runs \
-                  once, and the bounds of the settings hold for both together.",
+    long_about = "Start scheduled agents when they are due, until SIGINT or SIGTERM. Active runs \
+                  are then interrupted, and the next daemon continues them. Each start and end is \
+                  one line on standard error. A second daemon on the same store is harmless: each \
+                  scheduled time runs once, and the limits in the settings apply to both together.",
     after_help = "Example:\n  weir agents daemon"
 )]
 pub(crate) struct AgentsDaemonArgs {
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long)]
     pub(crate) quiet: bool,
 }

@@ -13,50 +13,50 @@ pub(crate) enum ApprovalsCommand {
     Revoke(ApprovalsRevokeArgs),
 }
 
-/// What waits for a person: approvals, questions; and the leases that were granted
+/// List pending approvals and questions, and the leases that were granted
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Every approval and question that waits for a person, in every session of this \
-                  store, with its age and its end; and the leases that approvals for a session \
-                  granted, with what is left of them.",
+    long_about = "List every approval and question that waits for a person, in every session of \
+                  this store, with its age and expiry; and the leases (approvals granted for a \
+                  session), with the calls or time left on each.",
     after_help = "Examples:\n  weir approvals list\n  weir approvals list --all --json"
 )]
 pub(crate) struct ApprovalsListArgs {
-    /// Look into sessions at rest too: their leases hold when they are taken up again
+    /// Include inactive sessions; their leases apply again when they are resumed
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// One approval or question: the exact arguments, the whole command, the difference
+/// Show an approval or question: exact arguments, whole command, diff
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Everything about one approval: the exact arguments, the whole command, the \
-                  difference of files, why it is asked, what the model had read before it asked. \
-                  Characters that hide or turn a line round are written out (<U+202E>); words \
-                  whose letters look like others are named.",
+    long_about = "Show everything about one approval: the exact arguments, the whole command, the \
+                  file diff, why it needs approval, and what the model had read before. Invisible \
+                  characters and characters that reverse text are written out (<U+202E>); words \
+                  with look-alike letters are pointed out.",
     after_help = "Examples:\n  \
         weir approvals show 0198c5e0-a1\n  \
         weir approvals show 0198c5e0-a1 --full | less"
 )]
 pub(crate) struct ApprovalsShowArgs {
-    /// The approval or question; the beginning of its session's id will do: 0198c5e0-a1
+    /// Id of the approval or question, such as 0198c5e0-a1; the session part may be abbreviated
     pub(crate) id: String,
-    /// Every line, however long it is
+    /// Show every line in full, however many there are
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// Answer an approval or a question, whichever program runs its session
+/// Answer an approval or question of any session
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Answer an approval or a question of any session of this store. A program that \
-                  runs the session hears of it at once; where none does, the answer is kept and \
-                  `weir run --resume` goes on with it. The first answer wins: exit status 0 when \
-                  it was this one, 1 when it was not.",
+    long_about = "Answer an approval or question of any session of this store. A running session \
+                  gets the answer at once; otherwise it is saved, and `weir run --resume` \
+                  continues with it. The first answer counts: the exit status is 0 if it was this \
+                  one, 1 if there was an earlier one.",
     after_help = "Examples:\n  \
         weir approvals answer 0198c5e0-a1 once\n  \
         weir approvals answer 0198c5e0-a1 session --uses 5\n  \
@@ -65,21 +65,21 @@ pub(crate) struct ApprovalsShowArgs {
         weir approvals answer 0198c5e0-q2 --text \"the second one\""
 )]
 pub(crate) struct ApprovalsAnswerArgs {
-    /// The approval or question (`weir approvals list`)
+    /// Id of the approval or question (`weir approvals list`)
     pub(crate) id: String,
-    /// The answer to an approval
+    /// Answer to an approval
     #[arg(value_enum, required_unless_present = "text")]
     pub(crate) answer: Option<AnswerWord>,
-    /// With deny: why; the model reads it
+    /// With deny: reason, given to the model
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// With session: for so many further calls
+    /// With session: number of further calls to allow
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) uses: Option<u32>,
-    /// With session: for so long, such as 10m
+    /// With session: how long to allow them, such as 10m
     #[arg(long = "for", value_name = "DURATION", value_parser = span)]
     pub(crate) span: Option<Span>,
-    /// The answer to a question
+    /// Answer to a question
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["answer", "reason", "uses", "span"])]
     pub(crate) text: Option<String>,
 }
@@ -87,13 +87,13 @@ pub(crate) struct ApprovalsAnswerArgs {
 /// An answer to an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AnswerWord {
-    /// This call
+    /// Allow this call
     Once,
-    /// This and like calls in this session, as far as --uses and --for reach
+    /// Allow this and similar calls in this session, within --uses and --for
     Session,
-    /// This and like calls from now on: the rule is kept in your configuration
+    /// Allow this and similar calls in this project from now on; saves a rule in your configuration
     Always,
-    /// Not this call
+    /// Deny this call
     Deny,
 }
 
@@ -109,16 +109,16 @@ impl From<AnswerWord> for weir_core::event::Decision {
     }
 }
 
-/// Take a lease back: what it allowed asks again
+/// Revoke a lease: what it allowed needs approval again
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Take back what an approval for a session granted. Calls that are judged from \
-                  now on ask again.",
+    long_about = "Revoke a lease, which an approval for a session granted. From then on, calls \
+                  that it allowed need approval again.",
     after_help = "Example:\n  weir approvals revoke 0198c5e0 2"
 )]
 pub(crate) struct ApprovalsRevokeArgs {
-    /// The session; the beginning of its id will do
+    /// Session id; its first characters are enough
     pub(crate) session: String,
-    /// The lease's number (`weir approvals list`)
+    /// Number of the lease (`weir approvals list`)
     pub(crate) lease: u32,
 }

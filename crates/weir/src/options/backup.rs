@@ -4,42 +4,43 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Everything of this installation as one file, while it runs
+/// Back up this installation to one file, also while it is running
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Everything of this installation as one compressed file, while it runs: journals, \
-                  audit logs, checkpoints, accounts, settings. Folders that people work in are not \
-                  in it, and keys of providers only if asked for.",
+    long_about = "Back up this installation to one compressed file: journals, audit logs, \
+                  checkpoints, accounts, settings. Weir may be running meanwhile. Workspace \
+                  folders are not included; provider keys are included only with --keys.",
     after_help = "Examples:\n  weir backup weir.tar.gz\n  weir backup --keys /safe/weir.tar.gz"
 )]
 pub(crate) struct BackupArgs {
-    /// The file to write; it must not exist
+    /// File to write; it must not exist
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Keys of providers and tokens of servers go along
+    /// Include keys of providers and tokens of servers
     #[arg(long)]
     pub(crate) keys: bool,
-    /// The server's database: sqlite:PATH or postgres://… (default: server.database)
+    /// Database of the server: sqlite:PATH or postgres://… [default: setting server.database]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 }
 
-/// Put a backup back
+/// Restore a backup
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Put a backup back into the folders of this installation. End every Weir that uses \
-                  them first. Data that is there is a reason to stop, or is moved aside.",
+    long_about = "Restore a backup into the folders of this installation. Stop every Weir process \
+                  that uses them first. If they already contain data, nothing is restored, unless \
+                  --replace moves that data aside.",
     after_help = "Examples:\n  weir restore weir.tar.gz\n  weir restore --replace weir.tar.gz\n  \
                   weir restore --state-dir /tmp/look weir.tar.gz"
 )]
 pub(crate) struct RestoreArgs {
-    /// A file that `weir backup` wrote
+    /// File written by `weir backup`
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Move data that is there aside, to a folder beside it
+    /// Move existing data aside, to a folder next to it
     #[arg(long)]
     pub(crate) replace: bool,
-    /// The database that a backup of PostgreSQL goes to; it must be empty: postgres://…
+    /// Empty database to restore a PostgreSQL backup into: postgres://…
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 }

@@ -6,32 +6,32 @@ use clap::{Args, ValueEnum};
 
 use super::JsonFlag;
 
-/// Take over MCP servers, rules, permissions and hooks from another agent's files
+/// Import MCP servers, rules, permissions and hooks from another agent's settings
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Take over MCP servers, rules, permissions and hooks from another agent's files. \
-                  Everything that stands there is listed: what it becomes, what is not the same, \
-                  and what is left and why. Their files are not changed. What is there already is \
-                  left alone, so it can be done again.\n\n\
-                  What would let more pass than before (allow rules, a wider mode, hooks) is taken \
-                  only when you say yes. Servers are not started before you approve each \
-                  (`weir mcp-servers approve NAME`). Values that look secret are not copied.",
+    long_about = "Import MCP servers, rules, permissions and hooks from another agent's settings. \
+                  Every entry is listed: what it becomes, what differs, and what is left out and \
+                  why. The other agent's files are not changed. What you already have in Weir is \
+                  kept, so you can import again.\n\n\
+                  Entries that would allow more than before (allow rules, a wider permission mode, \
+                  hooks) are imported only if you confirm. No server is started before you approve \
+                  it (`weir mcp-servers approve NAME`). Values that look secret are not copied.",
     after_help = "Examples:\n  \
         weir import claude-code --dry-run\n  \
         weir import codex\n  \
         weir import opencode --from ~/backup/home --yes"
 )]
 pub(crate) struct ImportArgs {
-    /// Whose files
+    /// Agent to import from
     #[arg(value_enum)]
     pub(crate) agent: ImportAgent,
-    /// Show it and change nothing
+    /// Show what would be imported, and change nothing
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// The folder that stands for your home folder there
+    /// Folder to read instead of your home folder, such as a copy of it
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
-    /// Do not ask: take what lets more pass too
+    /// Do not ask for confirmation; also import what allows more
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -45,6 +45,6 @@ pub(crate) enum ImportAgent {
     ClaudeCode,
     /// ~/.codex/config.toml
     Codex,
-    /// ~/.config/opencode/opencode.json (or .jsonc), and that of the workspace
+    /// ~/.config/opencode/opencode.json (or .jsonc), and the workspace's opencode.json
     Opencode,
 }

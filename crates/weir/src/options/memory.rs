@@ -18,12 +18,12 @@ pub(crate) enum MemoryCommand {
     Export(MemoryExportArgs),
 }
 
-/// Facts that are remembered: about this workspace and about every one, newest first
+/// List remembered facts about this workspace and about all workspaces, newest first
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Facts that are remembered beyond one session: about this workspace, and about \
-                  every one. The newest stand first. What was made from words that anybody may \
-                  have written is marked UNTRUSTED: a model is told of it as data only.",
+    long_about = "List facts that are remembered between sessions, about this workspace and about \
+                  all workspaces, newest first. Facts based on outside content, which anybody may \
+                  have written, are marked UNTRUSTED: a model gets them as data only.",
     after_help = "Examples:\n  \
         weir memory list\n  \
         weir memory list --kind preference\n  \
@@ -36,13 +36,13 @@ pub(crate) struct MemoryListArgs {
     pub(crate) json: JsonFlag,
 }
 
-/// Facts in which at least one of these words stands, the best fit first
+/// Find facts that contain at least one of the given words, best match first
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  weir memory search release script\n  weir memory search tabs --all"
 )]
 pub(crate) struct MemorySearchArgs {
-    /// Words to look for, in text and topics
+    /// Words to search for, in texts and topics
     #[arg(required = true)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -54,39 +54,39 @@ pub(crate) struct MemorySearchArgs {
 /// Which facts.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MemoryWhich {
-    /// Only facts of this kind
+    /// List only facts of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindWord>,
-    /// Facts in this state instead of those that are kept
+    /// List facts in this state [default: kept]
     #[arg(long, value_enum, value_name = "STATE", conflicts_with = "all")]
     pub(crate) status: Option<StatusWord>,
-    /// Facts of every workspace and in every state
+    /// List facts of all workspaces, in any state
     #[arg(long)]
     pub(crate) all: bool,
-    /// At most so many
+    /// Maximum number of facts to list
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: Option<u32>,
 }
 
-/// Remember a fact yourself: it counts at once
+/// Add a fact yourself; it needs no acceptance
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Remember a fact yourself: it counts at once, from the next session's first \
-                  message on. Who you are and how you want things done is remembered everywhere; \
-                  other facts belong to this workspace, unless --everywhere says otherwise. A fact \
-                  that was rejected, forgotten or replaced comes back.",
+    long_about = "Add a fact yourself. It needs no acceptance and is used from the first message \
+                  of the next session on. Facts of kind identity or preference apply in all \
+                  workspaces, others in this workspace only, unless you add --everywhere. A fact \
+                  that was rejected, forgotten or replaced is restored.",
     after_help = "Examples:\n  \
         weir memory add \"The release script is scripts/release.sh\" --topic release\n  \
         weir memory add \"Answer in German\" --kind preference --importance 5\n  \
         weir memory add \"Never rebase a branch that others use\" --kind lesson --everywhere"
 )]
 pub(crate) struct MemoryAddArgs {
-    /// The fact: one sentence or two, such as "Tests run with `just test`"
+    /// The fact, in one or two sentences, such as "Tests run with `just test`"
     pub(crate) text: String,
-    /// What it is about
+    /// What the fact is about
     #[arg(long, value_enum, value_name = "KIND", default_value = "project")]
     pub(crate) kind: KindWord,
-    /// From 1 (may be lost) to 5 (always told)
+    /// Importance, from 1 (may be dropped) to 5 (always used)
     #[arg(
         long,
         value_name = "N",
@@ -94,25 +94,25 @@ pub(crate) struct MemoryAddArgs {
         value_parser = clap::value_parser!(u8).range(1..=5)
     )]
     pub(crate) importance: u8,
-    /// A word to find it by; may be given several times
+    /// Keyword to find the fact by; may be repeated
     #[arg(long = "topic", value_name = "WORD")]
     pub(crate) topics: Vec<String>,
-    /// It holds in every workspace
+    /// Use the fact in all workspaces
     #[arg(long)]
     pub(crate) everywhere: bool,
-    /// Sessions that are told of it count as holding private data
+    /// Mark the fact as private: sessions that use it count as holding private data
     #[arg(long)]
     pub(crate) private: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// Facts that an agent wants remembered and that wait for you
+/// List facts that agents proposed and that wait for your decision
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Facts that an agent wants remembered, of every workspace: what it wrote, where \
-                  it came from, and whether words from outside went into it. Nothing of it is used \
-                  until you accept it.",
+    long_about = "List facts that agents proposed, in all workspaces: the text, where it came \
+                  from, and whether outside content was involved. No fact is used before you \
+                  accept it.",
     after_help = "Examples:\n  weir memory inbox\n  weir memory inbox --json"
 )]
 pub(crate) struct MemoryInboxArgs {
@@ -123,31 +123,32 @@ pub(crate) struct MemoryInboxArgs {
 /// Facts by their ids
 #[derive(Debug, Args)]
 pub(crate) struct MemoryIdsArgs {
-    /// The facts (`weir memory inbox`); the beginning of an id will do
+    /// Ids of facts (`weir memory inbox`); their first characters are enough
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// Keep facts: they are told from now on
+/// Accept facts: they are used from now on
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Keep facts: they are told from now on, as your own. One that takes the place of \
-                  another does so now. Written down beside private data it is private no longer, \
-                  unless you say --private: read it before. A fact from outside stays untrusted: a \
-                  model is told of it as data, never as an instruction.",
+    long_about = "Accept facts: they are used from now on, as if you had written them. A fact that \
+                  replaces another does so now. A fact written while private data was in the \
+                  context no longer counts as private, unless you add --private: read it first. A \
+                  fact based on outside content stays untrusted: a model gets it as data, never as \
+                  an instruction.",
     after_help = "Examples:\n  weir memory accept 3f2a\n  weir memory accept 3f2a 91c0 --private"
 )]
 pub(crate) struct MemoryAcceptArgs {
     #[command(flatten)]
     pub(crate) which: MemoryIdsArgs,
-    /// Sessions that are told of them count as holding private data
+    /// Mark the facts as private: sessions that use them count as holding private data
     #[arg(long)]
     pub(crate) private: bool,
 }
 
-/// Say no to facts: they are not used, and not proposed again
+/// Reject facts: they are not used, and not proposed again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  weir memory reject 3f2a 91c0")]
 pub(crate) struct MemoryRejectArgs {
@@ -155,12 +156,12 @@ pub(crate) struct MemoryRejectArgs {
     pub(crate) which: MemoryIdsArgs,
 }
 
-/// Take facts away: they are not used any more, but may be learned anew
+/// Forget facts: they are no longer used, but may be learned again
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Take facts away: they are not told any more. Should one be said again, it is \
-                  new; `weir memory reject` is for what must not come back. `weir memory accept` \
-                  brings it back.",
+    long_about = "Forget facts: they are no longer used. The same fact may be proposed again; use \
+                  `weir memory reject` for facts that must not come back. `weir memory accept` \
+                  restores a forgotten fact.",
     after_help = "Example:\n  weir memory forget 3f2a"
 )]
 pub(crate) struct MemoryForgetArgs {
@@ -168,11 +169,11 @@ pub(crate) struct MemoryForgetArgs {
     pub(crate) which: MemoryIdsArgs,
 }
 
-/// The memory as a page of Markdown
+/// Export remembered facts as Markdown
 #[derive(Debug, Args)]
 #[command(
-    long_about = "The memory as a page of Markdown, by state and kind: facts about this workspace \
-                  and about every one, with all that is known of each.",
+    long_about = "Export remembered facts about this workspace and about all workspaces as \
+                  Markdown, by state and kind, with everything known about each.",
     after_help = "Examples:\n  weir memory export > memory.md\n  weir memory export --all"
 )]
 pub(crate) struct MemoryExportArgs {
@@ -193,7 +194,7 @@ pub(crate) enum KindWord {
     Project,
     /// Something that happened
     Event,
-    /// What was learned from a failure or a correction
+    /// Lesson from a failure or a correction
     Lesson,
 }
 
@@ -212,15 +213,15 @@ impl From<KindWord> for MemoryKind {
 /// How far a fact has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusWord {
-    /// It waits in the inbox
+    /// Waiting in the inbox
     Proposed,
-    /// It is used
+    /// In use
     Kept,
-    /// You said no
+    /// Rejected by you
     Rejected,
-    /// You took it away
+    /// Removed by you
     Forgotten,
-    /// Another fact took its place
+    /// Replaced by another fact
     Superseded,
 }
 

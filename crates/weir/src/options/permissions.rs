@@ -7,43 +7,44 @@ use super::{JsonFlag, PermissionWord};
 /// `weir permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// Every rule that holds here: set, text, and the file and line it stands in
+    /// List the rules that apply here: allow, ask or deny, the rule, and its file and line
     #[command(after_help = "Examples:\n  weir permissions list\n  weir permissions list --json")]
     List(JsonFlag),
     Add(RuleAddArgs),
     Remove(RuleRemoveArgs),
     Explain(ExplainArgs),
-    /// Files of this workspace that were written while foreign words stood in the context
+    /// List files of this workspace that were written with outside content in the context
     #[command(
-        long_about = "Files of this workspace that an agent wrote while foreign words (a page, a \
-                      server's answer, another marked file) stood in its context. Whoever reads \
-                      them reads foreign words; `weir permissions unmark` vouches for one.",
+        long_about = "List files of this workspace that an agent wrote while outside content (a \
+                      web page, a server's answer, another marked file) was in its context. An \
+                      agent that reads a marked file counts as having read outside content. When \
+                      you have checked a file, `weir permissions unmark` removes its mark.",
         after_help = "Examples:\n  weir permissions marks\n  weir permissions marks --json"
     )]
     Marks(JsonFlag),
     Unmark(UnmarkArgs),
 }
 
-/// Vouch for a marked file: you have read it
+/// Remove the mark of a file that you have checked
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Take the mark of a file away: you have read it and vouch for every word in it. \
-                  Sessions hear of it when their next run starts.",
+    long_about = "Remove the mark of a file: you have read it and vouch for every word in it. \
+                  Sessions notice this when their next run starts.",
     after_help = "Example:\n  weir permissions unmark notes/summary.md"
 )]
 pub(crate) struct UnmarkArgs {
-    /// The file, as `weir permissions marks` prints it
+    /// File, as `weir permissions marks` prints it
     pub(crate) path: String,
 }
 
 /// The set a rule goes into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleWord {
-    /// What it matches passes without asking
+    /// Allow matching calls without asking
     Allow,
-    /// What it matches asks a person
+    /// Ask a person about matching calls
     Ask,
-    /// What it matches is refused
+    /// Deny matching calls
     Deny,
 }
 
@@ -61,58 +62,60 @@ impl From<RuleWord> for weir_core::governance::rules::RuleAction {
 /// Where a rule is kept.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RuleTarget {
-    /// In this workspace's .weir/config.toml (its allow rules hold only once it is trusted)
+    /// Use this workspace's .weir/config.toml (its allow rules apply only if it is trusted)
     #[arg(long, group = "target")]
     pub(crate) project: bool,
-    /// In your own configuration, the default
+    /// Use your own configuration (default)
     #[arg(long, group = "target")]
     pub(crate) user: bool,
-    /// In this session alone; the beginning of its id will do
+    /// Use this session only; the first characters of its id are enough
     #[arg(long, value_name = "ID", group = "target")]
     pub(crate) session: Option<String>,
 }
 
-/// Add a rule; it is checked first
+/// Add a rule
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Add a rule. deny beats ask beats allow, whatever the order and the file.\n\n\
-                  Rules: Edit(src/**), Read(**/.env), Shell(cargo test:*), Web(docs.rs), the name \
-                  of a tool, or *. Read and Edit cover every tool that reads or changes a path.",
+    long_about = "Add a rule, after checking it. Deny takes precedence over ask, and ask over \
+                  allow, whatever their order and file.\n\n\
+                  Examples of rules: Edit(src/**), Read(**/.env), Shell(cargo test:*), \
+                  Web(docs.rs), the name of a tool, or *. Read and Edit apply to every tool that \
+                  reads or changes a path.",
     after_help = "Examples:\n  \
         weir permissions add allow 'Shell(cargo test:*)'\n  \
         weir permissions add deny 'Read(**/*.pem)' --project\n  \
         weir permissions add ask 'Web(*)' --session 0198c5e0"
 )]
 pub(crate) struct RuleAddArgs {
-    /// Its set
+    /// What to do with matching calls
     #[arg(value_enum)]
     pub(crate) action: RuleWord,
-    /// The rule
+    /// Rule, such as 'Shell(cargo test:*)'
     pub(crate) rule: String,
     #[command(flatten)]
     pub(crate) target: RuleTarget,
 }
 
-/// Remove a rule wherever it stands, or only from the named place
+/// Remove a rule from all files, or only from the one given
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         weir permissions remove 'Shell(cargo test:*)'\n  \
         weir permissions remove 'Read(**/*.pem)' --project")]
 pub(crate) struct RuleRemoveArgs {
-    /// The rule as `weir permissions list` prints it
+    /// Rule, as `weir permissions list` prints it
     pub(crate) rule: String,
     #[command(flatten)]
     pub(crate) target: RuleTarget,
 }
 
-/// Why a call would be allowed, asked or denied, without making it
+/// Explain why a call would be allowed, asked about or denied, without making it
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Look at a call as the engine would, let every gate judge it, and print what it \
-                  would touch, each gate's opinion, the rule with file and line, and what would \
-                  change it. Each change that is named was tried: it is printed only if the \
-                  verdict becomes milder. Nothing is run; hooks and a judge model are not asked. \
-                  `read PATH` and `write PATH` say which line of which list decides about a path.",
+    long_about = "Check a call against every gate without making it, and print what it would \
+                  access, each gate's verdict, the rule with file and line, and what would change \
+                  the verdict. Each suggestion was tried out and is printed only if it leads to a \
+                  milder verdict. Hooks and the judge model are not consulted. `read PATH` and \
+                  `write PATH` show which line of which list decides about a path.",
     after_help = "Examples:\n  \
         weir permissions explain run_shell '{\"command\": \"cargo test\"}'\n  \
         weir permissions explain read_file '{\"path\": \"a.rs\"}' --profile plan\n  \
@@ -122,27 +125,27 @@ pub(crate) struct RuleRemoveArgs {
         weir permissions explain write src/main.rs --json"
 )]
 pub(crate) struct ExplainArgs {
-    /// A tool, or `read` or `write` for a path
+    /// Name of a tool, or `read` or `write` for a path
     pub(crate) tool: String,
-    /// The tool's arguments as JSON, or the path
+    /// Arguments of the tool as JSON, or the path
     #[arg(value_name = "JSON|PATH")]
     pub(crate) input: Option<String>,
-    /// As this profile
+    /// Profile to assume
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// In this permission mode
+    /// Permission mode to assume
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
-    /// With this in the context: words from outside, private data; several give a table
+    /// What the context contains; several print a table
     #[arg(long, value_name = "LABEL", value_enum)]
     pub(crate) label: Vec<LabelWord>,
-    /// The verdict for each of the four contexts
+    /// Print the verdict for each of the four --label values
     #[arg(long)]
     pub(crate) all_labels: bool,
-    /// As if the person had said this; addresses and names in it count as theirs
+    /// Text that the person is assumed to have written; addresses and names in it count as theirs
     #[arg(long, value_name = "TEXT")]
     pub(crate) said: Vec<String>,
-    /// As the next call of this session: what it read, was told, granted and did before
+    /// Judge it as the next call of this session (its id or `last`), with all its history
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
@@ -152,13 +155,13 @@ pub(crate) struct ExplainArgs {
 /// What stands in the context: a column of the flow table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LabelWord {
-    /// Neither words from outside nor private data
+    /// Neither outside content nor private data
     Clean,
     /// Private data, such as files of the workspace
     Private,
-    /// Words from outside, such as a page
+    /// Outside content, such as a web page
     External,
-    /// Both
+    /// Both private data and outside content
     Both,
 }
 

@@ -7,18 +7,18 @@ use super::JsonFlag;
 /// What `weir plugins` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginsCommand {
-    /// Every plugin, where it is from, and whether it is on
+    /// List plugins, where each comes from, and whether it is enabled
     #[command(after_help = "Examples:\n  weir plugins list\n  weir plugins list --json")]
     List(JsonFlag),
-    /// What a plugin may do, its files and its hash
+    /// Show what a plugin may do, its files and its hash
     #[command(after_help = "Example:\n  weir plugins show obsidian")]
     Show(PluginArgs),
-    /// Switch a plugin on, as it is now: any change of its files switches it off again
+    /// Enable a plugin as it is now; any change to its files disables it again
     #[command(
         after_help = "Examples:\n  weir plugins enable obsidian\n  weir plugins enable obsidian --yes"
     )]
     Enable(PluginEnableArgs),
-    /// Switch a plugin off
+    /// Disable a plugin
     #[command(after_help = "Example:\n  weir plugins disable obsidian")]
     Disable(PluginArgs),
 }
@@ -26,7 +26,7 @@ pub(crate) enum PluginsCommand {
 /// One plugin.
 #[derive(Debug, Args)]
 pub(crate) struct PluginArgs {
-    /// Its id
+    /// Id of the plugin
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
@@ -35,12 +35,12 @@ pub(crate) struct PluginArgs {
 /// Which plugin is switched on.
 #[derive(Debug, Args)]
 pub(crate) struct PluginEnableArgs {
-    /// Its id
+    /// Id of the plugin
     pub(crate) id: String,
-    /// Do not ask: for scripts
+    /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Only if its hash is this one, as `weir plugins show` prints it
+    /// Enable it only if its hash is this one, as `weir plugins show` prints it
     #[arg(long, value_name = "SHA256")]
     pub(crate) hash: Option<String>,
     #[command(flatten)]

@@ -9,28 +9,27 @@ use super::JsonFlag;
 /// What `weir recipes` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecipesCommand {
-    /// Every recipe: where it is from, how often it worked, what waits for you
+    /// List recipes: where each comes from, how often it worked, and what waits for your decision
     #[command(after_help = "Examples:\n  weir recipes list\n  weir recipes list --json")]
     List(JsonFlag),
-    /// A recipe whole, in use or waiting: triggers, parameters, steps, the runs it was made from
+    /// Show a recipe: triggers, parameters, steps, and the runs it was learned from
     #[command(after_help = "Example:\n  weir recipes show weekly-review")]
     Show(RecipeArgs),
-    /// Put a recipe's file among your own: it is checked, copied, and holds in every workspace
+    /// Add a recipe of your own: checks and copies the file; it applies in all workspaces
     #[command(after_help = "Example:\n  weir recipes add ./release.toml")]
     Add(RecipesAddArgs),
-    /// Accept a recipe that was learned; give one that failed too often, or was rejected, another
-    /// chance
+    /// Accept a learned recipe, or reinstate one that failed too often or was rejected
     #[command(
         visible_alias = "approve",
         after_help = "Examples:\n  weir recipes accept learned-add-shopping-1f2e3d4c\n  \
                       weir recipes accept rename-across-files"
     )]
     Accept(RecipesAcceptArgs),
-    /// Say no to a recipe for good, or (--for) to messages with certain words
+    /// Reject a recipe permanently, or (--for) only for messages with certain words
     #[command(after_help = "Examples:\n  weir recipes reject learned-add-shopping-1f2e3d4c\n  \
                       weir recipes reject find-todos --for \"todo app\"")]
     Reject(RecipesRejectArgs),
-    /// Take a recipe of your own, or a learned one, away
+    /// Remove a recipe of your own or a learned one
     #[command(after_help = "Example:\n  weir recipes remove release")]
     Remove(RecipeArgs),
 }
@@ -38,7 +37,7 @@ pub(crate) enum RecipesCommand {
 /// One recipe.
 #[derive(Debug, Args)]
 pub(crate) struct RecipeArgs {
-    /// Its id
+    /// Id of the recipe
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
@@ -47,7 +46,7 @@ pub(crate) struct RecipeArgs {
 /// Which file becomes a recipe of the person's own.
 #[derive(Debug, Args)]
 pub(crate) struct RecipesAddArgs {
-    /// The file: TOML with id, name, description, triggers and steps
+    /// TOML file with id, name, description, triggers and steps
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -57,12 +56,12 @@ pub(crate) struct RecipesAddArgs {
 /// Which recipe is accepted.
 #[derive(Debug, Args)]
 pub(crate) struct RecipesAcceptArgs {
-    /// Its id
+    /// Id of the recipe
     pub(crate) id: String,
-    /// Accept it although words from outside went into it: read it first
+    /// Accept it although outside content was involved; read it first
     #[arg(long)]
     pub(crate) untrusted: bool,
-    /// Do not ask: for scripts
+    /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -72,9 +71,9 @@ pub(crate) struct RecipesAcceptArgs {
 /// Which recipe is rejected, and for what.
 #[derive(Debug, Args)]
 pub(crate) struct RecipesRejectArgs {
-    /// Its id
+    /// Id of the recipe
     pub(crate) id: String,
-    /// Only for messages in which these words stand: the recipe stays for all others
+    /// Reject it only for messages that contain these words; it stays in use for all others
     #[arg(long = "for", value_name = "WORDS")]
     pub(crate) words: Option<String>,
     #[command(flatten)]

@@ -11,107 +11,107 @@ Examples:
   weir run \"fix the failing test\"
   weir run --permission auto-edit --allow 'Shell(cargo test:*)' \"make the tests pass\"
   weir run --output json --max-iterations 10 \"list the public functions\" > answer.json
-  weir run - < task.md                        the task, in your own words, from a file
-  git diff | weir run \"review this\" -        what is piped in goes with the task as an attachment
+  weir run - < task.md                        read the task from a file
+  git diff | weir run \"review this\" -        attach standard input to the task
   weir run --continue \"now the documentation too\"
   weir run --resume 0198c5e0 \"yes, use the second one\"
   weir run --attach screenshot.png \"why does this page look wrong?\"
-  weir run --ask-elsewhere \"tidy up\" &       waits for `weir approvals answer`
-  weir run --dry-run \"anything\"               shows what the model would be told
+  weir run --ask-elsewhere \"tidy up\" &       wait for `weir approvals answer` in the background
+  weir run --dry-run \"anything\"               show what would be sent to the model
 
-Nobody can be asked when a run is not attended (standard input or standard error is no terminal):
-what would ask is then denied, listed in `denials`, and the run ends with status `needs_input`.
-With --ask-elsewhere it waits for `weir approvals answer` instead, at most as long as the setting
-limits.approval_timeout says (24h); no answer is a denial.
+Unattended runs (standard input or standard error is not a terminal) cannot ask for approval: a call
+that needs it is denied and listed in `denials`, and the run ends with status `needs_input`. With
+--ask-elsewhere the run waits for `weir approvals answer` instead, for at most the setting
+limits.approval_timeout (24h by default); without an answer the call is denied.
 
-Exit status: 0 completed, 1 failed, 2 usage or configuration error (nothing was run), 3 stopped by
-a limit, 4 needs a person, 5 Weir is paused, 130 and 143 cancelled by SIGINT and SIGTERM.";
+Exit status: 0 completed, 1 failed, 2 usage or configuration error (nothing was run), 3 limit
+reached, 4 needs input from a person, 5 Weir is paused, 130 or 143 cancelled by SIGINT or SIGTERM.";
 
-/// One run without a screen: a task in, an answer out
+/// Run one task without a user interface and print the answer
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    long_about = "One run without a screen. Progress goes to standard error, the final answer \
-                  alone to standard output. Every call of a tool passes the gate; every change \
-                  of a file is saved first (`weir undo`); everything stands in the journal \
-                  (`weir sessions show`).",
+    long_about = "Run one task without a user interface. Progress goes to standard error; only the \
+                  final answer goes to standard output. Every tool call passes the gate, every \
+                  file is saved before it is changed (`weir undo`), and everything is recorded in \
+                  the journal (`weir sessions show`).",
     after_help = EXAMPLES
 )]
 pub(crate) struct RunArgs {
-    /// The task; `-` alone or nothing reads it from standard input
+    /// The task; without it, or with `-` alone, it is read from standard input
     pub(crate) prompt: Option<String>,
-    /// Beside a task: standard input goes with it as an attachment, in somebody else's words
+    /// After a task: attach standard input to it, as content that you did not write
     #[arg(value_name = "-")]
     pub(crate) beside: Option<String>,
-    /// The model, as PROVIDER/NAME (`weir models` lists them) or `script:FILE`
+    /// Model, as PROVIDER/NAME (see `weir models`) or `script:FILE`
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// Which tools, instructions and limits the agent has (`weir profiles list`)
+    /// Profile: tools, instructions and limits of the agent (see `weir profiles list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// How much the model thinks [default: medium where it can]
+    /// How much the model thinks [default: medium, if the model supports it]
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(crate) thinking: Option<ThinkingWord>,
-    /// How much passes without asking [default: ask]
+    /// Permission mode: what is allowed without asking [default: ask]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
-    /// A rule that lets calls pass, such as 'Shell(cargo test:*)'; may be repeated
+    /// Rule for calls to allow, such as 'Shell(cargo test:*)'; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// A rule that refuses calls, such as 'Edit(/etc/**)'; may be repeated
+    /// Rule for calls to deny, such as 'Edit(/etc/**)'; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// What stands on standard output
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
-    /// With --output jsonl: streamed text and output of commands too
+    /// With --output jsonl: include streamed text and command output
     #[arg(long)]
     pub(crate) deltas: bool,
-    /// Go on with this session; without a prompt an interrupted run goes on where it stopped
+    /// Continue this session; without a prompt, an interrupted run continues where it stopped
     #[arg(long, value_name = "ID", group = "which")]
     pub(crate) resume: Option<String>,
-    /// Go on with the newest session of this folder
+    /// Continue the newest session of this folder
     #[arg(long = "continue", group = "which")]
     pub(crate) continue_last: bool,
-    /// Begin a new session with the history of this one
+    /// Start a new session with the history of this one
     #[arg(long, value_name = "ID", group = "which")]
     pub(crate) fork: Option<String>,
-    /// An image, PDF or text file to go with the prompt; may be repeated
+    /// Image, PDF or text file to attach to the prompt; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) attach: Vec<PathBuf>,
-    /// Most model calls of the run
+    /// Maximum number of model calls
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,
-    /// Most calls of tools in the run
+    /// Maximum number of tool calls
     #[arg(long, value_name = "N")]
     pub(crate) max_tool_calls: Option<u32>,
-    /// Most USD the run may cost (needs a model whose price is known)
+    /// Maximum cost in US dollars, such as 0.50 (the price of the model must be known)
     #[arg(long, value_name = "X", value_parser = usd)]
     pub(crate) budget_usd: Option<f64>,
-    /// Most tokens the run may use
+    /// Maximum number of tokens
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
-    /// Most time the run may take: 90s, 10m
+    /// Maximum duration, such as 90s, 10m or 1h30m
     #[arg(long, value_name = "DURATION", value_parser = span)]
     pub(crate) timeout: Option<Span>,
-    /// This file instead of Weir's system prompt
+    /// File whose text replaces Weir's system prompt
     #[arg(long, value_name = "FILE", conflicts_with = "append_system_prompt")]
     pub(crate) system_prompt: Option<PathBuf>,
-    /// This file together with Weir's system prompt
+    /// File whose text is added to Weir's system prompt
     #[arg(long, value_name = "FILE")]
     pub(crate) append_system_prompt: Option<PathBuf>,
-    /// The final answer must match the JSON Schema in this file
+    /// File with a JSON Schema that the final answer must match
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
-    /// What asks waits for `weir approvals answer`, whether there is a terminal or not
+    /// Wait for `weir approvals answer` when approval is needed, even at a terminal
     #[arg(long)]
     pub(crate) ask_elsewhere: bool,
-    /// Any denial fails the run
+    /// Fail the run on any denial
     #[arg(long)]
     pub(crate) strict: bool,
-    /// No progress on standard error
+    /// Print no progress on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print what would be sent, by section with sizes, and send nothing
+    /// Print what would be sent, by section and size, and send nothing
     #[arg(long, conflicts_with_all = ["fork", "deltas"])]
     pub(crate) dry_run: bool,
 }
@@ -122,30 +122,31 @@ pub(crate) enum OutputFormat {
     /// The final answer
     #[default]
     Text,
-    /// One object: the `run.finished` event
+    /// One JSON object: the `run.finished` event
     Json,
-    /// Every event as it happens, one a line; the last is `run.finished`
+    /// Every event as it happens, one JSON object per line; the last is `run.finished`
     Jsonl,
 }
 
-/// A complete run on a throwaway folder with a scripted model: no key, no network
+/// Run a demo in a temporary folder with a scripted model, without a key or network
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    long_about = "A complete run on a throwaway folder with the built-in scripted model, through \
-                  the real engine, wire format, gate and store. No key and no network are needed. \
-                  The model is scripted: it plays written replies, it does not think.",
+    long_about = "Run a complete demo in a temporary folder with the built-in scripted model, \
+                  through the real engine, wire format, gate and store. It needs no key and no \
+                  network. The scripted model plays back prepared replies; it is not a language \
+                  model.",
     after_help = "Examples:\n  \
         weir demo\n  \
-        weir demo --keep         then try `weir undo`, `weir audit tail`"
+        weir demo --keep         then try `weir undo` and `weir audit tail`"
 )]
 pub(crate) struct DemoArgs {
-    /// What stands on standard output
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
-    /// Keep folder and session, and say where they are
+    /// Keep the folder and the session, and print where they are
     #[arg(long)]
     pub(crate) keep: bool,
-    /// No progress on standard error
+    /// Print no progress on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -7,21 +7,21 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::JsonFlag;
 
-/// Known models: window, prices, abilities, and whether there is a key
+/// List known models: context window, prices, capabilities, and whether a key is set
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Known models with window, output limit, prices (USD per million tokens) and \
-                  abilities, and whether there is a key for their provider. --probe asks the \
-                  endpoints that are configured which models they offer.",
+    long_about = "List known models with context window, output limit, prices (US dollars per \
+                  million tokens) and capabilities, and whether a key is set for their provider. \
+                  --probe asks the configured endpoints which models they offer.",
     after_help = "Examples:\n  \
         weir models\n  \
         weir models anthropic --json\n  \
         weir models ollama --probe"
 )]
 pub(crate) struct ModelsArgs {
-    /// Only of this provider
+    /// List only models of this provider
     pub(crate) provider: Option<String>,
-    /// Ask the endpoints (those with a key, and local servers)
+    /// Ask the endpoints (those with a key, and local servers) for their models
     #[arg(long)]
     pub(crate) probe: bool,
     #[command(flatten)]
@@ -31,55 +31,56 @@ pub(crate) struct ModelsArgs {
 /// `weir config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Every setting with its value and where that came from
+    /// Show every setting with its value and where it comes from
     #[command(after_help = "Examples:\n  weir config show\n  weir config show --json")]
     Show(JsonFlag),
-    /// One setting
+    /// Print one setting
     #[command(after_help = "Examples:\n  \
             weir config get limits.max_iterations\n  \
             weir config get permissions.deny --json")]
     Get {
-        /// Its key: limits.max_iterations
+        /// Key of the setting, such as limits.max_iterations
         key: String,
         #[command(flatten)]
         json: JsonFlag,
     },
     Set(ConfigSetArgs),
-    /// Open the file of your settings in your editor ($VISUAL, $EDITOR), and check it afterwards
+    /// Open your configuration file in your editor ($VISUAL or $EDITOR) and check it afterwards
     #[command(after_help = "Examples:\n  weir config edit\n  weir config edit --project")]
     Edit {
-        /// This workspace's .weir/config.toml instead
+        /// Edit this workspace's .weir/config.toml instead
         #[arg(long)]
         project: bool,
     },
-    /// Which files are read, and where things are kept
+    /// Show which files are read and where data is stored
     #[command(after_help = "Examples:\n  weir config path\n  weir config path --json")]
     Path(JsonFlag),
-    /// The JSON Schema of config.toml
+    /// Print the JSON Schema of config.toml
     #[command(after_help = "Example:\n  weir config schema > weir-config.schema.json")]
     Schema,
 }
 
-/// Change a setting; comments in the file stay
+/// Change a setting
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Change a setting in a file. The value is checked first; comments and order stay. \
-                  A value is TOML (25, true, [\"a\"], \"text\"); what is no valid TOML is text.",
+    long_about = "Change a setting in a configuration file. The value is checked first; comments \
+                  and order in the file are kept. A value is TOML (25, true, [\"a\"], \"text\"); \
+                  anything that is not valid TOML is taken as text.",
     after_help = "Examples:\n  \
         weir config set model anthropic/claude-sonnet-5-5\n  \
         weir config set limits.max_iterations 50 --project\n  \
         weir config set web.allow_hosts '[\"docs.rs\"]'"
 )]
 pub(crate) struct ConfigSetArgs {
-    /// Its key: limits.max_iterations
+    /// Key of the setting, such as limits.max_iterations
     pub(crate) key: String,
-    /// The value
+    /// New value
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
-    /// In this workspace's .weir/config.toml
+    /// Change this workspace's .weir/config.toml
     #[arg(long, conflicts_with = "user")]
     pub(crate) project: bool,
-    /// In your own configuration, the default
+    /// Change your own configuration (default)
     #[arg(long)]
     pub(crate) user: bool,
 }
@@ -87,52 +88,52 @@ pub(crate) struct ConfigSetArgs {
 /// `weir auth`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
-    /// Keep a provider's key; it is asked for, or read from standard input
+    /// Save a provider's API key, typed at a prompt or read from standard input
     #[command(
-        long_about = "Keep a provider's key in keys.toml in your configuration folder, readable by \
-                      you alone (mode 0600). The key is asked for without showing it, or read from \
-                      standard input; it is never taken from the command line, where other users \
-                      could see it. A variable of the environment beats the file. The operating \
-                      system's keyring is not built into this program.",
+        long_about = "Save a provider's API key in keys.toml in your configuration folder, which \
+                      only you can read (mode 0600). You type the key at a hidden prompt, or it is \
+                      read from standard input; it is never taken from the command line, where \
+                      other users could see it. An environment variable takes precedence over the \
+                      file. The system keyring is not supported.",
         after_help = "Examples:\n  \
             weir auth set anthropic\n  \
             pass show anthropic | weir auth set anthropic"
     )]
     Set {
-        /// anthropic, openai, gemini, openrouter, … or a name of your config
+        /// Provider: anthropic, openai, gemini, openrouter, …, or one from your configuration
         provider: String,
     },
-    /// Which providers have a key, which secrets tools may name, and from where; never a value
+    /// List which keys and secrets are set and where each comes from, without their values
     #[command(after_help = "Examples:\n  weir auth list\n  weir auth list --json")]
     List(JsonFlag),
-    /// Forget a kept key
+    /// Remove a saved key
     #[command(after_help = "Example:\n  weir auth remove anthropic")]
     Remove {
-        /// Whose key
+        /// Provider whose key is removed
         provider: String,
     },
 }
 
-/// What works here, and what to do about the rest
+/// Check what works on this machine and say how to fix the rest
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Looks at keys, endpoints, the confinement of commands, git, the store and the \
-                  terminal, and says what works, what does not, and what to do. Only endpoints \
-                  that you configured or have a key for are asked.",
+    long_about = "Check keys, endpoints, the sandbox for commands, git, the store and the \
+                  terminal, and say what works, what does not, and how to fix it. Only endpoints \
+                  that you configured or have a key for are contacted.",
     after_help = "Examples:\n  \
         weir doctor\n  \
         weir doctor --json\n\n\
-        Exit status: 0 nothing needed is broken, 1 something is."
+        Exit status: 0 everything required works, 1 something required does not."
 )]
 pub(crate) struct DoctorArgs {
-    /// Ask no endpoint
+    /// Contact no endpoint
     #[arg(long)]
     pub(crate) offline: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
-/// The contracts that can be printed.
+/// The schemas that can be printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaKind {
     /// JSON Schema of every event that `--output jsonl` prints
@@ -148,15 +149,15 @@ pub(crate) enum SchemaKind {
 /// `weir profiles`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Every profile: built in, your own, this workspace's
+    /// List profiles: built-in ones, your own, and this workspace's
     #[command(after_help = "Examples:\n  weir profiles list\n  weir profiles list --json")]
     List(JsonFlag),
-    /// One profile: role, instructions, tools, limits, and where it comes from
+    /// Show a profile: role, instructions, tools, limits, and where it comes from
     #[command(
         after_help = "Examples:\n  weir profiles show code\n  weir profiles show code --json"
     )]
     Show {
-        /// Its name
+        /// Name of the profile
         name: String,
         #[command(flatten)]
         json: JsonFlag,
@@ -166,15 +167,15 @@ pub(crate) enum ProfilesCommand {
 /// `weir workflows`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowsCommand {
-    /// Every command and workflow: this workspace's, then your own
+    /// List slash commands and workflows: this workspace's, then your own
     #[command(after_help = "Examples:\n  weir workflows list\n  weir workflows list --json")]
     List(JsonFlag),
-    /// One of them: where it stands, what it takes, its text
+    /// Show a slash command or workflow: its file, arguments and text
     #[command(
         after_help = "Examples:\n  weir workflows show review\n  weir workflows show git:commit"
     )]
     Show {
-        /// Its name, with or without the `/`
+        /// Name, with or without the leading `/`
         name: String,
         #[command(flatten)]
         json: JsonFlag,
@@ -187,12 +188,12 @@ pub(crate) enum ScriptCommand {
     Serve(ScriptServeArgs),
 }
 
-/// Serve a script as a model over HTTP, in every dialect on one port
+/// Serve a script as a model over HTTP, in every API format on one port
 #[derive(Debug, Args)]
 #[command(
     long_about = "Serve a script as a model over HTTP: Anthropic Messages, OpenAI Responses, \
-                  OpenAI Chat Completions and Gemini, all on one port. It needs no key and is not \
-                  for the open network. The first line on standard output is its address.",
+                  OpenAI Chat Completions and Gemini, all on one port. It requires no key, so do \
+                  not expose it to a network. The first line on standard output is its address.",
     after_help = "Examples:\n  \
         weir script serve tour.script\n  \
         weir script serve tour.script --bind 127.0.0.1:8080 --record requests.jsonl\n  \
@@ -200,12 +201,12 @@ pub(crate) enum ScriptCommand {
         weir run -m anthropic/any \"…\""
 )]
 pub(crate) struct ScriptServeArgs {
-    /// The script
+    /// Script file
     pub(crate) file: PathBuf,
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) bind: std::net::SocketAddr,
-    /// Append every request and answer to this file, one JSON object a line
+    /// Append every request and response to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
@@ -214,7 +215,7 @@ pub(crate) struct ScriptServeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  weir man | man -l -\n  weir man run | man -l -")]
 pub(crate) struct ManArgs {
-    /// Of this command; without it the page of weir itself
+    /// Command to print the page of [default: weir itself]
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

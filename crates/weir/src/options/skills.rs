@@ -9,32 +9,32 @@ use super::JsonFlag;
 /// What `weir skills` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// Every skill, where it is from, what is wrong with it, and what waits for you
+    /// List skills, where each comes from, its problems, and what waits for your decision
     #[command(after_help = "Examples:\n  weir skills list\n  weir skills list --json")]
     List(JsonFlag),
-    /// A skill whole: text, files, trigger, hash
+    /// Show a skill: text, files, trigger, hash
     #[command(after_help = "Example:\n  weir skills show code-review")]
     Show(SkillArgs),
-    /// Hold a skill's folder against the format; exit status 1 when anything is wrong
+    /// Check that skill folders follow the format; exit status 1 if anything is wrong
     #[command(after_help = "Example:\n  weir skills validate .agents/skills/release-notes")]
     Validate(SkillsValidateArgs),
-    /// Put a skill's folder among your own: it is copied, and holds in every workspace
+    /// Add a skill of your own: copies the folder; it applies in all workspaces
     #[command(after_help = "Example:\n  weir skills add ~/Downloads/release-notes")]
     Add(SkillsAddArgs),
-    /// Take a skill of your own away; it is kept beside the others and can be moved back
+    /// Remove a skill of your own; its folder is renamed, not deleted
     #[command(after_help = "Example:\n  weir skills remove release-notes")]
     Remove(SkillArgs),
-    /// What an agent proposed: whole texts, and whose words went into them
+    /// Show skills that agents proposed: full text, and what content was involved
     #[command(after_help = "Examples:\n  weir skills inbox\n  weir skills inbox --json")]
     Inbox(JsonFlag),
-    /// Accept what an agent proposed: it is a skill of yours from then on
+    /// Accept a proposed skill: it becomes one of your own
     #[command(
         visible_alias = "approve",
         after_help = "Examples:\n  weir skills accept release-notes\n  \
                       weir skills accept release-notes --untrusted"
     )]
     Accept(SkillsAcceptArgs),
-    /// Say no to what an agent proposed
+    /// Reject a proposed skill
     #[command(after_help = "Example:\n  weir skills reject release-notes")]
     Reject(SkillArgs),
 }
@@ -42,7 +42,7 @@ pub(crate) enum SkillsCommand {
 /// One skill.
 #[derive(Debug, Args)]
 pub(crate) struct SkillArgs {
-    /// Its name
+    /// Name of the skill
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
@@ -61,7 +61,7 @@ pub(crate) struct SkillsValidateArgs {
 /// Which folder becomes a skill of the person's own.
 #[derive(Debug, Args)]
 pub(crate) struct SkillsAddArgs {
-    /// The folder of the skill
+    /// Folder of the skill
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]
@@ -71,12 +71,12 @@ pub(crate) struct SkillsAddArgs {
 /// Which proposal is accepted.
 #[derive(Debug, Args)]
 pub(crate) struct SkillsAcceptArgs {
-    /// Its name
+    /// Name of the skill
     pub(crate) name: String,
-    /// Accept it although words from outside went into it: read it first
+    /// Accept it although outside content was involved; read it first
     #[arg(long)]
     pub(crate) untrusted: bool,
-    /// Do not ask: for scripts
+    /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

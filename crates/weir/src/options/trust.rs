@@ -6,35 +6,35 @@ use clap::Args;
 
 use super::JsonFlag;
 
-/// Let a workspace's own files define hooks, MCP servers, scripts and allow rules
+/// Trust a workspace: let its files define hooks, MCP servers, scripts and allow rules
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Let a workspace's own files define hooks, MCP servers, skill scripts, dynamic \
-                  tools, allow rules, endpoints, and settings wider than your own. Shows each of \
-                  them with its place and asks. When one of these files changes, nothing of them \
-                  is loaded until you are asked again. Deny rules, ignore and protect lists always \
-                  count.\n\n\
-                  --json shows the same and changes nothing, unless --yes is there too. An agent \
-                  cannot trust: started by one of its commands, this is refused.",
+    long_about = "Trust a workspace: let its files define hooks, MCP servers, skill scripts, \
+                  custom tools, allow rules, endpoints, and settings that allow more than your \
+                  own. Shows each of these with its file and asks for confirmation. When one of \
+                  the files changes, none of them is loaded until you confirm again. Deny rules, \
+                  ignore lists and protect lists always apply.\n\n\
+                  --json prints the same and changes nothing, unless you add --yes. An agent \
+                  cannot trust a workspace: the command is refused if an agent started it.",
     after_help = "Examples:\n  \
         weir trust\n  \
         weir trust ~/src/project\n  \
         weir trust --json\n  \
         weir trust --list\n  \
         weir trust --remove ~/src/project\n\n\
-        Exit status: 0 trusted (or only shown), 1 you said no, 2 it cannot be trusted."
+        Exit status: 0 trusted (or only shown), 1 you refused, 2 it cannot be trusted."
 )]
 pub(crate) struct TrustArgs {
-    /// The workspace; without it the current folder
+    /// Workspace folder [default: the current folder]
     #[arg(value_name = "DIR", conflicts_with = "list")]
     pub(crate) folder: Option<PathBuf>,
-    /// Every workspace that was trusted, and whether it still is
+    /// List the workspaces that you trusted, and whether they still are trusted
     #[arg(long, conflicts_with_all = ["remove", "yes"])]
     pub(crate) list: bool,
-    /// Trust it no more
+    /// Stop trusting the workspace
     #[arg(long, conflicts_with = "yes")]
     pub(crate) remove: bool,
-    /// Do not ask: for scripts
+    /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

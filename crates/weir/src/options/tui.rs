@@ -11,43 +11,43 @@ const HEADING: &str = "Terminal interface (without a command)";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct TuiArgs {
-    /// The model, as PROVIDER/NAME (`weir models` lists them) or `script:FILE`
+    /// Model, as PROVIDER/NAME (see `weir models`) or `script:FILE`
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// Which tools, instructions and limits the agent has (`weir profiles list`)
+    /// Profile: tools, instructions and limits of the agent (see `weir profiles list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// How much the model thinks [default: medium where it can]
+    /// How much the model thinks [default: medium, if the model supports it]
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(crate) thinking: Option<ThinkingWord>,
-    /// How much passes without asking [default: ask]
+    /// Permission mode: what is allowed without asking [default: ask]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission: Option<PermissionWord>,
-    /// A rule that lets calls pass, such as 'Shell(cargo test:*)'; may be repeated
+    /// Rule for calls to allow, such as 'Shell(cargo test:*)'; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// A rule that refuses calls, such as 'Edit(/etc/**)'; may be repeated
+    /// Rule for calls to deny, such as 'Edit(/etc/**)'; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// Go on with a session; without ID one is chosen from a list
+    /// Continue a session; without ID, choose one from a list
     #[arg(long, value_name = "ID", group = "opened", num_args = 0..=1)]
     pub(crate) resume: Option<Option<String>>,
-    /// Go on with the newest session of this folder
+    /// Continue the newest session of this folder
     #[arg(long = "continue", group = "opened")]
     pub(crate) continue_last: bool,
-    /// Begin a new session with the history of this one
+    /// Start a new session with the history of this one
     #[arg(long, value_name = "ID", group = "opened")]
     pub(crate) fork: Option<String>,
-    /// Show sessions of a running `weir serve`; the browser can have them open at the same time
+    /// Connect to a running `weir serve`; its sessions can be open in a browser at the same time
     #[arg(long, value_name = "URL")]
     pub(crate) attach: Option<String>,
-    /// Line mode: whole lines in and out, no drawing; for terminals without abilities and pipes
+    /// Plain text mode, line by line, for pipes and terminals without cursor control
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Line mode in words for screen readers
+    /// Plain text mode for screen readers
     #[arg(long)]
     pub(crate) screen_reader: bool,
-    /// Colours: `dark`, `light` and others that `/theme` lists
+    /// Colour theme: `dark`, `light` or another that `/theme` lists
     #[arg(long, value_name = "NAME")]
     pub(crate) theme: Option<String>,
 }

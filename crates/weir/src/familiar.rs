@@ -1,6 +1,6 @@
-//! Words that fingers know from other agents. They are looked at only when the command line has no meaning
-//! of its own: some are the same in other words, the rest are answered with what does it here. Not here: the
-//! commands themselves.
+//! Words that fingers know from other agents. They are looked at only when the command line has no
+//! meaning of its own: some are the same in other words, the rest are answered with what does it
+//! here. Not here: the commands themselves.
 
 use std::ffi::OsString;
 
@@ -17,32 +17,33 @@ pub(crate) enum Meant {
 const TOLD: [(&[&str], &str); 7] = [
     (
         &["login", "logout", "setup-token"],
-        "`weir` asks for a key where none is set; `weir auth set PROVIDER` (anthropic, openai, gemini, \
-         openrouter, …) keeps one, `weir auth remove PROVIDER` forgets it",
+        "`weir` asks for an API key if none is set; `weir auth set PROVIDER` (anthropic, openai, \
+         gemini, openrouter, …) saves one, `weir auth remove PROVIDER` removes it",
     ),
     (
         &["init"],
-        "nothing has to be set up: start `weir` in the folder. What an agent should know about it goes into \
-         AGENTS.md: `/init` in `weir` writes a first one",
+        "no setup is needed: start `weir` in the folder. To tell agents about it, write a file \
+         AGENTS.md; `/init` in `weir` drafts one",
     ),
     (
         &["update", "upgrade", "self-update"],
-        "Weir does not replace itself: update it in the way it was installed",
+        "Weir does not update itself; update it in the way it was installed",
     ),
     (
         &["history", "ls", "list"],
-        "`weir sessions list` has the sessions, `weir audit tail` what was done",
+        "`weir sessions list` lists sessions, `weir audit tail` shows what was done",
     ),
     (
         &["status", "stats", "usage", "cost"],
-        "`weir sessions list` has the sessions, `weir sessions show ID` one with its tokens and cost",
+        "`weir sessions list` lists sessions, `weir sessions show ID` shows the tokens and cost of \
+         one",
     ),
-    (&["review"], "`git diff | weir run \"review this\" -`, or `weir --help` for the rest"),
-    (&["web", "ui", "server"], "`weir serve` is the server with the browser's pages"),
+    (&["review"], "run `git diff | weir run \"review this\" -`; `weir --help` lists all commands"),
+    (&["web", "ui", "server"], "`weir serve` starts the server with the web interface"),
 ];
 
-/// What these words, without the program's name, mean. `is_command`: whether Weir has a command of a
-/// name. `None`: nothing that is known here.
+/// What these words, without the program's name, mean. `is_command`: whether Weir has a command of
+/// a name. `None`: nothing that is known here.
 pub(crate) fn meant(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Meant> {
     let (first, rest) = words.split_first()?;
     let first = first.to_str()?;
@@ -74,8 +75,8 @@ fn help(topic: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Meant> 
     let told = told(first);
     told.or_else(|| {
         let text = format!(
-            "there is no command {first:?}; `weir --help` lists them, `/help` in the terminal interface has \
-             its keys"
+            "there is no command {first:?}; `weir --help` lists all commands, `/help` in the \
+             terminal interface lists its keys"
         );
         Some(Meant::Told(text))
     })
@@ -100,7 +101,7 @@ fn task(first: &str, rest: &[OsString]) -> Option<Meant> {
     let task: Vec<&str> = std::iter::once(first).chain(plain).collect();
     (task.len() > 1).then(|| {
         let text = format!(
-            "there is no command {first:?}. For a task, put it in quotes: weir run {:?}",
+            "there is no command {first:?}. To run a task, put it in quotes: weir run {:?}",
             task.join(" ")
         );
         Meant::Told(text)

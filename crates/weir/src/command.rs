@@ -54,7 +54,8 @@ pub(crate) async fn dispatch(
     let Some(command) = options.command else { return tui::tui(cx()?, options.tui).await };
     if let Some(flag) = options.tui.given() {
         return Err(usage(format!(
-            "{flag} before a command has no effect there: put it behind the command, if that has it"
+            "{flag} has no effect before a command; put it after the command, if the command \
+             supports it"
         )));
     }
     match command {

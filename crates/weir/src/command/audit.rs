@@ -109,7 +109,7 @@ async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
         print(line, args.json.json)?;
     }
     if shown.is_empty() && !args.json.json && !args.follow {
-        out("There is no audit line yet.")?;
+        out("No audit lines yet.")?;
     }
     if !args.follow {
         return Ok(());
@@ -235,8 +235,8 @@ async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
             out(&format!("FAULT: {fault}"))?;
         }
         out(&format!(
-            "{}: {} audit lines in the store, {} in the files; {} sessions with {facts} facts",
-            if whole { "whole" } else { "NOT WHOLE" },
+            "{}: {} audit lines in the store, {} in the files; {} sessions with {facts} events",
+            if whole { "intact" } else { "NOT INTACT" },
             audit.lines,
             audit.file_lines,
             sessions.len()

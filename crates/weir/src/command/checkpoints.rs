@@ -53,7 +53,7 @@ pub(super) fn short(info: &CheckpointInfo) -> String {
 fn named(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::Missing { .. } => {
-            usage(format!("{error}; `weir checkpoints list` shows those of this folder"))
+            usage(format!("{error}; `weir checkpoints list` lists the checkpoints of this folder"))
         }
         other => other.into(),
     }
@@ -83,7 +83,7 @@ async fn list(cx: &Cx, args: &CheckpointsListArgs) -> anyhow::Result<()> {
         return out_json(&found);
     }
     if found.is_empty() {
-        return out(&format!("There is no checkpoint of {}.", folder.display()));
+        return out(&format!("There are no checkpoints of {}.", folder.display()));
     }
     let head = ["checkpoint", "when (UTC)", "session", "run", "call", "paths", "what"];
     let row = |info: &CheckpointInfo| {
@@ -128,8 +128,8 @@ async fn diff(cx: &Cx, args: &CheckpointsDiffArgs) -> anyhow::Result<()> {
     }
     let text: String = shown.into_iter().map(|(_, _, text)| text).collect();
     match text.is_empty() {
-        true if args.call => out("The call left everything as it was."),
-        true => out("No difference: everything is as it was before."),
+        true if args.call => out("The call changed nothing."),
+        true => out("No differences: the files are as they were before."),
         false => out(&difference::visible(&text)),
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn wanted(
         }
         let there: Vec<&str> = changes.map(|change| change.path.as_str()).take(20).collect();
         return Err(usage(format!(
-            "{path} is not in the checkpoint; there are: {}",
+            "{path} is not in the checkpoint, which contains: {}",
             there.join(", ")
         )));
     }

@@ -38,7 +38,7 @@ const BAR: u64 = 48;
 pub(crate) async fn context(cx: &Cx, args: ContextArgs) -> anyhow::Result<ExitCode> {
     let Some(text) = &args.session else {
         if args.preview || args.condense || args.undo {
-            return Err(usage("say which session: weir context SESSION (or `last`)"));
+            return Err(usage("name a session: weir context SESSION (or `last`)"));
         }
         return fresh(cx, &args).await;
     };
@@ -68,7 +68,7 @@ pub(crate) async fn context(cx: &Cx, args: ContextArgs) -> anyhow::Result<ExitCo
 }
 
 const NOTHING_OLD: &str =
-    "there is nothing to condense: the last two turns always stay as they are";
+    "there is nothing to condense: the last two turns are always kept unchanged";
 
 /// The prompt that a new session of this folder would begin with.
 async fn fresh(cx: &Cx, args: &ContextArgs) -> anyhow::Result<ExitCode> {
@@ -95,7 +95,7 @@ async fn fresh(cx: &Cx, args: &ContextArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = format!(
-        "A new session of this folder: model {}, window {}, profile {}\n\n",
+        "A new session in this folder: model {}, window {}, profile {}\n\n",
         config.model.model,
         window_text(config.model.window),
         config.profile.name
@@ -204,20 +204,22 @@ impl Story {
                 writeln!(text, "{name:<10} {:>9}  {}", count(tokens), bar(tokens, meter.window));
         }
         if let Some(at) = meter.condense_at {
-            let _ = writeln!(text, "\ncondensed when a request would pass {} tokens", count(at));
+            let _ = writeln!(text, "\ncondensed when a request would exceed {} tokens", count(at));
         } else {
-            text.push_str("\nnot condensed by itself (a request that is refused as too long is)\n");
+            text.push_str(
+                "\nnot condensed automatically, except when a request is refused as too long\n",
+            );
         }
         if meter.last_bytes > 0 {
             let share = meter.last_kept as f64 * 100.0 / meter.last_bytes as f64;
             let _ = write!(
                 text,
-                "last request {} bytes, {share:.0} % of it stood in the one before",
+                "last request {} bytes, {share:.0} % of it unchanged since the one before",
                 count(meter.last_bytes)
             );
             match meter.cache_share {
                 Some(share) => {
-                    let _ = writeln!(text, "; the vendor's cache served {:.0} %", share * 100.0);
+                    let _ = writeln!(text, "; {:.0} % came from the vendor's cache", share * 100.0);
                 }
                 None => text.push('\n'),
             }
@@ -229,7 +231,7 @@ impl Story {
 
     fn told(&self, text: &mut String) {
         if !self.session.told().is_empty() {
-            text.push_str("\nnotes that hold:\n");
+            text.push_str("\nnotes in effect:\n");
             for (name, told) in self.session.told() {
                 let size = count((told.len() / BYTES_PER_TOKEN) as u64);
                 let _ = writeln!(text, "  {:<28} {size:>7}", visible(name));
@@ -237,7 +239,7 @@ impl Story {
         }
         let skills: Vec<&str> = self.session.skills().keys().map(String::as_str).collect();
         if !skills.is_empty() {
-            let _ = writeln!(text, "skills in force: {}", skills.join(", "));
+            let _ = writeln!(text, "active skills: {}", skills.join(", "));
         }
     }
 
@@ -249,7 +251,7 @@ impl Story {
             let why = match f.reason {
                 CondenseReason::Threshold => "the window filled",
                 CondenseReason::Overflow => "the vendor refused a request as too long",
-                CondenseReason::Asked => "a person wanted it",
+                CondenseReason::Asked => "requested by a person",
             };
             let how = match f.pass {
                 1 => "long results shortened",
@@ -258,7 +260,7 @@ impl Story {
             };
             let _ = writeln!(
                 text,
-                "\ncondensed at fact {seq} ({why}): {} messages up to {} {how}; {} → {} tokens",
+                "\ncondensed at event {seq} ({why}): {} messages up to {} {how}; {} → {} tokens",
                 f.hidden,
                 f.through,
                 count(f.tokens_before),
@@ -267,13 +269,13 @@ impl Story {
         }
         let _ = writeln!(
             text,
-            "in view: {} messages. {} calls and everything said can be found again: the agent with \
-             `recall`, you with `weir sessions search`",
+            "visible to the model: {} messages. {} calls and everything that was said can be found \
+             again: by the agent with `recall`, by you with `weir sessions search`",
             meter.messages,
             count(meter.calls)
         );
         if meter.can_uncondense {
-            text.push_str("`weir context SESSION --undo` takes the last condensing back\n");
+            text.push_str("`weir context SESSION --undo` undoes the last condensing\n");
         }
     }
 }
@@ -301,9 +303,9 @@ fn preview_text(preview: &Preview) -> String {
         count(preview.tokens_after)
     );
     if preview.pass == 3 {
-        text.push_str("A model would be asked for the summary, which costs.\n");
+        text.push_str("A model would write the summary, which costs tokens.\n");
     }
-    text.push_str("What would stand before the kept messages:\n");
+    text.push_str("This would come before the kept messages:\n");
     for held in &preview.head {
         let who = match held.origin {
             Origin::Person => "person",
@@ -332,7 +334,7 @@ async fn change(
     let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
     if loaded.session.run().is_some() {
         return Err(usage(format!(
-            "session {id} has a run that is not finished: `weir run --resume {id}` goes on with it"
+            "session {id} has an unfinished run; `weir run --resume {id}` continues it"
         )));
     }
     let known = loaded.session.facts();
@@ -350,7 +352,7 @@ async fn change(
         let _ = handle.close().await;
         return Err(match error {
             weir_engine::engine::EngineError::Refused(_) if args.undo => {
-                usage("there is no condensing to take back: only the last one can be")
+                usage("there is no condensing to undo; only the last one can be undone")
             }
             weir_engine::engine::EngineError::Refused(_) => usage(NOTHING_OLD),
             other => engine_failure(other),
@@ -364,14 +366,14 @@ async fn change(
             Event::ContextSummarised(f) => failed = f.failed.clone().or(failed),
             Event::ContextCondensed(f) => break Some(condensed_line(f)),
             Event::ContextUncondensed(_) => {
-                break Some("taken back: the agent sees again what was hidden".into());
+                break Some("undone: the agent sees the hidden messages again".into());
             }
             _ => (),
         }
     };
     handle.close().await.map_err(engine_failure)?;
     let Some(done) = done else {
-        return Err(failure(exit::FAILED, "the session went down before it was done"));
+        return Err(failure(exit::FAILED, "the session ended before this was done"));
     };
     if let Some(why) = failed {
         crate::terminal::err(&format!("warning: no summary was made: {why}"));
@@ -386,8 +388,7 @@ async fn change(
 
 fn condensed_line(f: &ContextCondensed) -> String {
     format!(
-        "condensed: {} messages up to {} ({} → {} tokens); `weir context SESSION --undo` takes it \
-         back",
+        "condensed: {} messages up to {} ({} → {} tokens); `weir context SESSION --undo` undoes it",
         f.hidden,
         f.through,
         count(f.tokens_before),

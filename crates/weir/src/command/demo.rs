@@ -34,14 +34,14 @@ pub(crate) async fn demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
     let folder = std::env::temp_dir().join(format!("weir-demo-{}", uuid::Uuid::now_v7().simple()));
     let (work, state) = (folder.join("workspace"), folder.join("state"));
     std::fs::create_dir_all(&work)
-        .with_context(|| format!("the demo's folder {} cannot be made", folder.display()))?;
+        .with_context(|| format!("the demo folder {} cannot be created", folder.display()))?;
     for (name, text) in FILES {
         std::fs::write(work.join(name), text)?;
     }
     if !args.quiet {
         terminal::err_line(
-            "This is a demonstration: the model is scripted and plays written replies. Engine, \
-             wire format, gate, tools, journal and undo are the real ones.",
+            "This is a demonstration: the model is scripted and plays back prepared replies. The \
+             engine, wire format, gate, tools, journal and undo are real.",
         );
         terminal::err_line(&format!("task: {PROMPT}\n"));
     }

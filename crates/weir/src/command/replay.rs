@@ -75,19 +75,19 @@ fn show(played: &Played, chained: bool, as_json: bool) -> anyhow::Result<()> {
             "chained": chained,
         }));
     }
-    let counts = format!("{facts} facts, {runs} runs, {turns} turns, {calls} calls");
+    let counts = format!("{facts} events, {runs} runs, {turns} turns, {calls} calls");
     match difference {
         None => {
             out(&format!("the same: {counts}"))?;
             if !chained {
-                out("The file has no hashes, so nothing proves that its words and results are \
-                     the ones that were exported: export the session again to have them.")?;
+                out("The file has no hashes, so nothing proves that its content is what was \
+                     exported; export the session again to get them.")?;
             }
             Ok(())
         }
         Some(difference) => {
             out(&format!("DIFFERENT: {difference}"))?;
-            out(&format!("played until there: {counts}"))
+            out(&format!("replayed up to there: {counts}"))
         }
     }
 }

@@ -51,7 +51,8 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
         return Err(failure(
             exit::PAUSED,
             format!(
-                "Weir is paused since {} by {}; nothing was run. `weir release` lets runs start.",
+                "Weir has been paused since {} by {}; nothing was run. `weir release` ends the \
+                 pause.",
                 pause.since, pause.by
             ),
         ));
@@ -93,7 +94,7 @@ async fn target(cx: &Cx, args: &RunArgs, store: &Arc<SqliteStore>) -> anyhow::Re
         let newest = session_ids::list(store.as_ref(), folder, 1, Agents::Hidden).await?;
         let newest = newest.into_iter().next();
         let newest = newest.ok_or_else(|| {
-            usage("there is no session of this folder to go on with; leave out --continue")
+            usage("there is no session of this folder to continue; omit --continue")
         })?;
         return Ok(Target::Existing(newest.id));
     }
@@ -117,7 +118,7 @@ async fn resume(
     let store = cx.store()?;
     if let Some((parent, _)) = child::parent_of(&id) {
         return Err(usage(format!(
-            "{id} is a sub-agent and goes on with the session that started it: weir run --resume \
+            "{id} is a sub-agent and continues with the session that started it: weir run --resume \
              {parent}"
         )));
     }
@@ -133,7 +134,9 @@ async fn resume(
             Some((_, weir_core::tool::Control::Ask { text, .. })) => format!(
                 "a question is open: {text}\nAnswer it: weir run --resume {id} \"your answer\""
             ),
-            _ => "its last run is finished; say what to do next: weir run --resume ID \"…\"".into(),
+            _ => {
+                "its last run is finished; give it the next task: weir run --resume ID \"…\"".into()
+            }
         };
         return Err(usage(why));
     }
@@ -255,7 +258,7 @@ impl Play {
         }
         let Some(finished) = finished else {
             face.broke(&EngineError::Stopped)?;
-            return Err(failure(exit::FAILED, "the session went down before the run was finished"));
+            return Err(failure(exit::FAILED, "the session ended before the run was finished"));
         };
         face.end(&finished)?;
         Ok(ExitCode::from(code(finished.status, by_signal)))

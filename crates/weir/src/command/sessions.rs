@@ -66,7 +66,7 @@ async fn facts(store: &dyn Store, id: &SessionId) -> anyhow::Result<Vec<Fact>> {
 /// The summary of a session that exists.
 pub(super) async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
     let found = store.meta(id).await?;
-    found.ok_or_else(|| usage(format!("there is no session {id} in this store any more")))
+    found.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
 }
 
 /// How a session is: one that was at work when its program went away is interrupted.
@@ -90,7 +90,7 @@ async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
         return out_json(&sessions);
     }
     if sessions.is_empty() {
-        return out("There is no session yet; `weir run \"your task\"` begins one.");
+        return out("No sessions yet; `weir run \"your task\"` starts one.");
     }
     let head = ["id", "when (UTC)", "status", "model", "workspace", "title"].map(String::from);
     let row = |meta: &SessionMeta| {
@@ -149,15 +149,15 @@ async fn fork(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
     let copied = engine.fork(&source, fork.clone(), args.at).await;
     let facts = copied.map_err(|error| match error {
         EngineError::Session(why) => usage(format!(
-            "{why}; `weir sessions show {source} --all` shows the facts, and a fork can be made \
-             after each run.finished"
+            "{why}; `weir sessions show {source} --all` shows the events, and you can fork after \
+             each run.finished"
         )),
         other => engine_failure(other),
     })?;
     if args.json.json {
         return out_json(&json!({ "session": fork, "parent": source, "facts": facts }));
     }
-    out(&format!("{fork}\nIt has the first {facts} facts of {source}. Go on with it:"))?;
+    out(&format!("{fork}\nIt has the first {facts} events of {source}. To continue it:"))?;
     out(&format!("  weir run --resume {fork} \"…\""))
 }
 
@@ -169,12 +169,12 @@ async fn search(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
         return out_json(&hits);
     }
     if hits.is_empty() {
-        return out(&format!("Nothing with all of these words: {}", one_line(&words)));
+        return out(&format!("Nothing contains all of these words: {}", one_line(&words)));
     }
     let rows: Vec<Vec<String>> = hits
         .iter()
         .map(|hit| {
-            vec![hit.session.to_string(), format!("fact {}", hit.seq), one_line(&hit.snippet)]
+            vec![hit.session.to_string(), format!("event {}", hit.seq), one_line(&hit.snippet)]
         })
         .collect();
     out(&table(&rows))

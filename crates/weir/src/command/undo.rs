@@ -107,8 +107,8 @@ async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<C
     if found.is_empty() {
         let folder = cx.folder.display();
         return Err(usage(format!(
-            "there is nothing to undo: no file change is saved for {folder} (-C names another \
-             folder, `weir sessions list` shows the sessions)"
+            "there is nothing to undo: no file changes are recorded for {folder} (use -C for \
+             another folder; `weir sessions list` lists sessions)"
         )));
     }
     Ok(found)
@@ -132,7 +132,7 @@ pub(crate) fn chosen(
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
     if args.redo {
         let restore = all.into_iter().find(|info| info.call.is_none());
-        let restore = restore.ok_or_else(|| usage("nothing was undone that could come back"))?;
+        let restore = restore.ok_or_else(|| usage("there is no undo to redo"))?;
         return Ok(vec![restore]);
     }
     let run = match (&args.run, all.first()) {
@@ -252,29 +252,29 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
     let names: Vec<String> = back.checkpoints.iter().map(short).collect();
     let what = format!("run {} of session {} ({})", back.run, back.session, names.join(", "));
     lines.push(match (done.changes.is_empty(), back.dry_run) {
-        (true, _) => format!("Nothing to put back: {what}"),
-        (false, true) => format!("Would put back: {what}"),
-        (false, false) => format!("Put back: {what}"),
+        (true, _) => format!("Nothing to restore: {what}"),
+        (false, true) => format!("Would restore: {what}"),
+        (false, false) => format!("Restored: {what}"),
     });
     for (path, change) in &done.changes {
         lines.push(format!("  {}  {change}", single(path)));
     }
     if !done.already.is_empty() {
-        lines.push(format!("As before already: {}", single(&done.already.join(", "))));
+        lines.push(format!("Already unchanged: {}", single(&done.already.join(", "))));
     }
     if !done.conflicts.is_empty() {
-        lines.push("Left alone, because somebody changed them since:".to_owned());
+        lines.push("Not restored, because they were changed since:".to_owned());
     }
     for conflict in &done.conflicts {
         let hint = match merge(conflict) {
-            "clean" => "both changes fit together: --merge writes them",
-            "overlaps" => "both changed the same lines: compare with `weir checkpoints diff`",
-            _ => "not text on every side: compare with `weir checkpoints diff`",
+            "clean" => "the changes do not overlap: --merge merges them",
+            "overlaps" => "the same lines were changed: compare with `weir checkpoints diff`",
+            _ => "not a text file on every side: compare with `weir checkpoints diff`",
         };
         lines.push(format!("  {}  {hint}", single(&conflict.path)));
     }
     if done.checkpoint.is_some() {
-        lines.push(format!("To bring it back: weir undo {} --redo", back.session));
+        lines.push(format!("To redo the changes: weir undo {} --redo", back.session));
     }
     out(&lines.join("\n"))
 }

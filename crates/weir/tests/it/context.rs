@@ -49,7 +49,8 @@ fn x6_the_meter_says_what_a_request_is_made_of() {
     assert!((400..4_000).contains(&part("results")), "{shown}");
     assert!(part("last_bytes") > part("last_kept"), "{shown}");
     let text = house.ok(&["context", "last"]);
-    for words in ["results", "free", "nothing was condensed", "4 calls", "stood in the one before"]
+    for words in
+        ["results", "free", "nothing was condensed", "4 calls", "unchanged since the one before"]
     {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -64,7 +65,7 @@ fn x2_a_person_previews_condenses_and_takes_it_back() {
     assert_eq!(preview["pass"], 3, "{preview}");
     let facts = house.json(&["sessions", "show", "last", "--json"])["facts"].clone();
     let done = house.ok(&["context", "last", "--condense", "-m", &model]);
-    assert!(done.contains("takes it back"), "{done}");
+    assert!(done.contains("undoes it"), "{done}");
     let now = house.json(&["context", "last", "--json"]);
     assert_eq!(now["condensed"][0]["reason"], "asked", "{now}");
     assert!(now["meter"]["results"].as_u64() < before.as_u64(), "{now}");
@@ -82,7 +83,7 @@ fn x2_a_person_previews_condenses_and_takes_it_back() {
     assert!(said.contains("As I said."), "{said}");
     house.refused(&["context", "nosuchsession", "--condense"]);
     let back = house.ok(&["context", "last", "--undo", "-m", &model]);
-    assert!(back.contains("taken back"), "{back}");
+    assert!(back.contains("undone"), "{back}");
     let again = house.refused(&["context", "last", "--undo", "-m", &model]);
     assert!(again.contains("only the last one"), "{again}");
     assert!(house.ok(&["replay", "last"]).contains("the same"), "the journal plays again");

@@ -476,7 +476,7 @@ fn p6_dry_run_prints_what_would_be_sent() {
         "== system · profile (~",
         "== system · security (~",
         "== tool · read_file (~",
-        "tools by name only: ",
+        "tools listed by name only: ",
         "== note · instructions (~",
         "Use tabs.",
         "Four wide.",
@@ -486,7 +486,7 @@ fn p6_dry_run_prints_what_would_be_sent() {
         "left out: there is no such file",
         ".weir/rules/b.md",
         "left out: it is ignored (",
-        "together ~",
+        "total ~",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -513,16 +513,16 @@ fn p6_dry_run_of_a_session_shows_what_is_new() {
     let text = out(&run(&house, &["--continue", "--dry-run", "more"]));
     assert!(text.contains("== history · "), "{text}");
     assert!(text.contains("not sent again: ") && !text.contains("Use tabs."), "{text}");
-    assert!(!text.contains("is rebuilt"), "{text}");
+    assert!(!text.contains("has changed: its cache"), "{text}");
     house.write(&house.at("work/AGENTS.md"), "Use spaces.");
     let text = out(&run(&house, &["--continue", "--dry-run", "--permission", "plan", "more"]));
     assert!(text.contains("== note · instructions") && text.contains("Use spaces."), "{text}");
-    assert!(text.contains("the prompt of the session is rebuilt"), "{text}");
+    assert!(text.contains("the prompt of the session has changed"), "{text}");
 
     house.write(&house.at("mine.txt"), "Only this.");
     let mine = house.at("mine.txt").display().to_string();
     let text = out(&run(&house, &["--dry-run", "--system-prompt", &mine, "hello"]));
-    assert!(text.contains("== system · as it was given (~2 tokens)\nOnly this.\n"), "{text}");
+    assert!(text.contains("== system · as given (~2 tokens)\nOnly this.\n"), "{text}");
     let text = out(&run(&house, &["--dry-run", "--append-system-prompt", &mine, "hello"]));
     assert!(text.contains("== system · appended (~2 tokens)\nOnly this.\n"), "{text}");
     assert!(text.contains("== system · profile"), "{text}");

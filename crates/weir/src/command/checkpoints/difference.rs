@@ -146,7 +146,7 @@ fn cut(out: &mut String, body: &str) {
     let end = body.floor_char_boundary(DIFF_BYTES_MAX);
     let kept = body[..end].rfind('\n').map_or(end, |at| at + 1);
     out.push_str(&body[..kept]);
-    let _ = writeln!(out, "… (the diff goes on: {} bytes in all)", body.len());
+    let _ = writeln!(out, "… (diff truncated; {} bytes in total)", body.len());
 }
 
 #[cfg(test)]

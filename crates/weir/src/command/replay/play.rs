@@ -58,7 +58,7 @@ impl Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.seq > 0 {
-            write!(f, "fact {}: ", self.seq)?;
+            write!(f, "event {}: ", self.seq)?;
         }
         f.write_str(&one_line(&self.why))?;
         if let (Some(expected), Some(found)) = (&self.expected, &self.found) {
@@ -85,7 +85,7 @@ fn differing(a: &Value, b: &Value) -> (Value, Value) {
 pub(super) fn play(lines: &[Line]) -> Played {
     let mut played = Played::default();
     let Some(first) = lines.first() else {
-        played.difference = Some(Difference::damage(0, "there are no facts"));
+        played.difference = Some(Difference::damage(0, "there are no events"));
         return played;
     };
     let mut player = Player::new(first.session.clone());
@@ -138,7 +138,7 @@ impl Player {
         let line = &lines[at];
         let due = at as Seq + 1;
         if line.seq != due {
-            let why = format!("fact {due} is missing: fact {} stands in its place", line.seq);
+            let why = format!("event {due} is missing: event {} is in its place", line.seq);
             return Err(Difference::damage(due, why));
         }
         if line.session != self.id {
@@ -198,7 +198,7 @@ impl Player {
             | Event::ContextUncondensed(_) => self.may_break = true,
             Event::ModelRequested(f) => {
                 let Some(request) = self.fold.request(f.turn) else {
-                    let why = format!("there is no request of turn {} to be sent", f.turn);
+                    let why = format!("there is no request to send in turn {}", f.turn);
                     return Err(Difference::damage(line.seq, why));
                 };
                 let history = request.history.as_ref();
@@ -206,7 +206,7 @@ impl Player {
                 let kept = kept.take_while(|(a, b)| Arc::ptr_eq(a, b) || a == b).count();
                 if kept < self.request.len() && !self.may_break {
                     let why = format!(
-                        "the request does not extend the one before: {kept} of its {} messages \
+                        "the request does not extend the previous one: {kept} of its {} messages \
                          are kept",
                         self.request.len()
                     );
@@ -236,8 +236,10 @@ impl Player {
             (a, b) => a.is_none() && b.is_none(),
         };
         if !close {
-            let why =
-                format!("it cost {price:?} USD by the table of prices, not {:?}", reply.cost_usd);
+            let why = format!(
+                "it cost {price:?} USD according to the price table, not {:?}",
+                reply.cost_usd
+            );
             return Err(Difference::damage(seq, why));
         }
         Ok(())
@@ -260,7 +262,7 @@ impl Player {
             )
         };
         if state(&self.session) != state(&self.fold) {
-            let why = "folding the journal gives another state than playing it";
+            let why = "reading the journal leads to a different state than replaying it";
             return Err(Difference::damage(seq - 1, why));
         }
         Ok(())

@@ -40,8 +40,8 @@ pub(super) fn broken(lines: &[Line]) -> Option<Difference> {
     for line in lines {
         let hash = wire::record(&line.session, line.seq, line.ts, &line.event, &last).hash;
         if line.hash.as_ref() != Some(&hash) {
-            let why = "was changed after it was exported: its hash does not follow from the fact \
-                       before";
+            let why = "was changed after it was exported: its hash does not follow from the \
+                       previous event";
             return Some(Difference::damage(line.seq, why));
         }
         last = hash;
@@ -88,7 +88,7 @@ pub(super) fn file(path: &Path) -> Read {
     }
     if lines.is_empty() {
         return Err(usage(format!(
-            "{shown} holds no facts; `weir sessions export ID -o FILE` writes such a file"
+            "{shown} contains no events; `weir sessions export ID -o FILE` writes such a file"
         )));
     }
     Ok(Ok(lines))
@@ -97,12 +97,12 @@ pub(super) fn file(path: &Path) -> Read {
 /// One line: the envelope taken off, the rest are the fields of the kind.
 fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
     let value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let Value::Object(mut fields) = value else { return Err("is no JSON object".into()) };
+    let Value::Object(mut fields) = value else { return Err("is not a JSON object".into()) };
     let Some(seq) = fields.shift_remove("seq") else { return Ok(None) };
-    let seq = seq.as_u64().ok_or("seq is no number")?;
+    let seq = seq.as_u64().ok_or("seq is not a number")?;
     let mut text = |name: &str| match fields.shift_remove(name) {
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("{name} is no text")),
+        Some(_) => Err(format!("{name} is not a string")),
         None => Err(format!("{name} is missing")),
     };
     let (ts, session, kind) = (text("ts")?, text("session")?, text("kind")?);
@@ -110,7 +110,7 @@ fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
     fields.shift_remove("v");
     let hash = match fields.shift_remove("hash") {
         Some(Value::String(text)) => Some(text),
-        Some(_) => return Err("hash is no text".into()),
+        Some(_) => return Err("hash is not a string".into()),
         None => None,
     };
     let payload = Value::Object(fields).to_string();

@@ -118,7 +118,7 @@ impl Asking {
         }
         if !here {
             let ended = matches!(f.decision, Decision::Cancelled | Decision::Expired);
-            let what = if ended || f.by == NOBODY { "is over" } else { "was answered elsewhere" };
+            let what = if ended || f.by == NOBODY { "is closed" } else { "was answered elsewhere" };
             let said = said(f.decision, f.terms, &f.by, f.reason.as_deref());
             self.say(&format!("{} {what}: {said}", f.approval));
         }
@@ -131,7 +131,7 @@ impl Asking {
         };
         let here = at == 0 && self.sent && f.by == PERSON;
         if !here && f.answer.is_none() {
-            self.say(&format!("{} is over: the run was ended", f.question));
+            self.say(&format!("{} is closed: the run was ended", f.question));
         } else if !here {
             let answer = f.answer.as_deref().map(visible).unwrap_or_default();
             let by = visible(&f.by);
@@ -220,7 +220,7 @@ impl Asking {
     /// The person has gone: what asks is denied from now on, and a question ends the run. Nothing
     /// hangs, nothing is allowed (C2).
     async fn left(&mut self, cx: &Cx, handle: &SessionHandle) -> anyhow::Result<()> {
-        terminal::err_line("standard input has ended: nobody can be asked any more");
+        terminal::err_line("standard input was closed: nobody can be asked from now on");
         self.asks = Asks::Nobody;
         let store = cx.store()?;
         let loaded = load(store.as_ref(), handle.id()).await.map_err(engine_failure)?;

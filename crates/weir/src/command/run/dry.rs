@@ -119,8 +119,8 @@ fn system(options: &SessionOptions, scene: &Scene, wishes: &Wishes) -> Vec<Part>
     let own = prompt::system(&options.scene.base);
     let Some(before) = config.system.strip_suffix(&own).filter(|_| !own.is_empty()) else {
         let name = match wishes.prompt {
-            PromptWish::Own => "as the session has it",
-            PromptWish::Replaced(_) | PromptWish::Preceded(_) => "as it was given",
+            PromptWish::Own => "from the session",
+            PromptWish::Replaced(_) | PromptWish::Preceded(_) => "as given",
         };
         return vec![Part::new("system", name, &config.system)];
     };
@@ -201,7 +201,7 @@ impl Shown<'_> {
             config.model.model, config.profile.name, config.permission
         )];
         if self.is_rebuilt() {
-            lines.push("the prompt of the session is rebuilt: its cache is lost once\n".into());
+            lines.push("the prompt of the session has changed: its cache is lost once\n".into());
         }
         let of = |kinds: &[&str]| -> Vec<String> {
             self.parts.iter().filter(|p| kinds.contains(&p.kind)).map(Part::line).collect()
@@ -211,7 +211,7 @@ impl Shown<'_> {
         let deferred = self.deferred();
         if !deferred.is_empty() {
             lines.push(format!(
-                "== {} tools by name only: {}",
+                "== {} tools listed by name only: {}",
                 deferred.len(),
                 deferred.join(", ")
             ));
@@ -221,19 +221,19 @@ impl Shown<'_> {
         lines.extend(of(&["note"]));
         if !self.again.is_empty() {
             lines
-                .push(format!("== notes told before, not sent again: {}\n", self.again.join(", ")));
+                .push(format!("== notes sent before, not sent again: {}\n", self.again.join(", ")));
         }
         if self.hooks {
-            lines
-                .push("== what SessionStart hooks say is sent too; they are not run here\n".into());
+            lines.push(
+                "== the output of SessionStart hooks is sent too; they are not run here\n".into(),
+            );
         }
         lines.extend(of(&["attachment", "prompt"]));
         lines.extend(self.chain());
         let (system, tools) = (self.tokens(&["system"]), self.tokens(&["tool"]));
         let rest = self.tokens(&["history", "note", "prompt"]);
         lines.push(format!(
-            "system ~{} · tools ~{} · the rest ~{} · together ~{} tokens ({} bytes of system and \
-             tools)",
+            "system ~{} · tools ~{} · rest ~{} · total ~{} tokens ({} bytes of system and tools)",
             thousands(system),
             thousands(tools),
             thousands(rest),
@@ -265,7 +265,7 @@ impl Shown<'_> {
         match lines.is_empty() {
             true => vec!["== no rules, no instruction files\n".into()],
             false => {
-                let mut all = vec!["== rules and instruction files, the nearest last".to_owned()];
+                let mut all = vec!["== rules and instruction files, nearest last".to_owned()];
                 all.extend(lines);
                 all.push(String::new());
                 all

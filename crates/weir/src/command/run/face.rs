@@ -105,7 +105,7 @@ impl Face {
     pub(in crate::command) fn broke(&self, error: &EngineError) -> anyhow::Result<()> {
         if self.shown.resumable && matches!(error, EngineError::Store(_)) {
             self.progress(&format!(
-                "what was confirmed is kept; when that is put right: weir run --resume {}",
+                "everything confirmed so far is saved; once that is fixed: weir run --resume {}",
                 self.session
             ));
         }
@@ -140,8 +140,8 @@ impl Face {
         if !finished.marked_files.is_empty() {
             let files = finished.marked_files.join(", ");
             self.progress(&format!(
-                "read these before you use them, they were written while text from outside and \
-                 private data were in the context: {files} (weir permissions marks)"
+                "check these files before you use them; they were written while outside content \
+                 and private data were in the context: {files} (weir permissions marks)"
             ));
         }
         for denial in &finished.denials {
@@ -150,8 +150,8 @@ impl Face {
         }
         if self.shown.resumable {
             let how = match finished.status {
-                RunStatus::NeedsInput => "answer or allow it, and go on",
-                _ => "go on",
+                RunStatus::NeedsInput => "answer or allow it, and continue",
+                _ => "continue",
             };
             self.progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
         }
@@ -178,13 +178,12 @@ fn changed(files: &[String], session: Option<&SessionId>) -> String {
     let more = files.len() - named.len();
     let mut text = format!("changed: {}", named.join(", "));
     match (more, session) {
-        (0, Some(session)) => text += &format!(" (weir undo {session} takes it back)"),
+        (0, Some(session)) => text += &format!(" (to undo: weir undo {session})"),
         (0, None) => (),
         (more, None) => text += &format!(" and {more} more"),
         (more, Some(session)) => {
-            text += &format!(
-                " and {more} more (weir undo {session} takes it back; with --dry-run it lists them)"
-            );
+            text +=
+                &format!(" and {more} more (to undo: weir undo {session}; --dry-run lists them)");
         }
     }
     text
@@ -235,13 +234,13 @@ fn told(event: &Event) -> Option<String> {
         | Event::AgentFinished(_) => return about_agent(event),
         Event::LimitReached(f) => format!("limit {}: {} of {}", f.limit, f.value, f.max),
         Event::HistoryQuarantined(f) => {
-            format!("an attachment is withheld: {}", one_line(&f.message))
+            format!("an attachment was withheld: {}", one_line(&f.message))
         }
         Event::PlanUpdated(f) => {
             let done = f.items.iter().filter(|i| i.status == weir_core::tool::PlanStatus::Done);
             format!("  tasks: {} of {} done", done.count(), f.items.len())
         }
-        Event::SessionResumed(f) if f.run.is_some() => "going on where it stopped".into(),
+        Event::SessionResumed(f) if f.run.is_some() => "continuing where it stopped".into(),
         event => return about_context(event),
     })
 }
@@ -251,7 +250,7 @@ fn about_context(event: &Event) -> Option<String> {
     Some(match event {
         Event::ContextCondensing(f) => {
             let keep = f.keep.as_ref().map(|keep| one_line(keep.as_str()));
-            let keep = keep.map_or_else(String::new, |keep| format!("; to keep: {keep}"));
+            let keep = keep.map_or_else(String::new, |keep| format!("; keeping: {keep}"));
             format!("condensing: the next request would have about {} tokens{keep}", f.tokens)
         }
         Event::ContextSummarised(f) => {
@@ -297,7 +296,7 @@ fn about_recipe(event: &Event) -> Option<String> {
     Some(match event {
         Event::RecipeMatched(f) => {
             let uses = f.successes.saturating_add(f.failures);
-            let how = if f.fast { "is followed" } else { "fits" };
+            let how = if f.fast { "is used" } else { "fits" };
             let (name, stop) = (one_line(&f.name), one_line(&f.stop));
             format!("recipe {name} {how} (worked {} of {uses} times). {stop}", f.successes)
         }
@@ -308,7 +307,7 @@ fn about_recipe(event: &Event) -> Option<String> {
         Event::RecipeFallback(f) => {
             let step = f.step.map(|step| format!(" at step {step}")).unwrap_or_default();
             let reason = one_line(&f.reason);
-            format!("recipe {} is left{step}: {reason}. Going on without it.", f.recipe)
+            format!("recipe {} is abandoned{step}: {reason}. Continuing without it.", f.recipe)
         }
         _ => return None,
     })
@@ -325,19 +324,14 @@ mod tests {
     fn c2_many_changed_files_are_counted_and_not_listed() {
         let files = |count: usize| (0..count).map(|n| format!("f{n}")).collect::<Vec<_>>();
         let session = SessionId::new("0198");
-        assert_eq!(
-            changed(&files(2), Some(&session)),
-            "changed: f0, f1 (weir undo 0198 takes it back)"
-        );
+        assert_eq!(changed(&files(2), Some(&session)), "changed: f0, f1 (to undo: weir undo 0198)");
         assert_eq!(changed(&files(2), None), "changed: f0, f1");
         let eight = "changed: f0, f1, f2, f3, f4, f5, f6, f7";
         assert_eq!(changed(&files(8), None), eight);
         assert_eq!(changed(&files(60), None), format!("{eight} and 52 more"));
         assert_eq!(
             changed(&files(60), Some(&session)),
-            format!(
-                "{eight} and 52 more (weir undo 0198 takes it back; with --dry-run it lists them)"
-            )
+            format!("{eight} and 52 more (to undo: weir undo 0198; --dry-run lists them)")
         );
     }
 
@@ -353,13 +347,13 @@ mod tests {
             stop: "To stop it, cancel the run.".into(),
         };
         let line = told(&matched(true).into()).expect("a line");
-        assert!(line.contains("is followed (worked 3 of 4 times). To stop it, cancel"), "{line}");
+        assert!(line.contains("is used (worked 3 of 4 times). To stop it, cancel"), "{line}");
         assert!(!line.contains('\u{1b}'), "{line:?}");
         assert!(told(&matched(false).into()).expect("a line").contains("review fits (worked 3"));
         let fallback =
             RecipeFallback { recipe: "weekly".into(), step: Some(2), reason: "no\nfile".into() };
         let line = told(&fallback.into()).expect("a line");
-        assert_eq!(line, "recipe weekly is left at step 2: no file. Going on without it.");
+        assert_eq!(line, "recipe weekly is abandoned at step 2: no file. Continuing without it.");
         let failed = RecipePlanned {
             recipe: "weekly".into(),
             calls: Vec::new(),

@@ -44,7 +44,7 @@ impl Told<'_> {
             (Some(task), Some(STDIN)) | (Some(STDIN), Some(task)) => Told::TaskAndPiped(task),
             (Some(_), Some(word)) => {
                 return Err(usage(format!(
-                    "{word:?} is one word too many: put the whole task into quotes, weir run \"your \
+                    "unexpected argument {word:?}: put the whole task in quotes, weir run \"your \
                      task\""
                 )));
             }
@@ -85,7 +85,7 @@ pub(super) fn optional(args: &RunArgs) -> anyhow::Result<Option<String>> {
 fn from_stdin() -> anyhow::Result<String> {
     let too_large = || {
         usage(format!(
-            "the prompt on standard input is larger than {PROMPT_BYTES_MAX} bytes; put it into a \
+            "the prompt on standard input is larger than {PROMPT_BYTES_MAX} bytes; put it in a \
              file of the workspace and name the file"
         ))
     };
@@ -116,7 +116,9 @@ pub(super) async fn saying(
     if matches!(Told::of(args)?, Told::TaskAndPiped(_)) {
         let bytes = bytes_of_stdin(FILE_BYTES_MAX)?.ok_or_else(|| {
             let most = FILE_BYTES_MAX >> 20;
-            usage(format!("{STDIN_NAME} has more than {most} MB; put it into a file and name it"))
+            usage(format!(
+                "{STDIN_NAME} is larger than {most} MB; put it in a file and name the file"
+            ))
         })?;
         if !bytes.is_empty() {
             let piped = Attachment::of_bytes(documents, STDIN_NAME, bytes.into()).await;

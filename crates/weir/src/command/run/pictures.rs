@@ -24,7 +24,7 @@ pub(super) async fn fact(cx: &Cx, output: OutputFormat, event: &Event) {
     match saved(cx, made).await {
         Ok(path) => terminal::err(&format!("picture: {}", path.display())),
         Err(why) => terminal::err(&format!(
-            "the picture could not be saved as a file ({why}); weir sessions export has it"
+            "the picture could not be saved as a file ({why}); it is in `weir sessions export`"
         )),
     }
 }

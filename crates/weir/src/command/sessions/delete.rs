@@ -45,15 +45,13 @@ pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result
 
 fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
     if !is_attended() {
-        return Err(usage(
-            "nobody can be asked whether to delete here; say --yes if it is meant so",
-        ));
+        return Err(usage("nobody can be asked here; confirm the deletion with --yes"));
     }
     for meta in sessions {
         let title = weir_core::view::plain::visible(&meta.title);
-        terminal::err_line(&format!("{}  {} facts  {title}", meta.id, meta.facts));
+        terminal::err_line(&format!("{}  {} events  {title}", meta.id, meta.facts));
     }
-    terminal::confirm("Delete with all files saved before its changes?")
+    terminal::confirm("Delete with all checkpoints?")
 }
 
 /// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.

@@ -76,7 +76,7 @@ async fn kept(store: &dyn Store, facts: &[Fact]) -> anyhow::Result<Kept> {
         match store.blob(&id).await {
             Ok(bytes) => drop(kept.insert(id, bytes)),
             Err(StoreError::Missing { .. }) => {
-                err(&format!("warning: the bytes of {id} are not in this store: left out"));
+                err(&format!("warning: the data of {id} is not in this store and was omitted"));
             }
             Err(error) => return Err(error.into()),
         }

@@ -81,7 +81,7 @@ fn parts(page: &mut String, entries: &[Entry], entry: &Entry, kept: &Kept) {
 fn blob(page: &mut String, entries: &[Entry], kept: &Kept, (id, name): (&BlobId, &str)) {
     let name = escaped(&one_line(name));
     let Some(bytes) = kept.get(id) else {
-        let _ = writeln!(page, "<p>{name}: its bytes are not in this store</p>");
+        let _ = writeln!(page, "<p>{name}: its data is not in this store</p>");
         return;
     };
     let media = media_type(entries, id);

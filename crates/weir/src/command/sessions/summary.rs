@@ -160,7 +160,7 @@ impl Summary {
         line("model", &format!("{} (profile {})", self.model, self.profile));
         line("permission", &self.permission);
         line("opened", &moment(self.created));
-        line("last fact", &format!("{} ({} facts)", moment(self.updated), self.facts));
+        line("last event", &format!("{} ({} events)", moment(self.updated), self.facts));
         if let Some(parent) = &self.parent {
             line("forked from", parent.as_str());
         }
@@ -196,7 +196,7 @@ impl Summary {
 
 fn tokens(usage: &Usage) -> String {
     format!(
-        "{} ({} in, {} out, {} read from cache, {} written to it)",
+        "{} ({} in, {} out, {} read from cache, {} written to cache)",
         usage.total(),
         usage.input,
         usage.output,

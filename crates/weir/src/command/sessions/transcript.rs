@@ -96,7 +96,7 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
             vec![Part::Text(format!("{}: {}", f.checkpoint, f.paths.join(", ")))],
         ),
         Event::CheckpointRestored(f) => {
-            (format!("{} took changes back", f.by), vec![Part::Text(f.paths.join(", "))])
+            (format!("{} undid changes", f.by), vec![Part::Text(f.paths.join(", "))])
         }
         Event::CallFinished(f) => {
             let how = if f.ok { "result" } else { "failed" };
@@ -118,7 +118,7 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
         }
         Event::ModelFailed(f) => ("model failed".into(), vec![Part::Text(f.message.clone())]),
         Event::HistoryQuarantined(f) => {
-            ("an attachment is withheld".into(), vec![Part::Text(f.message.clone())])
+            ("an attachment was withheld".into(), vec![Part::Text(f.message.clone())])
         }
         Event::RunFinished(f) => {
             let mut parts = Vec::new();

@@ -171,7 +171,7 @@ fn c2_when_the_input_ends_nobody_is_left_to_ask() {
     terminal.types("\u{4}");
     let (code, screen) = terminal.end();
     assert_eq!(code, 4, "{screen}");
-    assert!(screen.contains("nobody can be asked any more"), "{screen}");
+    assert!(screen.contains("nobody can be asked from now on"), "{screen}");
     assert_eq!(read(&house, "work/log.txt"), "");
 
     let house = self::house(ASKS);

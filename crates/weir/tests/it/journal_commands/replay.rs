@@ -64,7 +64,7 @@ fn d2_replay_is_the_same_and_names_the_first_difference() {
 #[test]
 fn g10_audit_verify_finds_a_changed_line() {
     let (house, id) = changed();
-    assert!(house.ok(&["audit", "verify"]).starts_with("whole: "));
+    assert!(house.ok(&["audit", "verify"]).starts_with("intact: "));
     let tail = house.ok(&["audit", "tail", "-n", "100"]);
     for word in ["hard floor: force push", "checkpoint.taken", "run.finished", "edit_file"] {
         assert!(tail.contains(word), "{word}: {tail}");

@@ -43,7 +43,7 @@ pub(super) fn rows(house: &House, count: u32) -> anyhow::Result<Vec<Row>> {
     let mut over = 0;
     for line in BufReader::new(said).lines() {
         let line = line?;
-        ensure!(line.contains("begins") || !line.contains("failed"), "{line}");
+        ensure!(line.contains("started") || !line.contains("failed"), "{line}");
         over += u32::from(line.ends_with(" completed"));
         if over == count {
             break;

@@ -48,15 +48,15 @@ async fn find(store: &dyn Store, name: &str) -> anyhow::Result<(Kept, ScheduledA
     let names: Vec<&str> = kept.iter().map(|kept| kept.name.as_str()).collect();
     let Some(found) = kept.iter().find(|kept| kept.name == name) else {
         let others = match names[..] {
-            [] => "there is none yet; `weir agents add` makes one".to_owned(),
-            _ => format!("there are {}", names.join(", ")),
+            [] => "there is none yet; `weir agents add` adds one".to_owned(),
+            _ => format!("the scheduled agents are {}", names.join(", ")),
         };
         return Err(usage(format!("there is no scheduled agent {name:?}; {others}")));
     };
     let agent = serde_json::from_str(&found.text).map_err(|error| {
         usage(format!(
-            "the scheduled agent {name} cannot be read: {error}; `weir agents remove {name}` takes \
-             it away"
+            "the scheduled agent {name} cannot be read: {error}; `weir agents remove {name}` \
+             removes it"
         ))
     })?;
     Ok((found.clone(), agent))

@@ -53,8 +53,8 @@ enum Asked {
 async fn find(store: &dyn Store, text: &str) -> anyhow::Result<(SessionId, Asked)> {
     let wrong = || {
         usage(format!(
-            "{text:?} names no approval or question; `weir approvals list` shows them (such as \
-             0198c5e0-a1)"
+            "{text:?} is not the id of an approval or question (such as 0198c5e0-a1); `weir \
+             approvals list` shows the ids"
         ))
     };
     let (session, number) = text.trim().rsplit_once('-').ok_or_else(wrong)?;

@@ -31,7 +31,7 @@ pub(crate) async fn release(cx: &Cx) -> anyhow::Result<ExitCode> {
         Some(pause) => {
             store.set_paused(None).await?;
             let (since, by) = (pause.since, pause.by);
-            out(&format!("Released. It was paused since {since} by {by}."))?;
+            out(&format!("Released. Weir had been paused since {since} by {by}."))?;
         }
         None => out("Weir was not paused.")?,
     }

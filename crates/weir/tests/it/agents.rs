@@ -138,7 +138,7 @@ const WRITES: &str =
 #[test]
 fn m7_agents_are_added_shown_paused_and_removed() {
     let house = house(SAYS);
-    assert!(house.ok(&["agents", "list"]).contains("no scheduled agent"));
+    assert!(house.ok(&["agents", "list"]).contains("No scheduled agents"));
     assert_eq!(house.json(&["agents", "list", "--json"]), json!([]));
     let added = add(
         &house,
@@ -160,18 +160,18 @@ fn m7_agents_are_added_shown_paused_and_removed() {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     let shown = house.ok(&["agents", "show", "digest"]);
-    for words in ["0 8 * * * in Europe/Berlin", "20 calls of tools", "denied at once", "harbour"] {
+    for words in ["0 8 * * * in Europe/Berlin", "20 tool calls", "denied at once", "harbour"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    assert!(house.ok(&["agents", "show", "by-hand"]).contains("it sees no tools"));
+    assert!(house.ok(&["agents", "show", "by-hand"]).contains("tools: none"));
 
-    assert!(house.ok(&["agents", "pause", "digest"]).contains("digest is paused"));
+    assert!(house.ok(&["agents", "pause", "digest"]).contains("digest is now paused"));
     assert!(house.ok(&["agents", "pause", "digest"]).contains("already"));
     assert_eq!(house.json(&["agents", "show", "digest", "--json"])["next"], Value::Null);
-    assert!(house.ok(&["agents", "resume", "digest"]).contains("digest is active"));
+    assert!(house.ok(&["agents", "resume", "digest"]).contains("digest is now active"));
     assert!(house.ok(&["agents", "history", "digest"]).contains("has not run yet"));
 
-    assert!(house.ok(&["agents", "remove", "digest"]).contains("is removed"));
+    assert!(house.ok(&["agents", "remove", "digest"]).contains("Removed digest"));
     for words in ["show", "pause", "resume", "run", "history", "remove"] {
         let said = house.refused(&["agents", words, "digest"]);
         assert!(
@@ -207,7 +207,7 @@ fn m7_what_is_wrong_with_a_schedule_is_said_when_it_is_added() {
         ("x", &["--prompt", "a", "--profile", "reader", "--tools", "search_files"], "forbids"),
         ("x", &["--prompt", "a", "--model", "nobody/at-all"], "nobody"),
         ("x", &["--prompt", "a", "--model", "script:nowhere.script"], "nowhere.script"),
-        ("x", &["--prompt", "a", "--after", "nobody"], "no such agent; there are one, two"),
+        ("x", &["--prompt", "a", "--after", "nobody"], "no such agent; existing agents: one, two"),
         ("x", &["--prompt", "a", "--after", "x"], "after itself"),
         ("one", &["--prompt", "a", "--after", "two", "--replace"], "one after two after one"),
         ("one", &prompt[..], "--replace"),
@@ -337,7 +337,10 @@ fn m7_a_run_by_hand_is_refused_while_weir_is_paused_or_the_agent_runs() {
         listed["approvals"].as_array().and_then(|open| open.first().cloned())
     });
     let again = house.refused(&["agents", "run", "writer"]);
-    assert!(again.contains("is not over") && again.contains(&text(&open["session"])), "{again}");
+    assert!(
+        again.contains("is not finished") && again.contains(&text(&open["session"])),
+        "{again}"
+    );
     let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
     assert_eq!(answered.status, 0, "{}", answered.err);
     let output = waits.end();

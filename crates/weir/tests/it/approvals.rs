@@ -138,7 +138,7 @@ fn g4_a_run_waits_and_goes_on_when_another_process_answers() {
     );
     let shown = house.ok(&["approvals", "list"]);
     for words in
-        ["expires in 23 h", "waits for", "why it is asked", "would allow: Edit(", "has it)"]
+        ["expires in 23 h", "waiting for", "why it is asked", "would allow: Edit(", "(held by "]
     {
         assert!(shown.contains(words), "{words} is missing in {shown}");
     }
@@ -160,7 +160,7 @@ fn g4_a_run_waits_and_goes_on_when_another_process_answers() {
 
     let late = answer(&house, &text(&open["approval"]), &["deny"]);
     assert_eq!(late.status, 1);
-    assert!(late.err.contains("was answered already"), "{}", late.err);
+    assert!(late.err.contains("was already answered"), "{}", late.err);
     assert!(late.err.contains("allowed once"), "{}", late.err);
 }
 
@@ -243,7 +243,7 @@ fn g4_of_two_answers_at_once_one_wins() {
         assert_eq!(won, 1, "{codes:?} {:?}", ended.iter().map(err).collect::<Vec<_>>());
         for lost in ended.iter().filter(|output| output.status.code() != Some(0)) {
             assert_eq!(lost.status.code(), Some(1));
-            assert!(err(lost).contains("was answered already"), "{}", err(lost));
+            assert!(err(lost).contains("was already answered"), "{}", err(lost));
         }
         assert_eq!(facts(&house, &session, "approval.resolved").len(), 1);
         match run {
@@ -409,7 +409,7 @@ fn g4_always_keeps_the_rule_and_only_when_it_won() {
     let id = text(&asked(&house, &[])["approval"]);
     let said = answer(&house, &id, &["always"]);
     assert_eq!(said.status, 0, "{}", said.err);
-    assert!(said.err.contains("is kept in"), "{}", said.err);
+    assert!(said.err.contains("is saved in"), "{}", said.err);
     assert_eq!(run.end().status.code(), Some(0));
     let kept = kept_rules(&house);
     assert!(kept.contains("Edit(") && kept.contains("a.txt"), "{kept}");

@@ -104,17 +104,17 @@ pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
     }
     let when = match (&calendar, &agent.after) {
         (Some(calendar), _) => match calendar.after(now) {
-            Some(next) => format!("due next {}", calendar.read(next)),
-            None => "never due again".into(),
+            Some(next) => format!("next run {}", calendar.read(next)),
+            None => "no further run is due".into(),
         },
-        (None, Some(after)) => format!("due after each run of {after} that completes"),
-        (None, None) => format!("not due by itself: weir agents run {}", agent.name),
+        (None, Some(after)) => format!("runs after each completed run of {after}"),
+        (None, None) => format!("runs only by hand: weir agents run {}", agent.name),
     };
-    out(&format!("{} is added, {when}", agent.name))?;
+    out(&format!("Added {}: {when}", agent.name))?;
     out(&format!("  {}", tell::sees(&agent)))?;
     notes.iter().try_for_each(|note| out(&format!("  {note}")))?;
     if calendar.is_some() || agent.after.is_some() {
-        out("  what is due is started by `weir agents daemon`, or by `weir serve`")?;
+        out("  `weir agents daemon` or `weir serve` must be running to start it")?;
     }
     Ok(())
 }
@@ -162,7 +162,8 @@ fn prompt(text: &str) -> anyhow::Result<String> {
     let read = files::named_text("--prompt", Path::new(path))?;
     match read.chars().count() {
         chars if chars > PROMPT_CHARS_MAX => Err(usage(format!(
-            "--prompt {text}: it has {chars} characters, and at most {PROMPT_CHARS_MAX} can be kept"
+            "--prompt {text}: the prompt has {chars} characters, but at most {PROMPT_CHARS_MAX} \
+             are allowed"
         ))),
         _ => Ok(read),
     }
@@ -207,16 +208,16 @@ async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyh
     let there = agents.contains_key(name) || unusable.iter().any(|one| one.name == *name);
     if there && place == Place::Free {
         return Err(usage(format!(
-            "there is a scheduled agent {name} already; choose another name, or change that one \
-             (--replace puts this one in its place)"
+            "there is already a scheduled agent {name}; choose another name, or change that one \
+             (--replace replaces it)"
         )));
     }
     let Some(after) = &agent.after else { return Ok(()) };
     if !agents.contains_key(after) {
         let names: Vec<&str> = agents.keys().map(String::as_str).collect();
         return Err(usage(format!(
-            "after {after}: there is no such agent; there are {}",
-            if names.is_empty() { "none yet".to_owned() } else { names.join(", ") }
+            "after {after}: there is no such agent; existing agents: {}",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         )));
     }
     let pairs: Vec<(String, Option<String>)> = agents
@@ -224,7 +225,9 @@ async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyh
         .map(|known| (known.agent.name.clone(), known.agent.after.clone()))
         .collect();
     match circle(&pairs, name, after) {
-        Some(round) => Err(usage(format!("they would run each other for ever: {round}"))),
+        Some(round) => {
+            Err(usage(format!("these agents would start each other endlessly: {round}")))
+        }
         None => Ok(()),
     }
 }
@@ -238,10 +241,12 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
     for name in &agent.tools {
         let foreign = name.starts_with(FOREIGN);
         if foreign {
-            notes.push(format!("{name} is there only while its server is"));
+            notes.push(format!("{name} is available only while its server is"));
         }
         if name == MAIL_TOOL {
-            notes.push("email is there only on a server, for whoever bound an account".into());
+            notes.push(
+                "email is available only on a server, to users who connected a mail account".into(),
+            );
             continue;
         }
         if foreign || toolbox.get(name).is_some() || made.contains(name) {
@@ -249,7 +254,7 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
         }
         let meant = toolbox.nearest(name).map(|near| format!("; did you mean {near}?"));
         return Err(usage(format!(
-            "there is no tool {name:?}{}; `weir tools list` shows them",
+            "there is no tool {name:?}{}; `weir tools list` lists all tools",
             meant.unwrap_or_default()
         )));
     }

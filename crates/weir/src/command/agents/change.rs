@@ -24,8 +24,8 @@ pub(super) async fn set(cx: &Cx, args: &AgentNameArgs, state: &str) -> anyhow::R
     }
     let word = if state == AGENT_ACTIVE { "active" } else { "paused" };
     match was {
-        true => out(&format!("{name} was {word} already")),
-        false => out(&format!("{name} is {word}")),
+        true => out(&format!("{name} was already {word}")),
+        false => out(&format!("{name} is now {word}")),
     }
 }
 
@@ -42,9 +42,9 @@ pub(super) async fn remove(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> 
     if args.json.json {
         return out_json(&json!({ "name": name, "removed": true, "open_runs": open.len() }));
     }
-    out(&format!("{name} is removed; its history and sessions stay"))?;
+    out(&format!("Removed {name}; its history and sessions are kept"))?;
     match open.iter().find_map(|run| run.session.as_ref()) {
-        Some(session) => out(&format!("  a run of it is not over: session {session}")),
+        Some(session) => out(&format!("  one of its runs is not finished: session {session}")),
         None => Ok(()),
     }
 }

@@ -38,7 +38,9 @@ pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<E
     tidy::orphans(cx);
     if !args.quiet {
         let state = cx.dirs.state.display();
-        terminal::err_line(&format!("scheduled agents of {state}; SIGINT or SIGTERM ends this"));
+        terminal::err_line(&format!(
+            "running the scheduled agents of {state}; Ctrl-C or SIGTERM stops this"
+        ));
     }
     let mut run = std::pin::pin!(scheduler.run(stop.clone()));
     let mut asked = false;
@@ -69,11 +71,11 @@ fn tell(quiet: bool) -> Tell {
         let line = match told {
             Told::Begun(run) => {
                 let session = run.session.as_ref().map(ToString::to_string).unwrap_or_default();
-                format!("{} begins: session {session}", run.agent)
+                format!("{} started: session {session}", run.agent)
             }
             Told::AtRest(run) => {
                 let state = match run.state {
-                    AgentRunState::Waiting => "closed where it is".to_owned(),
+                    AgentRunState::Waiting => "interrupted, to be continued".to_owned(),
                     state => state.to_string(),
                 };
                 let note =

@@ -24,7 +24,8 @@ pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCod
         return Err(failure(
             exit::PAUSED,
             format!(
-                "Weir is paused since {} by {}; nothing was run. `weir release` lets runs start.",
+                "Weir has been paused since {} by {}; nothing was run. `weir release` ends the \
+                 pause.",
                 pause.since, pause.by
             ),
         ));
@@ -47,7 +48,10 @@ pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCod
         let open = open_runs(store.as_ref(), &agent.name).await?;
         let open = open.iter().find_map(|run| run.session.as_ref());
         let named = open.map(|session| format!(" (session {session})")).unwrap_or_default();
-        return Err(usage(format!("a run of {} is not over{named}; nothing was run", agent.name)));
+        return Err(usage(format!(
+            "another run of {} is not finished{named}; nothing was run",
+            agent.name
+        )));
     }
     let asks = match agent.on_ask {
         OnAsk::Deny => Asks::Nobody,
@@ -91,7 +95,7 @@ async fn claim_what_follows(store: &dyn Store, run: &AgentRun, quiet: bool) -> a
     for (next, _) in next.iter().zip(claims).filter(|(_, claim)| *claim == Claim::Claimed) {
         if !quiet {
             let name = &next.agent;
-            terminal::err_line(&format!("{name} is due now: weir agents daemon starts it"));
+            terminal::err_line(&format!("{name} is due now; `weir agents daemon` starts it"));
         }
     }
     Ok(())

@@ -22,8 +22,8 @@ const LINE_CHARS: usize = 100;
 /// What it sees, in one line.
 pub(super) fn sees(agent: &ScheduledAgent) -> String {
     match agent.tools[..] {
-        [] => "it sees no tools: it can only answer".into(),
-        _ => format!("it sees {} and no other tool", agent.tools.join(", ")),
+        [] => "tools: none, it can only answer".into(),
+        _ => format!("tools: {}, and no others", agent.tools.join(", ")),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
         return out_json(&rows.iter().map(|row| row.as_json(now)).collect::<Vec<_>>());
     }
     if rows.is_empty() {
-        return out("There is no scheduled agent; `weir agents add --help` shows how to make one.");
+        return out("No scheduled agents. `weir agents add --help` shows how to add one.");
     }
     let cells = rows.iter().map(|row| {
         let when = match (&row.agent, row.next(now)) {
@@ -129,14 +129,14 @@ pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
         Ok(agent) => agent,
         Err(why) => return Err(usage(format!("{} cannot be used: {why}", args.name))),
     };
-    out(&format!("{} ({}), of {}", agent.name, row.kept.state, visible(&agent.owner)))?;
+    out(&format!("{} ({}), owner {}", agent.name, row.kept.state, visible(&agent.owner)))?;
     out(&format!("workspace: {}", visible(&agent.workspace)))?;
     if let Some(cron) = &agent.cron {
         let next = row.next(now).map(|(_, next)| format!(", next {next}")).unwrap_or_default();
-        out(&format!("due:       {} in {}{next}", visible(cron), agent.timezone))?;
+        out(&format!("schedule:  {} in {}{next}", visible(cron), agent.timezone))?;
     }
     if let Some(after) = &agent.after {
-        out(&format!("due:       after each run of {after} that completes"))?;
+        out(&format!("schedule:  after each completed run of {after}"))?;
     }
     for (what, text) in settings(agent) {
         out(&format!("{what:<10} {}", visible(&text)))?;
@@ -148,7 +148,7 @@ pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
 /// What else is set.
 fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     let limits = &agent.limits;
-    let mut bounds = vec![format!("{} calls of tools", limits.max_tool_calls)];
+    let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
     bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
     bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
     bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
@@ -158,15 +158,15 @@ fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
         (
             "prompt:",
             match agent.prompt_mode {
-                PromptMode::Combined => "before the standard one".into(),
-                PromptMode::AgentOnly => "instead of the standard one".into(),
+                PromptMode::Combined => "before the standard system prompt".into(),
+                PromptMode::AgentOnly => "instead of the standard system prompt".into(),
             },
         ),
         (
             "asks:",
             match agent.on_ask {
                 OnAsk::Deny => "denied at once".into(),
-                OnAsk::Queue => "waits for `weir approvals answer`".into(),
+                OnAsk::Queue => "wait for `weir approvals answer`".into(),
             },
         ),
     ];

@@ -24,7 +24,8 @@ pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Resul
     let folded = fold::load(store.as_ref(), &session).await?;
     let never = || {
         usage(format!(
-            "session {session} never asked {}; `weir approvals list` shows them",
+            "session {session} has no approval or question {}; `weir approvals list` shows the \
+             open ones",
             args.id
         ))
     };
@@ -61,18 +62,19 @@ fn wanted(
     let decision = Decision::from(word);
     let bounded = args.uses.is_some() || args.span.is_some();
     if bounded && decision != Decision::Session {
-        return Err(usage("--uses and --for bound an approval for the session; say `session`"));
+        return Err(usage("--uses and --for limit an approval for the session; answer `session`"));
     }
     if args.span.is_some_and(|span| span.ms == 0) {
-        return Err(usage("--for 0 allows nothing; name a length of time, such as 10m"));
+        return Err(usage("--for 0 allows nothing; give a duration, such as 10m"));
     }
     if args.reason.is_some() && decision != Decision::Deny {
-        return Err(usage("--reason goes with deny: the model reads why"));
+        return Err(usage("--reason is only for deny: it tells the model why"));
     }
     let lasting = matches!(decision, Decision::Session | Decision::Always);
     if lasting && asked.rules.is_empty() {
         return Err(usage(format!(
-            "no rule can say what {} asks, so it can only be allowed once; say `once` or `deny`",
+            "no rule can express what {} asks, so it can only be allowed once; answer `once` or \
+             `deny`",
             asked.approval
         )));
     }
@@ -101,7 +103,7 @@ async fn decide(
     let said =
         tell::said(resolved.decision, resolved.terms, &resolved.by, resolved.reason.as_deref());
     if resolved.by != delivery.by() {
-        err(&format!("{id} was answered already, {} UTC: {said}", moment(*ts)));
+        err(&format!("{id} was already answered at {} UTC: {said}", moment(*ts)));
         return Ok(ExitCode::from(exit::FAILED));
     }
     out(&format!("{id} is answered: {said}"))?;
@@ -122,29 +124,29 @@ fn granted(folded: &Folded, resolved: &ApprovalResolved) -> anyhow::Result<()> {
     };
     let (id, number) = (folded.session.id(), lease.lease);
     out(&format!("lease {number}: {}, {}", tell::rules(&lease.rules), tell::left(lease)))?;
-    out(&format!("  weir approvals revoke {id} {number} takes it back"))
+    out(&format!("  to revoke it: weir approvals revoke {id} {number}"))
 }
 
 fn goes_on(folded: &Folded, at_rest: bool) -> anyhow::Result<ExitCode> {
     if at_rest {
         // A sub-agent goes on with the session that started it.
         let id = family::root(folded.session.id());
-        out(&format!("Nobody runs session {id} now: `weir run --resume {id}` goes on."))?;
+        out(&format!("Session {id} is not running; `weir run --resume {id}` continues it."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn waits(holder: &str, id: &str) -> anyhow::Result<ExitCode> {
     err(&format!(
-        "{holder} has the session and has not taken the answer to {id} yet; it waits there and \
-         counts once it is read (`weir approvals show {id}` says so)"
+        "{holder} is running the session and has not read the answer to {id} yet; the answer \
+         counts once it is read (check with `weir approvals show {id}`)"
     ));
     Ok(ExitCode::from(exit::FAILED))
 }
 
 /// The run ended without an answer.
 fn gone(id: &ApprovalId) -> anyhow::Result<ExitCode> {
-    err(&format!("{id} is not open any more; nothing was changed"));
+    err(&format!("{id} is no longer open; nothing was changed"));
     Ok(ExitCode::from(exit::FAILED))
 }
 
@@ -167,11 +169,11 @@ async fn reply(
         Some((ts, f)) if f.by != delivery.by() => {
             let answer = f.answer.as_deref().map_or("the run was ended".into(), visible);
             let by = visible(&f.by);
-            err(&format!("{id} was answered already, {} UTC by {by}: {answer}", moment(*ts)));
+            err(&format!("{id} was already answered at {} UTC by {by}: {answer}", moment(*ts)));
             Ok(ExitCode::from(exit::FAILED))
         }
         None if folded.session.queued().len() <= queued => {
-            err(&format!("{id} is not open any more; nothing was changed"));
+            err(&format!("{id} is no longer open; nothing was changed"));
             Ok(ExitCode::from(exit::FAILED))
         }
         Some(_) | None => {
@@ -188,14 +190,14 @@ pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Resul
     let has = |f: &Folded| f.session.leases().iter().any(|lease| lease.lease == args.lease);
     if !has(&folded) {
         return Err(usage(format!(
-            "session {session} holds no lease {}; `weir approvals list --all` shows them",
+            "session {session} has no lease {}; `weir approvals list --all` lists leases",
             args.lease
         )));
     }
     let delivery = Delivery::new(cx, Letter::Revoke { lease: args.lease })?;
     match delivery.deliver(&mut folded, |f| !has(f)).await? {
         Delivered::Settled { .. } => {
-            out(&format!("lease {} of session {session} is taken back", args.lease))?;
+            out(&format!("lease {} of session {session} is revoked", args.lease))?;
             Ok(ExitCode::SUCCESS)
         }
         Delivered::Waits(holder) => waits(&holder, &format!("lease {}", args.lease)),

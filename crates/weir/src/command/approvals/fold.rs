@@ -13,5 +13,5 @@ use crate::failure::usage;
 /// There is none, or it cannot be read.
 pub(in crate::command) async fn load(store: &dyn Store, id: &SessionId) -> anyhow::Result<Folded> {
     let folded = Folded::load(store, id).await?;
-    folded.ok_or_else(|| usage(format!("there is no session {id} in this store any more")))
+    folded.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
 }

@@ -45,8 +45,8 @@ pub(super) async fn list(cx: &Cx, args: &ApprovalsListArgs) -> anyhow::Result<()
         blocks.extend(session.leases(now, args.all).map(|lease| session.lease(lease, now)));
     }
     if blocks.is_empty() {
-        let more = if args.all { "" } else { " (--all looks into sessions at rest too)" };
-        return out(&format!("Nothing waits for a person, and no lease is held{more}."));
+        let more = if args.all { "" } else { " (--all includes inactive sessions)" };
+        return out(&format!("No approval or question is waiting, and no lease is active{more}."));
     }
     out(&blocks.join("\n"))
 }
@@ -73,8 +73,8 @@ async fn found(store: &SqliteStore, all: bool) -> anyhow::Result<Vec<Found>> {
 impl Found {
     fn place(&self) -> String {
         let holder = match &self.holder {
-            Some(holder) => format!("{holder} has it"),
-            None => "nobody runs it now".into(),
+            Some(holder) => format!("held by {holder}"),
+            None => "not running".into(),
         };
         format!("  session {} ({holder}) in {}", self.id, visible(&self.workspace))
     }
@@ -87,7 +87,7 @@ impl Found {
         };
         let age = lasting(now.ms_since(*ts));
         let mut lines = vec![
-            format!("{}  {}  waits for {age}{end}", asked.approval, visible(&asked.tool)),
+            format!("{}  {}  waiting for {age}{end}", asked.approval, visible(&asked.tool)),
             self.place(),
             format!("  {}", single(&asked.summary)),
             format!("  why it is asked: {}", single(&asked.reason)),
@@ -99,7 +99,7 @@ impl Found {
         lines.extend(tell::looks(asked));
         if !asked.rules.is_empty() {
             lines.push(format!(
-                "  session, or always (in this project), would allow: {}",
+                "  `session` or `always` (in this project) would allow: {}",
                 tell::rules(&asked.rules)
             ));
         }
@@ -109,7 +109,7 @@ impl Found {
     fn question(&self, (ts, asked): &At<QuestionAsked>, now: Timestamp) -> String {
         let age = lasting(now.ms_since(*ts));
         let mut lines = vec![
-            format!("{}  question  waits for {age}", asked.question),
+            format!("{}  question  waiting for {age}", asked.question),
             self.place(),
             format!("  {}", single(&asked.text)),
         ];

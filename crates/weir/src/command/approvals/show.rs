@@ -23,7 +23,8 @@ pub(super) async fn show(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()
     let folded = fold::load(store.as_ref(), &session).await?;
     let missing = || {
         usage(format!(
-            "session {session} never asked {}; `weir approvals list` shows them",
+            "session {session} has no approval or question {}; `weir approvals list` shows the \
+             open ones",
             args.id
         ))
     };
@@ -68,10 +69,10 @@ fn approval(
         lines.extend(tell::arguments(asked, lines_max, more));
     }
     if asked.rules.is_empty() {
-        lines.push("  it can be allowed once; no rule can say it".into());
+        lines.push("  it can only be allowed once; no rule can express it".into());
     } else {
         lines.push(format!(
-            "  session, or always (in this project), would allow: {}",
+            "  `session` or `always` (in this project) would allow: {}",
             tell::rules(&asked.rules)
         ));
         let everywhere = asked.rules.iter().map(|rule| told::everywhere(rule.text()));

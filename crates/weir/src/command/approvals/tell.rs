@@ -129,7 +129,7 @@ pub(super) fn left(lease: &LeaseGrant) -> String {
     let until =
         lease.until.map(|until| format!("until {} UTC", crate::command::sessions::moment(until)));
     let words: Vec<String> = uses.into_iter().chain(until).collect();
-    if words.is_empty() { "to the end of the session".into() } else { words.join(", ") }
+    if words.is_empty() { "until the end of the session".into() } else { words.join(", ") }
 }
 
 /// Keeps rules that a person allowed for always in this project, and says so. That the file cannot be
@@ -139,12 +139,12 @@ pub(crate) fn remember(cx: &Cx, rules: &[Rule]) {
     for rule in rules {
         match permissions::remember(cx, rule) {
             Ok(()) => terminal::err(&format!(
-                "{} holds in this project from now on; it is kept in {place} (weir permissions add \
-                 keeps one for every project)",
+                "{} applies in this project from now on; it is saved in {place} (`weir permissions \
+                 add` saves a rule for all projects)",
                 visible(rule.text())
             )),
             Err(error) => terminal::err(&format!(
-                "warning: {} could not be kept in {place} and holds for this session alone: \
+                "warning: {} could not be saved in {place} and applies to this session only: \
                  {error:#}",
                 visible(rule.text())
             )),

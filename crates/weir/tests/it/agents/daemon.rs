@@ -62,7 +62,7 @@ fn m7_the_daemon_starts_what_is_due_until_it_is_ended() {
     house.ok(&["agents", "pause", "tick"]);
     house.ok(&["agents", "remove", "tock"]);
     let err = ended(running, &house);
-    assert!(err.contains("tick begins: session ") && err.contains("tick completed"), "{err}");
+    assert!(err.contains("tick started: session ") && err.contains("tick completed"), "{err}");
     let runs = history(&house, "tick");
     let mut ticks: Vec<String> = runs.iter().map(|run| text(&run["tick"])).collect();
     let all = ticks.len();
@@ -145,7 +145,7 @@ fn m7_a_daemon_that_is_ended_leaves_its_run_to_the_next() {
     let running = daemon(&house);
     let (run, approval) = asked_to_append(&house);
     let err = ended(running, &house);
-    assert!(err.contains("appends closed where it is"), "{err}");
+    assert!(err.contains("appends interrupted, to be continued"), "{err}");
     let waiting = waits_for_run(&house, "appends", "waiting");
     assert_eq!(waiting["session"], run["session"]);
     // Answered while nobody runs it.

@@ -51,8 +51,8 @@ fn path_explained(cx: &Cx, args: &ExplainArgs, path: &str, access: Access) -> an
         || args.permission.is_some();
     if about_a_call {
         return Err(usage(format!(
-            "`explain {} PATH` says which list decides about a path; profile, mode, label, words \
-             and session are of calls: weir permissions explain read_file '{{\"path\": …}}'",
+            "`explain {} PATH` shows which list decides about a path; profile, mode, label, words \
+             and session apply to calls only: weir permissions explain read_file '{{\"path\": …}}'",
             args.tool
         )));
     }

@@ -42,7 +42,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         return out_json(&rules.iter().collect::<Vec<_>>());
     }
     if rules.is_empty() {
-        return out("No rules: the permission mode decides alone.");
+        return out("No rules: only the permission mode decides.");
     }
     let row = |rule: &Rule| {
         let origin = rule.origin().to_string();
@@ -59,7 +59,7 @@ async fn marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         return out_json(&marks);
     }
     if marks.is_empty() {
-        return out("No file of this workspace is marked as foreign.");
+        return out("No file of this workspace is marked as outside content.");
     }
     let row = |mark: &FileMark| {
         let when = format!("{} UTC", super::sessions::moment(mark.ts));
@@ -75,11 +75,15 @@ async fn unmark(cx: &Cx, args: &UnmarkArgs) -> anyhow::Result<()> {
     let named = named.strip_prefix(&format!("{workspace}/")).unwrap_or(named);
     if !cx.store()?.unmark(&workspace, named).await? {
         return Err(usage(format!(
-            "{} is not marked as foreign in {workspace}; `weir permissions marks` shows the files",
+            "{} is not marked as outside content in {workspace}; `weir permissions marks` lists \
+             the marked files",
             args.path
         )));
     }
-    out(&format!("{} is not foreign any more: you vouch for what stands in it", visible(named)))
+    out(&format!(
+        "{} is no longer marked as outside content: you vouch for what it contains",
+        visible(named)
+    ))
 }
 
 /// Rules that name a tool which does not exist.
@@ -121,13 +125,13 @@ async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
             Trust::Trusted { .. } => {}
             Trust::Never if action != RuleAction::Allow => {}
             trust => err(&format!(
-                "warning: the workspace is {trust}; its allow rules have no effect until you say \
+                "warning: the workspace is {trust}; its allow rules have no effect until you run \
                  `weir trust`"
             )),
         }
     }
     let place = path.display();
-    let word = if is_new { "is added to" } else { "stands already in" };
+    let word = if is_new { "is added to" } else { "is already in" };
     out(&format!("{action} {} {word} {place}", rule.text()))
 }
 
@@ -169,7 +173,7 @@ async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
     }
     if removed.is_empty() {
         return Err(usage(format!(
-            "no rule {text} stands in {}; `weir permissions list` shows the rules",
+            "there is no rule {text} in {}; `weir permissions list` lists the rules",
             places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
         )));
     }
@@ -190,7 +194,7 @@ async fn change_session(
     let loaded = load(store.as_ref() as &dyn Store, &id).await.map_err(engine_failure)?;
     if loaded.session.run().is_some() || !loaded.session.queued().is_empty() {
         return Err(usage(format!(
-            "a run of session {id} is not finished; end it (`weir run --resume {id}`) and try again"
+            "session {id} has an unfinished run; finish it (`weir run --resume {id}`) and try again"
         )));
     }
     let kept = loaded.session.config().ok_or_else(|| usage(format!("{id} was never opened")))?;

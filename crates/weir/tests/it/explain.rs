@@ -82,7 +82,7 @@ fn m4_explain_names_what_would_be_remembered() {
     let mark = r#"{"text": "Prefers tabs.", "kind": "preference"}"#;
     for flags in [&[][..], &["--permission", "plan"], &["--label", "both"]] {
         let marked = explain(&house, "mark_for_memory", mark, flags);
-        assert_eq!(marked["touches"], json!(["have later sessions told: Prefers tabs."]));
+        assert_eq!(marked["touches"], json!(["remember for later sessions: Prefers tabs."]));
         // Whatever stood in the context: the inbox is the guard.
         assert_eq!(marked["judgement"]["verdict"], "allow", "{flags:?}: {marked}");
     }
@@ -198,7 +198,7 @@ fn g3_explain_says_when_only_an_answer_to_this_very_call_helps() {
     assert_eq!((&labels["verdict"], &labels["exact"]), (&json!("ask"), &json!(true)), "{call}");
     assert!(labels["note"].as_str().is_some_and(|n| n.contains("no rule, lease")), "{labels}");
     assert!(!labels["changes"].to_string().contains("permissions add"), "{labels}");
-    assert_eq!(change(labels, "a session that read nothing")["gate"], "allow");
+    assert_eq!(change(labels, "a session that has read no")["gate"], "allow");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn g3_explain_says_that_nothing_lifts_the_floor() {
     let floor = gate(&call, "floor");
     assert_eq!((&call["judgement"]["gate"], &floor["verdict"]), (&json!("floor"), &json!("deny")));
     assert_eq!(floor["changes"], json!([]));
-    assert!(floor["note"].as_str().is_some_and(|n| n.contains("nothing lifts it")), "{floor}");
+    assert!(floor["note"].as_str().is_some_and(|n| n.contains("nothing allows it")), "{floor}");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn g3_explain_names_the_line_of_the_list_that_closes_a_path() {
     let call = explain(&house, "read_file", input, &["--permission", "full"]);
     let paths = gate(&call, "paths");
     assert_eq!(paths["verdict"], "deny");
-    let change = change(paths, "take the line out");
+    let change = change(paths, "remove the line");
     assert!(change["do"].as_str().is_some_and(|d| d.contains(".weirignore:2")), "{change}");
     assert_eq!(change["call"], "allow");
     house.write(&house.at("work/.weirignore"), "# mine\nprivate/*\n!private/a\n");
@@ -245,7 +245,7 @@ fn g3_explain_names_the_line_of_the_list_that_closes_a_path() {
     let own = r#"{"path": ".weir/config.toml", "content": "x"}"#;
     let own = explain(&house, "write_file", own, &["--permission", "full"]);
     assert_eq!(gate(&own, "paths")["changes"], json!([]));
-    assert!(gate(&own, "paths")["note"].as_str().is_some_and(|n| n.contains("nothing lifts it")));
+    assert!(gate(&own, "paths")["note"].as_str().is_some_and(|n| n.contains("nothing allows it")));
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn g3_explain_of_tools_and_arguments_that_do_not_exist() {
     assert_eq!(change(gate(&hidden, "visible"), "--profile agent")["gate"], "allow");
     assert!(house.refused(&["permissions", "explain", "read"]).contains("name the path"));
     let mixed = house.refused(&["permissions", "explain", "read", "a", "--all-labels"]);
-    assert!(mixed.contains("of calls"), "no flag without effect: {mixed}");
+    assert!(mixed.contains("to calls only"), "no flag without effect: {mixed}");
     let missing = house.refused(&["permissions", "explain", "read_file", "{}", "--session", "x"]);
     assert!(missing.contains("no session"), "{missing}");
 }
@@ -278,7 +278,7 @@ fn g3_explain_makes_hidden_characters_visible() {
     let hides = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202E}' | '\u{200B}');
     assert!(!shown.contains(hides), "{shown:?}");
     assert!(shown.contains("<U+202E>txt.<U+200B>sh"), "{shown}");
-    assert!(shown.contains("Take care: "), "letters of two scripts: {shown}");
+    assert!(shown.contains("Caution: "), "letters of two scripts: {shown}");
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn g3_explain_proposes_a_sandbox_where_commands_are_not_confined() {
     let call = explain(&house, "run_shell", r#"{"command": "ls"}"#, &["--permission", "full"]);
     let labels = gate(&call, "labels");
     assert_eq!(labels["verdict"], "ask", "{call}");
-    let confined = change(labels, "confine commands: sandbox.tier = \"auto\" in ");
+    let confined = change(labels, "use the sandbox: sandbox.tier = \"auto\" in ");
     let place = format!("{}:2", house.user_config().display());
     assert!(confined["do"].as_str().is_some_and(|d| d.ends_with(&place)), "{confined}");
     assert_eq!(confined["call"], "allow");

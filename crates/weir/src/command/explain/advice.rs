@@ -118,8 +118,10 @@ impl Trial<'_> {
             return Some(best);
         }
         let broad = Rule::parse(RuleAction::Allow, tool, origin).ok()?;
-        let what =
-            format!("{}, which covers every call of it", adding(std::slice::from_ref(&broad)));
+        let what = format!(
+            "{}, which covers every call of this tool",
+            adding(std::slice::from_ref(&broad))
+        );
         self.tried(what, &with(&[broad]))
     }
 
@@ -178,9 +180,9 @@ impl Trial<'_> {
             let label = label(word);
             let what = match label.taint() {
                 taint if taint == now => continue,
-                Taint::Clean => "a new session, in which nothing was read yet",
-                Taint::Private => "a session that read nothing from outside",
-                Taint::External => "a session that read nothing private",
+                Taint::Clean => "a new session, in which nothing has been read yet",
+                Taint::Private => "a session that has read no outside content",
+                Taint::External => "a session that has read no private data",
                 Taint::Both => continue,
             };
             let with = Circumstances { label, ..self.at.clone() };
@@ -208,7 +210,7 @@ impl Trial<'_> {
         }
         lines.sort_unstable();
         lines.dedup();
-        let what = format!("take the line out, or put an exception below it: {}", lines.join(", "));
+        let what = format!("remove the line, or add an exception below it: {}", lines.join(", "));
         self.tried(what, &with).filter(|_| !lines.is_empty())
     }
 
@@ -221,8 +223,8 @@ impl Trial<'_> {
         }
         commands.iter_mut().for_each(|command| command.tier = Tier::Namespaces);
         let what = match &self.case.sandbox_off {
-            Some(place) => format!("confine commands: sandbox.tier = \"auto\" in {place}"),
-            None => "confine commands (`weir doctor` says what is missing)".to_owned(),
+            Some(place) => format!("use the sandbox: sandbox.tier = \"auto\" in {place}"),
+            None => "use the sandbox (`weir doctor` says what is missing)".to_owned(),
         };
         self.tried(what, &with)
     }
@@ -230,7 +232,7 @@ impl Trial<'_> {
     fn limits(&self) -> Option<Change> {
         let mut with = self.at.clone();
         let max = with.limits.max_tool_calls.take()?;
-        self.tried(format!("more than {max} calls: --max-tool-calls NUMBER"), &with)
+        self.tried(format!("allow more than {max} calls: --max-tool-calls NUMBER"), &with)
     }
 }
 
@@ -248,8 +250,8 @@ fn without(rules: &RuleSet, gone: &Rule) -> RuleSet {
 fn removing(rule: &Rule) -> String {
     let (text, origin) = (quoted(rule.text()), rule.origin());
     match origin.line {
-        Some(_) => format!("`weir permissions remove {text}` (it stands in {origin})"),
-        None => format!("take {} {text} away ({origin})", rule.action()),
+        Some(_) => format!("`weir permissions remove {text}` (it is in {origin})"),
+        None => format!("remove {} {text} ({origin})", rule.action()),
     }
 }
 
@@ -274,32 +276,38 @@ fn note(opinion: &Opinion, changes: &[Change]) -> Option<String> {
     let rule = opinion.rule.as_deref().unwrap_or_default();
     let text = match (opinion.gate.as_str(), opinion.verdict) {
         (_, _) if opinion.exact && by_rule => {
-            "as long as that is not changed, only a person's answer to this very call lifts it"
+            "without that change, only a person's approval of this very call allows it"
         }
         (_, _) if opinion.exact => {
-            "only a person's answer to this very call lifts it: no rule, lease or mode"
+            "only a person's approval of this very call allows it; no rule, lease or mode does"
         }
-        ("canary", _) => "nothing lifts it: the word of the session must not leave it",
-        ("known", _) => "`weir tools list` shows the tools there are",
-        ("visible", _) if !helps => "no profile or mode that there is has this tool",
+        ("canary", _) => "nothing allows it: the secret word of the session must not leave it",
+        ("known", _) => "`weir tools list` lists all tools",
+        ("visible", _) if !helps => "no profile or mode has this tool",
         ("arguments", _) => "`weir tools show NAME` shows the arguments that a tool takes",
         ("floor", Verdict::Ask) if rule.ends_with("unreadable") => {
-            "a person's answer, each time; or write the command out plainly"
+            "a person must approve it each time; or write the command in a plainer form"
         }
-        ("floor", Verdict::Ask) => "a person's answer, each time; no rule and no mode lifts it",
-        ("floor", _) => "nothing lifts it: the hard floor holds in every mode; do it yourself",
+        ("floor", Verdict::Ask) => {
+            "a person must approve it each time; no rule and no mode allows it"
+        }
+        ("floor", _) => "nothing allows it: the hard floor applies in every mode; do it yourself",
         ("paths", Verdict::Deny) if !helps => {
-            "nothing lifts it: Weir's own folders, the internals of repositories, stores of keys \
-             and what leads out of the workspace stay closed"
+            "nothing allows it: Weir's own folders, repository internals, key stores and paths \
+             that lead out of the workspace stay closed"
         }
         ("repetition", _) => {
-            "other arguments, or a change of the world that makes the answer another one"
+            "use other arguments, or change something that leads to another result"
         }
-        ("unknown", _) => "a person's answer; look first at whether the earlier call took effect",
-        ("confirm", _) => "a person's answer: the tool itself wants one for these arguments",
-        ("hooks" | "intent", _) => "what the hook or the judge says; they can only narrow",
-        (_, Verdict::Ask) => "a person's answer to the question",
-        (_, Verdict::Deny) if !helps => "nothing that was tried lifts it",
+        ("unknown", _) => {
+            "a person must approve it; check first whether the earlier call took effect"
+        }
+        ("confirm", _) => {
+            "a person must approve it: the tool itself requires it for these arguments"
+        }
+        ("hooks" | "intent", _) => "the hook or the judge decides; they can only make it stricter",
+        (_, Verdict::Ask) => "a person can approve it when asked",
+        (_, Verdict::Deny) if !helps => "nothing that was tried allows it",
         (_, Verdict::Deny | Verdict::Allow) => return None,
     };
     Some(text.to_owned())

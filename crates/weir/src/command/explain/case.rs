@@ -201,16 +201,17 @@ impl Case {
         let effects = &at.inspection.effects;
         let matters = effects.changes_world() || !effects.hosts.is_empty();
         match gate {
-            "hooks" if runs && !self.hooks.is_empty() => {
-                Some(format!("{} would be called first and can only narrow", self.hooks.join(", ")))
-            }
+            "hooks" if runs && !self.hooks.is_empty() => Some(format!(
+                "{} would be called first and can only make it stricter",
+                self.hooks.join(", ")
+            )),
             "intent" if runs && matters && self.validates => Some(
-                "security.validate_output is on: a judge model would have to agree, with what the \
-                 person asked for"
+                "security.validate_output is on: a judge model would have to agree that this is \
+                 what the person asked for"
                     .to_owned(),
             ),
             "canary" if self.watches && self.session.is_none() => Some(
-                "security.canary is on, and each session has a word of its own; --session looks \
+                "security.canary is on, and each session has its own secret word; --session checks \
                  for it"
                     .to_owned(),
             ),
@@ -225,7 +226,7 @@ impl Case {
         }
         let rules = allowing(&at.rules, &self.call.tool, &at.inspection.effects);
         Some(match rules.is_empty() {
-            true => format!("mode {}: it lets this pass", at.mode),
+            true => format!("mode {} allows it", at.mode),
             false => rules.join(", "),
         })
     }
@@ -273,7 +274,7 @@ async fn session(cx: &Cx, text: &str) -> anyhow::Result<Session> {
     let id = session_ids::find(store.as_ref(), text).await?;
     let loaded = load(store.as_ref() as &dyn Store, &id).await.map_err(engine_failure)?;
     if loaded.session.config().is_none() {
-        return Err(usage(format!("session {id} was never opened, so there is nothing to go by")));
+        return Err(usage(format!("session {id} was never opened, so it has no history to use")));
     }
     Ok(loaded.session)
 }
@@ -297,7 +298,7 @@ fn proposed(tool: &str, input: &str) -> anyhow::Result<Call> {
         broken,
         seal: None,
     });
-    Call::proposed(&block).ok_or_else(|| usage("this is no call"))
+    Call::proposed(&block).ok_or_else(|| usage("this is not a call"))
 }
 
 /// What a tool may look at while it plans: the real folder, network and checkpoints, and a store

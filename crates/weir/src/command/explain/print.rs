@@ -41,7 +41,7 @@ impl Explained {
         let rows: Vec<Vec<String>> = self.gates.iter().map(GateSaid::row).collect();
         lines.extend(indented(&rows));
         if !self.contexts.is_empty() {
-            lines.push("By what stands in the context:".to_owned());
+            lines.push("By what the context contains:".to_owned());
             let rows: Vec<Vec<String>> = self.contexts.iter().map(InContext::row).collect();
             lines.extend(indented(&rows));
         }
@@ -65,7 +65,7 @@ impl Explained {
             input = input.chars().take(INPUT_CHARS_MAX).collect::<String>() + "…";
         }
         if self.case.call.broken.is_some() {
-            input = "with arguments that are no JSON object".to_owned();
+            input = "with arguments that are not a JSON object".to_owned();
         }
         let mut lines = vec![
             format!("{}: {}", word(self.judgement.verdict), inspection.summary),
@@ -75,12 +75,12 @@ impl Explained {
         ];
         let touched = touches(&inspection.effects);
         if touched.is_empty() {
-            lines.push("  touch nothing outside the session".to_owned());
+            lines.push("  affect nothing outside the session".to_owned());
         }
         lines.extend(touched.into_iter().map(|line| format!("  {line}")));
         let class = json!(inspection.class);
         let saved = match (inspection.needs_checkpoint(), inspection.changes_unknown()) {
-            (false, _) => "nothing has to be saved first",
+            (false, _) => "nothing needs to be saved first",
             (true, true) => "the workspace is saved first and compared afterwards",
             (true, false) => "the files are saved first",
         };
@@ -90,7 +90,7 @@ impl Explained {
             lines.push(format!("It would fail anyway: {fails}"));
         }
         let remarks = remarks(&inspection.effects);
-        lines.extend(remarks.into_iter().map(|remark| format!("Take care: {remark}")));
+        lines.extend(remarks.into_iter().map(|remark| format!("Caution: {remark}")));
         lines
     }
 
@@ -117,7 +117,7 @@ fn then(gate: Verdict, call: &Judgement) -> String {
         (now, verdict) if now == verdict => format!("then it is {call_word}"),
         (_, _) => {
             let by = call.gate.as_deref().unwrap_or_default();
-            format!("then this gate is milder, and the call is still {call_word} by {by}")
+            format!("then this gate is less strict, but the call is still {call_word} by {by}")
         }
     }
 }

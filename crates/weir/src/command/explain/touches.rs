@@ -19,10 +19,10 @@ pub(super) fn touches(effects: &Effects) -> Vec<String> {
     lines.extend(effects.searches.iter().map(|words| format!("search for {words}")));
     lines.extend(effects.jobs.iter().map(|job| format!("use the background job {job}")));
     lines.extend(effects.remembers.iter().map(|text| remembers(text)));
-    lines.extend(effects.reads_from.iter().map(|from| format!("read what {from} holds")));
+    lines.extend(effects.reads_from.iter().map(|from| format!("read content of {from}")));
     lines.extend(effects.control.as_ref().map(control));
     if effects.unknown {
-        lines.push("do what nobody can tell in advance".to_owned());
+        lines.push("have effects that cannot be told in advance".to_owned());
     }
     lines
 }
@@ -44,7 +44,7 @@ pub(super) fn remarks(effects: &Effects) -> Vec<String> {
 fn path(path: &PathEffect) -> String {
     let verb = match path.access {
         Access::Read => "read",
-        Access::List => "look into",
+        Access::List => "list",
         Access::Write => "change",
         Access::Create => "create",
         Access::MoveFrom => "move away",
@@ -53,18 +53,18 @@ fn path(path: &PathEffect) -> String {
     };
     let mut line = format!("{verb} {}", path.path);
     if path.recursive {
-        line.push_str(" and all below it");
+        line.push_str(" and everything below it");
     }
     line.push_str(match path.place {
         Place::Inside => " (in the workspace",
         Place::Outside => " (outside the workspace",
-        Place::Escapes => " (led out of the workspace by a link",
+        Place::Escapes => " (outside the workspace, through a link",
     });
     let marks = [
         ("invisible", &path.ignored),
         ("never changed", &path.protected),
         ("secrets", &path.sensitive),
-        ("foreign words from", &path.marked),
+        ("outside content from", &path.marked),
     ];
     for (word, why) in marks {
         if let Some(why) = why {
@@ -76,23 +76,23 @@ fn path(path: &PathEffect) -> String {
 
 fn command(command: &CommandEffect) -> String {
     let how = match command.tier {
-        Tier::None => "not confined, with all of the network".to_owned(),
+        Tier::None => "not sandboxed, with full network access".to_owned(),
         tier @ (Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces) => {
             let network = match command.reaches().as_slice() {
                 [] => "no network".to_owned(),
                 reaches => format!("network to {}", reaches.join(", ")),
             };
-            format!("confined by {}, {network}", tier.as_str())
+            format!("sandbox {}, {network}", tier.as_str())
         }
     };
-    let only = if command.read_only { ", nothing writable" } else { "" };
+    let only = if command.read_only { ", read-only" } else { "" };
     let goes_on = if command.background { ", in the background" } else { "" };
     format!("run `{}` in {} ({how}{only}{goes_on})", command.command, command.cwd)
 }
 
 fn host(host: &HostEffect) -> String {
     let secret = host.secret.as_ref().map(|name| format!(" with the secret {name}"));
-    format!("reach {} by {}{}", host.url, host.method, secret.unwrap_or_default())
+    format!("send a {} request to {}{}", host.method, host.url, secret.unwrap_or_default())
 }
 
 /// What later sessions would be told.
@@ -101,7 +101,7 @@ fn remembers(text: &str) -> String {
     let line = visible(text);
     let cut: String = line.chars().take(CHARS_MAX).collect();
     let more = if cut.len() < line.len() { "…" } else { "" };
-    format!("have later sessions told: {cut}{more}")
+    format!("remember for later sessions: {cut}{more}")
 }
 
 fn control(control: &Control) -> String {
@@ -109,12 +109,12 @@ fn control(control: &Control) -> String {
         Control::Complete { .. } => "end the run with a result".to_owned(),
         Control::Ask { text, .. } => format!("ask the person: {text}"),
         Control::Switch { profile, widens, .. } if widens.is_empty() => {
-            format!("go on as the agent {profile}")
+            format!("continue as the agent {profile}")
         }
         Control::Switch { profile, widens, .. } => {
-            format!("go on as the agent {profile}, which may also: {}", widens.join("; "))
+            format!("continue as the agent {profile}, which may also: {}", widens.join("; "))
         }
-        Control::Plan { items } => format!("write a task list of {} lines", items.len()),
+        Control::Plan { items } => format!("write a task list of {} items", items.len()),
         Control::Follow { recipe, calls } => {
             format!("follow the recipe {}, {} calls", recipe.id, calls.len())
         }

@@ -30,8 +30,8 @@ SCRIPT
   "$weir" run -C "$scratch/work" -m "script:$scratch/propose.script" --permission full --quiet \
     "Keep this as a skill." </dev/null || return 1
   [ ! -e "$own" ] || return 1
-  "$weir" skills inbox -C "$scratch/work" | grep -q 'release-notes (to be written)' || return 1
-  "$weir" skills list -C "$scratch/work" | grep -q 'Waits for you: release-notes'
+  "$weir" skills inbox -C "$scratch/work" | grep -q 'release-notes (to be saved)' || return 1
+  "$weir" skills list -C "$scratch/work" | grep -q 'Waiting for your decision: release-notes'
 }
 
 accepted() {
@@ -51,7 +51,7 @@ assert theirs["metadata"] == head["metadata"], (theirs, head)
 assert head["metadata"]["author"] == "weir" and ours["self_written"], ours
 assert ours["trigger"] == "/release[- ]notes?|what's new/i", ours
 PYTHON
-  "$weir" skills inbox -C "$scratch/work" | grep -q 'No skill waits'
+  "$weir" skills inbox -C "$scratch/work" | grep -q 'No skills wait'
 }
 
 in_force() {

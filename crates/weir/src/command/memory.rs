@@ -68,7 +68,7 @@ async fn list(cx: &Cx, args: &MemoryListArgs) -> anyhow::Result<()> {
     if !facts.is_empty() {
         out(&tell::rows(&facts, &ids(cx).await?, &here(cx)))?;
     } else if args.which.status.is_some() || args.which.kind.is_some() || args.which.all {
-        out("Nothing like that is remembered.")?;
+        out("No facts match.")?;
     } else {
         out("Nothing is remembered about this workspace; `weir memory add \"…\"` adds a fact.")?;
     }
@@ -79,15 +79,17 @@ async fn list(cx: &Cx, args: &MemoryListArgs) -> anyhow::Result<()> {
 async fn waiting(cx: &Cx) -> anyhow::Result<()> {
     match proposed(cx).await?.len() {
         0 => Ok(()),
-        1 => out("\n1 fact waits for you: `weir memory inbox` shows it."),
-        more => out(&format!("\n{more} facts wait for you: `weir memory inbox` shows them.")),
+        1 => out("\n1 fact waits for your decision: `weir memory inbox` shows it."),
+        more => {
+            out(&format!("\n{more} facts wait for your decision: `weir memory inbox` shows them."))
+        }
     }
 }
 
 async fn search(cx: &Cx, args: &MemorySearchArgs) -> anyhow::Result<()> {
     let words = args.words.join(" ");
     if !words.chars().any(char::is_alphanumeric) {
-        return Err(usage(format!("{:?} holds no word to look for", visible(&words))));
+        return Err(usage(format!("{:?} contains no word to search for", visible(&words))));
     }
     let facts = chosen(cx, &words, &args.which).await?;
     if args.json.json {
@@ -95,8 +97,8 @@ async fn search(cx: &Cx, args: &MemorySearchArgs) -> anyhow::Result<()> {
     }
     if facts.is_empty() {
         let elsewhere =
-            if args.which.all { "" } else { "; --all looks in every workspace and state" };
-        return out(&format!("No fact holds any of these words{elsewhere}."));
+            if args.which.all { "" } else { "; --all searches all workspaces and states" };
+        return out(&format!("No fact contains any of these words{elsewhere}."));
     }
     out(&tell::rows(&facts, &ids(cx).await?, &here(cx)))
 }
@@ -107,13 +109,13 @@ async fn inbox(cx: &Cx, args: &MemoryInboxArgs) -> anyhow::Result<()> {
         return out_json(&facts.iter().map(as_json).collect::<Vec<_>>());
     }
     if facts.is_empty() {
-        return out("Nothing waits for you.");
+        return out("No facts wait for your decision.");
     }
     let all = every(cx).await?;
     let ids = all.iter().map(|fact| fact.id.clone()).collect();
     let page: Vec<String> = facts.iter().map(|fact| tell::waiting(fact, &all, &ids)).collect();
     out(&page.join("\n"))?;
-    out("\n`weir memory accept ID` keeps a fact, `weir memory reject ID` says no for good.")
+    out("\n`weir memory accept ID` accepts a fact, `weir memory reject ID` rejects it permanently.")
 }
 
 async fn export(cx: &Cx, args: &MemoryExportArgs) -> anyhow::Result<()> {
@@ -175,13 +177,13 @@ fn find(facts: &[MemoryFact], text: &str) -> anyhow::Result<MemoryFact> {
                 _ => format!("; did you mean {}?", named(&near)),
             };
             Err(usage(format!(
-                "no remembered fact is called {:?}{meant}; `weir memory list --all` and `weir memory \
-                 inbox` show the ids",
+                "no remembered fact has the id {:?}{meant}; `weir memory list --all` and `weir \
+                 memory inbox` show the ids",
                 visible(text)
             )))
         }
         _ => Err(usage(format!(
-            "several facts begin with {wanted}: {}; write more of it",
+            "the ids of several facts begin with {wanted}: {}; write more characters",
             named(&found)
         ))),
     }

@@ -49,7 +49,7 @@ fn list(plugins: &InstalledPlugins, flag: JsonFlag) -> anyhow::Result<()> {
         let says = match &line.state {
             PluginState::Enabled | PluginState::Disabled => line.description.clone(),
             PluginState::Changed(what) => {
-                format!("off since it changed ({what}): `weir plugins show {}`", line.id)
+                format!("disabled because it changed ({what}): `weir plugins show {}`", line.id)
             }
             PluginState::Broken(why) => why.clone(),
         };
@@ -60,7 +60,7 @@ fn list(plugins: &InstalledPlugins, flag: JsonFlag) -> anyhow::Result<()> {
     out(&table(&rows))?;
     if !commands.is_empty() {
         let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
-        out(&format!("Commands of the configuration: {}", names.join(", ")))?;
+        out(&format!("Commands from the configuration: {}", names.join(", ")))?;
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ pub(crate) fn described(offer: &PluginOffer) -> String {
     let _ = writeln!(text, "SHA-256: {}", offer.hash);
     let _ = writeln!(text, "Files: {}", offer.files.join(", "));
     text.push_str(if offer.powers.is_empty() {
-        "It may do nothing by itself.\n"
+        "It has no permissions of its own.\n"
     } else {
         "It may:\n"
     });
@@ -147,7 +147,7 @@ async fn enable(
     let offer = offer(plugins, &args.id).await?;
     let id = &offer.id;
     if args.hash.as_ref().is_some_and(|hash| *hash != offer.hash) {
-        return Err(usage(format!("{id} has the hash {} and not that one", offer.hash)));
+        return Err(usage(format!("the hash of {id} is {}, not the one given", offer.hash)));
     }
     if !args.json.json {
         out(described(&offer).trim_end())?;
@@ -155,19 +155,19 @@ async fn enable(
     let told = args.yes || args.hash.is_some();
     if !told && (args.json.json || !is_attended()) {
         return Err(usage(format!(
-            "nobody can be asked; read what it may do with `weir plugins show {id}`, then say it \
-             with `weir plugins enable {id} --yes`"
+            "nobody can be asked here; read what the plugin may do with `weir plugins show {id}`, \
+             then confirm with `weir plugins enable {id} --yes`"
         )));
     }
-    if !told && !confirm("Switch it on?")? {
-        out("Not switched on.")?;
+    if !told && !confirm("Enable it?")? {
+        out("Not enabled.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
     plugins.enable(id, &offer.hash, &wiring::principal(cx)).await.map_err(usage)?;
     if args.json.json {
         out_json(&json!({ "id": id, "state": "enabled", "sha256": offer.hash }))?;
     } else {
-        out(&format!("{id} is on. Any change of its files switches it off again."))?;
+        out(&format!("{id} is enabled. Any change to its files disables it again."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -178,7 +178,7 @@ async fn disable(cx: &Cx, plugins: &InstalledPlugins, args: &PluginArgs) -> anyh
         return out_json(&json!({ "id": args.id, "state": "disabled", "changed": was }));
     }
     out(&match was {
-        true => format!("{} is off.", args.id),
-        false => format!("{} was not on.", args.id),
+        true => format!("{} is disabled.", args.id),
+        false => format!("{} was not enabled.", args.id),
     })
 }

@@ -80,7 +80,7 @@ pub(crate) fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Strin
     line("Groups", &groups.join(", "));
     let [tools, deferred] = tools(cx, loaded)?;
     line("Tools", &tools.join(", "));
-    line("Tools by name only, loaded when asked for", &deferred.join(", "));
+    line("Tools listed by name only, loaded on request", &deferred.join(", "));
     line("Skills", &profile.skills.join(", "));
     line("Servers", &loaded.mcp_servers.join(", "));
     line("Permission", &profile.permission.map(|mode| mode.to_string()).unwrap_or_default());

@@ -81,7 +81,7 @@ impl All {
 
 /// What is said where nothing has this id.
 fn missing(id: &str) -> anyhow::Error {
-    usage(format!("there is no recipe {}; `weir recipes list` shows all of them", visible(id)))
+    usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible(id)))
 }
 
 /// The recipe that waits, with its runs.
@@ -128,7 +128,7 @@ async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
     let Some(found) = all.used(&args.id) else {
         return match all.rejected(&args.id) {
             Some(_) => Err(usage(format!(
-                "{} was rejected; `weir recipes accept {}` brings it back",
+                "{} was rejected; `weir recipes accept {}` reinstates it",
                 visible(&args.id),
                 visible(&args.id)
             ))),

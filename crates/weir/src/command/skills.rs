@@ -65,7 +65,7 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if survey.skills.is_empty() {
-        out("There are no skills. `weir skills add DIR` adds one.")?;
+        out("No skills. `weir skills add DIR` adds one.")?;
     } else {
         let rows: Vec<Vec<String>> = survey.skills.iter().map(row).collect();
         out(&table(&rows))?;
@@ -75,7 +75,7 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     }
     for proposal in &proposals {
         out(&format!(
-            "Waits for you: {} ({}); `weir skills inbox` shows it.",
+            "Waiting for your decision: {} ({}); `weir skills inbox` shows it.",
             visible(&proposal.name),
             inbox::what(proposal)
         ))?;
@@ -85,7 +85,7 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
 
 fn row(skill: &FoundSkill) -> Vec<String> {
     let says = match (&skill.shadowed_by, skill.why_not(), skill.trigger_problem()) {
-        (_, Some(why), _) => format!("left out: {why}"),
+        (_, Some(why), _) => format!("not used: {why}"),
         (Some(by), None, _) => format!("shadowed by {by}"),
         (None, None, Some(why)) => format!("its trigger {why}, so it never matches"),
         (None, None, None) => {
@@ -137,7 +137,7 @@ async fn show(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
     let Some(skill) = skill else {
         return Err(usage(format!(
-            "there is no skill {}; `weir skills list` shows all of them",
+            "there is no skill {}; `weir skills list` lists all skills",
             visible(&args.name)
         )));
     };
@@ -175,14 +175,17 @@ fn described(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) 
         line("Needs", head.compatibility.as_deref().unwrap_or_default());
         let tools = head.allowed_tools.join(" ");
         if !tools.is_empty() {
-            line("Wants allowed", &format!("{tools} (this allows nothing: rules do)"));
+            line(
+                "Requested tools",
+                &format!("{tools} (not allowed by this; only rules allow tools)"),
+            );
         }
     }
     if let Some(why) = skill.trigger_problem() {
         line("Trigger never matches", &format!("it {why}"));
     }
     line("Shadowed by", skill.shadowed_by.as_deref().unwrap_or_default());
-    line("Left out", &skill.why_not().unwrap_or_default());
+    line("Not used", &skill.why_not().unwrap_or_default());
     for finding in &skill.findings {
         line("Finding", &finding.to_string());
     }
@@ -238,15 +241,15 @@ fn findings(folder: &Path) -> Vec<Finding> {
     let path = folder.join("SKILL.md");
     let length = match fs::metadata(&path) {
         Ok(meta) if meta.is_file() => meta.len(),
-        Ok(_) => return unusable("is no file".into(), "write a file of that name"),
+        Ok(_) => return unusable("is not a file".into(), "create a file of that name"),
         Err(error) => {
-            let write = "name the folder of a skill; it holds a file SKILL.md";
+            let write = "give the folder of a skill, which contains a file SKILL.md";
             return unusable(format!("cannot be read ({error})"), write);
         }
     };
     if length > SKILL_BYTES_MAX {
-        let wrong = format!("has {length} bytes, {SKILL_BYTES_MAX} is the most");
-        return unusable(wrong, "move parts of it into files beside it");
+        let wrong = format!("has {length} bytes; the maximum is {SKILL_BYTES_MAX}");
+        return unusable(wrong, "move parts of it to other files in the folder");
     }
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -259,13 +262,13 @@ fn findings(folder: &Path) -> Vec<Finding> {
     let mut findings = parsed.findings;
     if let Some(head) = &parsed.head {
         if let Some(why) = skills::trigger_problem(&head.trigger) {
-            findings.push(Finding::advice("trigger", why, "mend it; until then it never matches"));
+            findings.push(Finding::advice("trigger", why, "fix it; until then it never matches"));
         }
         if has_trigger_at_top(&bytes) {
             findings.push(Finding::advice(
                 "trigger",
-                "is no field of the format: other programs may refuse the skill",
-                "write it below `metadata`",
+                "is not a field of the format; other programs may refuse the skill",
+                "put it under `metadata`",
             ));
         }
     }

@@ -40,7 +40,7 @@ pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<Exit
                 let (_, made) = made::survey(cx).await?;
                 if !made.iter().any(|found| found.name == name) {
                     return Err(usage(format!(
-                        "there is no tool {name:?}; `weir tools list` shows them"
+                        "there is no tool {name:?}; `weir tools list` lists all tools"
                     )));
                 }
                 let found = made::one(made, &name)?;

@@ -43,10 +43,8 @@ fn list(listed: &[Listed], as_json: bool) -> anyhow::Result<()> {
         return out_json(&listed.iter().map(row).collect::<Vec<_>>());
     }
     if listed.is_empty() {
-        return out(
-            "There is none. A file .weir/commands/review.md (or one in commands/ of your own \
-             configuration) can be typed as /review.\n",
-        );
+        return out("None. Create a file .weir/commands/review.md (or one in commands/ of your \
+                    configuration folder) to get the command /review.\n");
     }
     let line = |one: &Listed| {
         let about = match &one.command {
@@ -54,7 +52,7 @@ fn list(listed: &[Listed], as_json: bool) -> anyhow::Result<()> {
             Err(why) => format!("cannot be used: {why}"),
         };
         let hint = one.command.as_ref().map(|c| c.head.argument_hint.clone()).unwrap_or_default();
-        let shadowed = if one.shadowed { " (another one comes first)" } else { "" };
+        let shadowed = if one.shadowed { " (hidden by another one)" } else { "" };
         let cells = [format!("/{} {hint}", one.name), one.source.clone(), about + shadowed];
         cells.map(|cell| visible(cell.trim())).to_vec()
     };
@@ -82,7 +80,7 @@ fn show(
 ) -> anyhow::Result<()> {
     let found = slash::find(options, workspace, name).map_err(usage)?;
     let command = found.ok_or_else(|| {
-        usage(format!("there is no command or workflow /{name}; `weir workflows list` shows them"))
+        usage(format!("there is no command or workflow /{name}; `weir workflows list` lists all"))
     })?;
     if as_json {
         return out_json(&json!({
@@ -103,7 +101,7 @@ fn show(
     }
     if !command.head.without_effect.is_empty() {
         let fields = command.head.without_effect.join(", ");
-        text.push_str(&format!("without effect here: {fields}\n"));
+        text.push_str(&format!("ignored fields: {fields}\n"));
     }
     out(&format!("{}\n\n{}\n", lines(&text), lines(&command.text)))
 }

@@ -298,7 +298,9 @@ fn z9_a_person_sees_what_a_plugin_may_do_before_it_is_on() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(house.refused_with(&["plugins", "enable", "demo"], "nobody can be asked"));
-    assert!(house.refused_with(&["plugins", "enable", "demo", "--hash", "00"], "has the hash"));
+    assert!(
+        house.refused_with(&["plugins", "enable", "demo", "--hash", "00"], "the hash of demo is")
+    );
     assert!(house.refused_with(&["plugins", "enable", "none", "--yes"], "there is no plugin"));
     let hash = house.json(&["plugins", "show", "demo", "--json"])["sha256"].clone();
     let hash = hash.as_str().expect("a hash").to_owned();

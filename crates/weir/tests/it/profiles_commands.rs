@@ -90,13 +90,13 @@ fn m3_what_is_typed_as_a_name_stands_for_a_file() {
     assert!(said.err.contains(".claude/commands/empty.md is empty"), "{}", said.err);
 
     let list = house.ok(&["workflows", "list"]);
-    for part in ["/review [file]", "Looks at a file", "another one comes first", "cannot be used"] {
+    for part in ["/review [file]", "Looks at a file", "hidden by another one", "cannot be used"] {
         assert!(list.contains(part), "{part}: {list}");
     }
     let rows = house.json(&["workflows", "list", "--json"]);
     assert_eq!(rows.as_array().map(Vec::len), Some(4));
     let shown = house.ok(&["workflows", "show", "/review"]);
-    assert!(shown.contains("Read $1 closely.") && shown.contains("without effect here: model"));
+    assert!(shown.contains("Read $1 closely.") && shown.contains("ignored fields: model"));
     assert_eq!(house.json(&["workflows", "show", "mine", "--json"])["text"], "Count to $1.");
     assert!(house.refused(&["workflows", "show", "nothing"]).contains("weir workflows list"));
     assert!(house.refused(&["workflows", "show", "empty"]).contains("is empty"));

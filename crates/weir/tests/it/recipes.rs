@@ -156,11 +156,13 @@ async fn m5_a_learned_recipe_waits_for_a_person() {
     propose(&house, "learned-add-1", Label::default()).await;
     let list = house.ok(&["recipes", "list"]);
     assert!(
-        list.contains("Waits for you: learned-add-1 “Add … shopping list”, from 3 runs"),
+        list.contains(
+            "Waiting for your decision: learned-add-1 “Add … shopping list”, from 3 runs"
+        ),
         "{list}"
     );
     let shown = house.ok(&["recipes", "show", "learned-add-1"]);
-    assert!(shown.contains("Made from:\n  s3 r3 ") && shown.contains("(deleted)"), "{shown}");
+    assert!(shown.contains("Learned from:\n  s3 r3 ") && shown.contains("(deleted)"), "{shown}");
     let value = house.json(&["recipes", "list", "--json"]);
     assert_eq!(value["proposals"][0]["evidence"].as_array().map(Vec::len), Some(3));
     assert_eq!(of(&value, "learned-add-1"), &Value::Null);
@@ -213,7 +215,7 @@ async fn m5_a_demoted_recipe_gets_another_chance_by_a_person() {
     assert_eq!(of(&list, "find-todos")["state"], "fast");
     assert!(house.ok(&["recipes", "show", "weekly-review"]).contains("Demoted: "));
     let said = house.ok(&["recipes", "accept", "weekly-review"]);
-    assert!(said.contains("counted anew"), "{said}");
+    assert!(said.contains("points start from zero"), "{said}");
     let list = house.json(&["recipes", "list", "--json"]);
     assert_eq!(
         (&of(&list, "weekly-review")["state"], &of(&list, "weekly-review")["points"]),

@@ -119,7 +119,7 @@ fn z9_a_tool_of_the_workspace_is_accepted_by_name_and_a_change_ends_that() {
     house.ok(&["tools", "disable", "count_words"]);
     assert_eq!(state()["why_off"], json!("disabled"));
     let said = house.ok(&["tools", "remove", "count_words"]);
-    assert!(said.contains("its file stays"), "{said}");
+    assert!(said.contains("its file is kept"), "{said}");
 }
 
 /// `(what differs, what is said)`

@@ -31,8 +31,10 @@ pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
     out(&match (returned, fact.confirmed) {
         (true, _) => format!("{id} is remembered again, {place}"),
         (false, 0) => format!("{id} is remembered, {place}"),
-        (false, 1) => format!("{id} was remembered already, {place}: said once more"),
-        (false, times) => format!("{id} was remembered already, {place}: said {times} times more"),
+        (false, 1) => format!("{id} was already remembered, {place}: stated once more"),
+        (false, times) => {
+            format!("{id} was already remembered, {place}: stated {times} times more")
+        }
     })?;
     untrusted(&fact)
 }
@@ -44,8 +46,8 @@ fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
     let text = fact_text(&args.text).map_err(usage)?;
     if redact_text(&text, &[]) != text {
         return Err(usage(
-            "this looks like a key or password: a fact is told to models, so it is not remembered; \
-             `weir auth set` keeps keys",
+            "this looks like a key or password. Facts are given to models, so it is not \
+             remembered; `weir auth set` saves keys",
         ));
     }
     Ok(NewMemory {
@@ -87,7 +89,8 @@ pub(super) async fn settle(
     let mut settled = Vec::new();
     for before in found {
         let after = store.settle_memory(&before.id, status, now()).await?;
-        let after = after.ok_or_else(|| usage(format!("{} is gone meanwhile", before.id)))?;
+        let after =
+            after.ok_or_else(|| usage(format!("{} has been removed meanwhile", before.id)))?;
         settled.push((before, after));
     }
     if args.json.json {
@@ -99,7 +102,7 @@ pub(super) async fn settle(
             let replaced = after.fact.supersedes.as_ref();
             let replaced = replaced.and_then(|id| facts.iter().find(|fact| fact.id == *id));
             if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
-                out(&format!("  it takes the place of: {}", tell::line(&older.fact.text)))?;
+                out(&format!("  it replaces: {}", tell::line(&older.fact.text)))?;
             }
             if after.fact.source.by != BY_PERSON {
                 out(&format!("  from {}", tell::source(after)))?;
@@ -115,11 +118,11 @@ pub(super) async fn settle(
 fn theirs(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
     let Some(sources) = tell::private(before) else { return Ok(()) };
     if after.fact.label.is_private() {
-        return out("  It stays private: a session that is told of it holds private data.");
+        return out("  It stays private: a session that uses it counts as holding private data.");
     }
     out(&format!(
-        "  It was written down beside private data ({sources}). Now it is yours and is told as such; \
-         `weir memory accept {} --private` keeps it private.",
+        "  It was written while private data was in the context ({sources}). It now counts as your \
+         own and not as private; `weir memory accept {} --private` keeps it private.",
         after.id
     ))
 }
@@ -127,13 +130,13 @@ fn theirs(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
 fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {
     let same = before.fact.status == after.fact.status;
     match (after.fact.status, same) {
-        (MemoryStatus::Kept, false) => "is kept",
-        (MemoryStatus::Kept, true) => "was kept already",
+        (MemoryStatus::Kept, false) => "is accepted",
+        (MemoryStatus::Kept, true) => "was already accepted",
         (MemoryStatus::Rejected, false) => "is rejected and will not be proposed again",
-        (MemoryStatus::Rejected, true) => "was rejected already",
+        (MemoryStatus::Rejected, true) => "was already rejected",
         (MemoryStatus::Forgotten, false) => "is forgotten",
-        (MemoryStatus::Forgotten, true) => "was forgotten already",
-        (MemoryStatus::Proposed, _) => "waits",
+        (MemoryStatus::Forgotten, true) => "was already forgotten",
+        (MemoryStatus::Proposed, _) => "is waiting",
         (MemoryStatus::Superseded, _) => "is replaced",
     }
 }
@@ -142,7 +145,8 @@ fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {
 fn untrusted(fact: &MemoryFact) -> anyhow::Result<()> {
     let Some(origins) = tell::origins(fact) else { return Ok(()) };
     out(&format!(
-        "  It stays untrusted, because words from {origins} went into it: a model is told of it as \
-         data only, never as an instruction. In your own words it is yours: `weir memory add`."
+        "  It stays untrusted, because content from {origins} was involved: a model gets it as \
+         data only, never as an instruction. To make it yours, add it in your own words: `weir \
+         memory add`."
     ))
 }

@@ -45,15 +45,18 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
     if let Some(origins) = origins(fact) {
         add(
             "UNTRUSTED",
-            &format!("words from {origins} went into it; it will be told as data only"),
+            &format!("content from {origins} was involved; a model will get it as data only"),
         );
     }
     if let Some(sources) = private(fact) {
         let what = match origins(fact) {
-            Some(_) => "it stays so when it is accepted",
-            None => "accepted, it is told as yours unless you say --private",
+            Some(_) => "it stays private when you accept it",
+            None => "once accepted it no longer counts as private, unless you add --private",
         };
-        add("private", &format!("written down beside private data ({sources}); {what}"));
+        add(
+            "private",
+            &format!("written while private data was in the context ({sources}); {what}"),
+        );
     }
     let kind = fact.fact.kind.as_str();
     add("kind", &format!("{kind}, importance {} of 5", fact.fact.importance));
@@ -61,13 +64,13 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
         add("topics", &line(&fact.fact.topics.join(", ")));
     }
     match &fact.fact.workspace {
-        Some(workspace) => add("holds in", &line(workspace)),
-        None => add("holds", "everywhere"),
+        Some(workspace) => add("applies in", &line(workspace)),
+        None => add("applies", "everywhere"),
     }
     let times = match fact.confirmed {
         0 => String::new(),
-        1 => ", said once more since".to_owned(),
-        more => format!(", said {more} times more since"),
+        1 => ", stated once more since".to_owned(),
+        more => format!(", stated {more} times more since"),
     };
     add("from", &format!("{}, {} UTC{times}", source(fact), moment(fact.created)));
     let older = fact.fact.supersedes.as_ref();
@@ -82,7 +85,7 @@ pub(super) fn source(fact: &MemoryFact) -> String {
     let source = &fact.fact.source;
     let mut text = match source.by.as_str() {
         "person" => "you".to_owned(),
-        "condensing" => "what was condensed".to_owned(),
+        "condensing" => "condensing of old turns".to_owned(),
         "run" => "a finished run".to_owned(),
         other => visible(other),
     };
@@ -127,7 +130,7 @@ pub(super) fn private(fact: &MemoryFact) -> Option<String> {
 
 fn state(status: MemoryStatus) -> &'static str {
     match status {
-        MemoryStatus::Proposed => "waits for you",
+        MemoryStatus::Proposed => "waiting",
         MemoryStatus::Kept => "kept",
         MemoryStatus::Rejected => "rejected",
         MemoryStatus::Forgotten => "forgotten",

@@ -38,7 +38,7 @@ pub(super) fn parsed(place: &Path, text: &str) -> anyhow::Result<Recipe> {
         let place = place.display();
         let lines: Vec<String> =
             faults.iter().map(|fault| format!("{place}:{}: {}", fault.line, fault.says)).collect();
-        usage(format!("this is no recipe:\n{}", visible_lines(&lines)))
+        usage(format!("this is not a valid recipe:\n{}", visible_lines(&lines)))
     })
 }
 
@@ -59,7 +59,7 @@ pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
     let path = folder(cx).join(format!("{}.toml", recipe.id));
     if path.exists() {
         return Err(usage(format!(
-            "there is a recipe {} of yours already ({}); `weir recipes remove {}` takes it away",
+            "you already have a recipe {} ({}); `weir recipes remove {}` removes it",
             recipe.id,
             path.display(),
             recipe.id
@@ -70,7 +70,7 @@ pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
     if args.json.json {
         out_json(&json!({ "id": recipe.id, "place": place }))?;
     } else {
-        out(&format!("Added {}: {place}. It holds from the next run on.", recipe.id))?;
+        out(&format!("Added {}: {place}. It is used from the next run on.", recipe.id))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -83,7 +83,7 @@ pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCod
     if args.json.json {
         out_json(&json!({ "id": id, "kept": kept }))?;
     } else if source == RecipeSource::Written {
-        out(&format!("Removed {id}; it is kept as {kept}."))?;
+        out(&format!("Removed {id}; it was moved to {kept}."))?;
     } else {
         out(&format!("Removed {id}; it is not proposed again."))?;
     }
@@ -101,7 +101,9 @@ pub(crate) async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, 
     let all = All::of(cx).await?;
     let Some(found) = all.used(id) else {
         return match all.proposal(id) {
-            Some(_) => Err(usage(format!("{id} waits for you; `weir recipes reject {id}`"))),
+            Some(_) => Err(usage(format!(
+                "{id} waits for your decision; reject it with `weir recipes reject {id}`"
+            ))),
             None => Err(missing(id)),
         };
     };
@@ -113,7 +115,7 @@ pub(crate) async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, 
         }
         RecipeSource::Bundled => {
             return Err(usage(format!(
-                "{id} comes with the program; `weir recipes reject {id}` switches it off"
+                "{id} comes with the program; `weir recipes reject {id}` disables it"
             )));
         }
     };
@@ -156,7 +158,7 @@ pub(super) fn exclude(from: &str, to: &Path, words: &str) -> anyhow::Result<Reci
         from.parse().with_context(|| format!("reading {}", to.display()))?;
     let list = document.entry("excludes").or_insert(toml_edit::value(Array::new()));
     let Some(list) = list.as_array_mut() else {
-        return Err(usage(format!("{}: excludes is no list", to.display())));
+        return Err(usage(format!("{}: excludes is not a list", to.display())));
     };
     list.push(words);
     let text = document.to_string();

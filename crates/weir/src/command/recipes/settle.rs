@@ -29,7 +29,7 @@ pub(super) async fn accept(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::Result<
     if args.json.json {
         out_json(&json!({ "id": id, "points": 0 }))?;
     } else {
-        out(&format!("{id} counts again; how often it worked is counted anew."))?;
+        out(&format!("{id} is in use again; its points start from zero."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -62,9 +62,9 @@ pub(crate) async fn again(
 
 fn untrusted(id: &str, whose: &str) -> anyhow::Error {
     usage(format!(
-        "{id} was made from runs in which the agent had read words from outside ({}). Whoever wrote \
-         those may have had a hand in this recipe, and it would be followed in later sessions. Read \
-         it; if it does what you want, accept it with `weir recipes accept {id} --untrusted`",
+        "{id} was learned from runs in which the agent had read outside content ({}). Whoever \
+         wrote that content may have influenced this recipe, which later sessions would follow. \
+         Read it; if it does what you want, accept it with `weir recipes accept {id} --untrusted`",
         visible(whose)
     ))
 }
@@ -84,14 +84,14 @@ async fn accept_waiting(
         return Err(untrusted(&proposal.name, &proposal.label.to_string()));
     }
     if is_attended() && !args.yes && !args.json.json && !confirm("Accept it?")? {
-        out("Not accepted; it waits on.")?;
+        out("Not accepted; it still waits for your decision.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
     let recipe = accepted(cx, proposal, args.untrusted).await?;
     if args.json.json {
         out_json(&json!({ "id": recipe.id, "recipe": recipe, "state": ACTIVE }))?;
     } else {
-        out(&format!("Accepted {}. It holds from the next run on.", recipe.id))?;
+        out(&format!("Accepted {}. It is used from the next run on.", recipe.id))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -111,7 +111,7 @@ pub(crate) async fn accepted(
     // Between reading and accepting it may have become another one.
     let store = cx.journal()?;
     if !store.proposals(KEPT_RECIPE).await?.contains(proposal) {
-        return Err(usage("the proposal changed meanwhile; look at it again"));
+        return Err(usage("the proposal has changed meanwhile; review it again"));
     }
     let at = SystemClock::default().now();
     Ok(recipes::settle(store.as_ref(), proposal, ACTIVE, at).await?)
@@ -130,7 +130,7 @@ pub(crate) async fn rejected(cx: &Cx, all: &All, id: &str) -> anyhow::Result<()>
     let Some(found) = all.used(id) else { return Err(missing(id)) };
     if found.recipe.source == RecipeSource::Written {
         return Err(usage(format!(
-            "{id} is your own ({}); `weir recipes remove {id}` takes it away",
+            "{id} is your own ({}); `weir recipes remove {id}` removes it",
             found.place
         )));
     }
@@ -148,7 +148,7 @@ pub(super) async fn reject(cx: &Cx, args: &RecipesRejectArgs) -> anyhow::Result<
             out_json(&json!({ "id": id, "not_for": words, "place": place }))?;
         } else {
             let words = visible(words);
-            out(&format!("{id} is not used for messages with “{words}” any more ({place})."))?;
+            out(&format!("{id} is no longer used for messages with “{words}” ({place})."))?;
         }
         return Ok(ExitCode::SUCCESS);
     }

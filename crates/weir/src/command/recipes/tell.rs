@@ -30,7 +30,7 @@ pub(super) fn list(all: &All) -> String {
     let rows: Vec<Vec<String>> =
         all.survey.recipes.iter().map(|found| row(found, all.standing(&found.recipe.id))).collect();
     match rows.is_empty() {
-        true => text.push_str("There are no recipes. `weir recipes add FILE` adds one.\n"),
+        true => text.push_str("No recipes. `weir recipes add FILE` adds one.\n"),
         false => text.push_str(&table(&rows)),
     }
     for notice in &all.survey.notices {
@@ -38,7 +38,7 @@ pub(super) fn list(all: &All) -> String {
     }
     for kept in all.rejections() {
         let name = visible(&kept.name);
-        let _ = write!(text, "\nRejected: {name}; `weir recipes accept {name}` brings it back.");
+        let _ = write!(text, "\nRejected: {name}; `weir recipes accept {name}` reinstates it.");
     }
     for proposal in &all.waiting {
         text.push_str(&waiting(proposal));
@@ -80,7 +80,7 @@ fn waiting(proposal: &Proposal) -> String {
     });
     let foreign = if proposal.label.is_external() { " UNTRUSTED:" } else { "" };
     let id = visible(&proposal.name);
-    format!("\nWaits for you:{foreign} {id}{about}; `weir recipes show {id}` shows it.")
+    format!("\nWaiting for your decision:{foreign} {id}{about}; `weir recipes show {id}` shows it.")
 }
 
 /// A recipe whole.
@@ -97,16 +97,16 @@ pub(crate) fn recipe(recipe: &Recipe, place: &str, standing: Standing) -> String
     line("Not for", &recipe.excludes.join(", "));
     line("Profiles", &recipe.profiles.join(", "));
     if recipe.attachments {
-        line("Attachments", "a message with attachments may use it");
+        line("Attachments", "also used for messages with attachments");
     }
     if recipe.label.is_external() {
-        line("UNTRUSTED", &format!("made of {}", recipe.label));
+        line("UNTRUSTED", &format!("based on {}", recipe.label));
     }
     line("Points", &points(standing));
     line("Last used", &used(standing));
     if standing.is_demoted() {
         let again = format!("weir recipes accept {}", recipe.id);
-        line("Demoted", &format!("it failed more often than it worked; `{again}` tries it again"));
+        line("Demoted", &format!("it failed more often than it worked; `{again}` reinstates it"));
     }
     for parameter in &recipe.parameters {
         let optional = if parameter.optional { " (optional)" } else { "" };
@@ -128,15 +128,15 @@ fn step_text(step: &RecipeStep) -> String {
     let mut wants = Vec::new();
     wants.extend(expect.contains.as_ref().map(|words| format!("contains {words:?}")));
     wants.extend(expect.lacks.as_ref().map(|words| format!("lacks {words:?}")));
-    wants.extend(expect.some.then(|| "has some text".to_owned()));
+    wants.extend(expect.some.then(|| "is not empty".to_owned()));
     let _ = write!(text, "; its result {}", wants.join(" and "));
     text
 }
 
 /// A recipe that waits, with the runs that it was made from.
 pub(crate) fn proposal(proposal: &Proposal, learned: &LearnedRecipe, runs: &[SolvedRun]) -> String {
-    let mut text = recipe(&learned.recipe, "waits for you", Standing::default());
-    let _ = write!(text, "\nProposed: {} UTC\nMade from:", moment(proposal.ts));
+    let mut text = recipe(&learned.recipe, "waiting for your decision", Standing::default());
+    let _ = write!(text, "\nProposed: {} UTC\nLearned from:", moment(proposal.ts));
     for run in &learned.evidence {
         let found = runs.iter().find(|r| r.session == run.session && r.run == run.run);
         let said = found.map_or("(deleted)".into(), |run| {

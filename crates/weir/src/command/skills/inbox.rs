@@ -19,9 +19,9 @@ use crate::terminal::{confirm, is_attended, out, out_json};
 
 /// What is proposed, in a few words.
 pub(crate) fn what(proposal: &Proposal) -> String {
-    let to = if proposal.text.is_empty() { "to be removed" } else { "to be written" };
+    let to = if proposal.text.is_empty() { "to be removed" } else { "to be saved" };
     match proposal.label.is_external() {
-        true => format!("{to}, made of words from outside"),
+        true => format!("{to}, based on outside content"),
         false => to.to_owned(),
     }
 }
@@ -44,12 +44,12 @@ pub(super) async fn inbox(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     if flag.json {
         out_json(&proposals.iter().map(as_json).collect::<Vec<_>>())?;
     } else if proposals.is_empty() {
-        out("No skill waits for you.")?;
+        out("No skills wait for your decision.")?;
     } else {
         for proposal in &proposals {
             out(&described(cx, proposal))?;
         }
-        out("Accept one with `weir skills accept NAME`, or `weir skills reject NAME`.")?;
+        out("Use `weir skills accept NAME` or `weir skills reject NAME`.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -59,9 +59,9 @@ fn described(cx: &Cx, proposal: &Proposal) -> String {
     let session = proposal.source.session.as_ref().map(ToString::to_string);
     let by = session.map(|id| format!(" in session {id}")).unwrap_or_default();
     let _ = writeln!(text, "Proposed {}{by}.", proposal.ts);
-    let _ = writeln!(text, "What the agent had read by then: {}.", visible(&whose(proposal)));
+    let _ = writeln!(text, "The agent had read: {}.", visible(&whose(proposal)));
     if own::folder(cx, &proposal.name).is_dir() && !proposal.text.is_empty() {
-        text.push_str("It takes the place of the skill of this name that you have.\n");
+        text.push_str("It replaces your skill of the same name.\n");
     }
     if !proposal.text.is_empty() {
         let _ = writeln!(text, "SHA-256: {}\n", sha256(proposal.text.as_bytes()));
@@ -74,7 +74,7 @@ fn described(cx: &Cx, proposal: &Proposal) -> String {
 /// Whose words went into it.
 pub(crate) fn whose(proposal: &Proposal) -> String {
     match proposal.label.is_clean() {
-        true => "your own words only".into(),
+        true => "only your own words".into(),
         false => proposal.label.to_string(),
     }
 }
@@ -84,7 +84,7 @@ pub(crate) async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
     let found = proposals.into_iter().find(|proposal| proposal.name == name);
     found.ok_or_else(|| {
         let name = visible(name);
-        usage(format!("no proposal is called {name}; `weir skills inbox` shows what waits"))
+        usage(format!("there is no proposal named {name}; `weir skills inbox` lists the proposals"))
     })
 }
 
@@ -111,7 +111,10 @@ fn sound(proposal: &Proposal) -> anyhow::Result<()> {
     let parsed = skills::parse(proposal.text.as_bytes(), &proposal.name);
     if !proposal.text.is_empty() && parsed.head.is_none() {
         let why: Vec<String> = parsed.findings.iter().map(ToString::to_string).collect();
-        return Err(usage(format!("it is no skill ({}); reject it", visible(&why.join("; ")))));
+        return Err(usage(format!(
+            "it is not a valid skill ({}); reject it",
+            visible(&why.join("; "))
+        )));
     }
     Ok(())
 }
@@ -121,9 +124,9 @@ fn trusted(proposal: &Proposal, untrusted: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(usage(format!(
-        "{} was proposed after the agent had read words from outside ({}). Whoever wrote those may \
-         have written this skill, and it would bind every later session. Read it; if it says what \
-         you want, accept it with `weir skills accept {} --untrusted`",
+        "{} was proposed after the agent had read outside content ({}). Whoever wrote that content \
+         may have influenced this skill, which later sessions would follow. Read it; if it says \
+         what you want, accept it with `weir skills accept {} --untrusted`",
         proposal.name,
         visible(&whose(proposal)),
         proposal.name
@@ -133,7 +136,7 @@ fn trusted(proposal: &Proposal, untrusted: bool) -> anyhow::Result<()> {
 async fn settle(cx: &Cx, proposal: &Proposal) -> anyhow::Result<PathBuf> {
     // Between reading and accepting it may have become another one.
     if one(cx, &proposal.name).await? != *proposal {
-        return Err(usage("the proposal changed meanwhile; look at it again"));
+        return Err(usage("the proposal has changed meanwhile; review it again"));
     }
     let place = match proposal.text.is_empty() {
         true => own::put_away(cx, &proposal.name)?,
@@ -151,7 +154,7 @@ pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<E
     }
     trusted(&proposal, args.untrusted)?;
     if is_attended() && !args.yes && !args.json.json && !confirm("Accept it?")? {
-        out("Not accepted; it waits on.")?;
+        out("Not accepted; it stays in the inbox.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
     let place = settle(cx, &proposal).await?;
@@ -161,9 +164,9 @@ pub(super) async fn accept(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<E
         value["place"] = json!(place);
         out_json(&value)?;
     } else if proposal.text.is_empty() {
-        out(&format!("Removed; it is kept as {place}."))?;
+        out(&format!("Removed; it was moved to {place}."))?;
     } else {
-        out(&format!("Accepted: {place}. It holds from the next run on."))?;
+        out(&format!("Accepted: {place}. It is used from the next run on."))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -59,13 +59,16 @@ pub(crate) fn put_away(cx: &Cx, name: &str) -> anyhow::Result<PathBuf> {
 /// Takes a skill away.
 pub(super) fn remove(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     if let Some(problem) = name_problem(&args.name) {
-        return Err(usage(format!("{} is no name of a skill: it {problem}", visible(&args.name))));
+        return Err(usage(format!(
+            "{} is not a valid skill name: it {problem}",
+            visible(&args.name)
+        )));
     }
     let kept = put_away(cx, &args.name)?.display().to_string();
     if args.json.json {
         out_json(&json!({"name": args.name, "kept": kept}))?;
     } else {
-        out(&format!("Removed {}; it is kept as {kept}.", args.name))?;
+        out(&format!("Removed {}; it was moved to {kept}.", args.name))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -83,7 +86,7 @@ pub(super) fn add(cx: &Cx, args: &SkillsAddArgs) -> anyhow::Result<ExitCode> {
     let to = folder(cx, &name);
     if to.exists() {
         return Err(usage(format!(
-            "you have a skill {name} already; take it away first with `weir skills remove {name}`"
+            "you already have a skill {name}; remove it first with `weir skills remove {name}`"
         )));
     }
     let mut found = Vec::new();
@@ -125,7 +128,8 @@ fn gather(root: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) -> 
             found.push(path);
         } else {
             return Err(usage(format!(
-                "{} is a link, no file, or too deep; a skill is added with plain files only",
+                "{} is a link, is not a file, or is nested too deeply; a skill may contain plain \
+                 files only",
                 visible(&path.display().to_string())
             )));
         }

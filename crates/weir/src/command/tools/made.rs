@@ -48,10 +48,10 @@ pub(super) fn row(found: &Found) -> Vec<String> {
     let about = found.definition.as_ref().map(|definition| definition.description.as_str());
     let about = about.unwrap_or_default().lines().next().unwrap_or_default();
     let state = found.why_not.clone().unwrap_or_else(|| ACTIVE.into());
-    let whose = if found.label.is_external() { ", words from outside" } else { "" };
+    let whose = if found.label.is_external() { ", outside content" } else { "" };
     vec![
         visible(&found.name),
-        format!("made ({}{whose})", visible(&found.source)),
+        format!("custom ({}{whose})", visible(&found.source)),
         visible(&state),
         visible(about),
     ]
@@ -91,10 +91,10 @@ pub(crate) fn described(found: &Found) -> String {
         let _ = writeln!(text, "Version {}, {}, by {by}", kept.version, kept.ts);
     }
     let whose = match found.label.is_clean() {
-        true => "the person's own words only".to_owned(),
+        true => "only the person's own words".to_owned(),
         false => found.label.to_string(),
     };
-    let _ = writeln!(text, "Whoever made it had read: {}", visible(&whose));
+    let _ = writeln!(text, "Its author had read: {}", visible(&whose));
     match &found.definition {
         Some(definition) => {
             let _ = writeln!(text, "SHA-256: {}\n", definition.hash());
@@ -124,14 +124,14 @@ pub(super) async fn add(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode
     if !args.json.json {
         out(&plain(&definition.shown()))?;
         if same.is_some() {
-            out("It takes the place of the tool of this name that you have.")?;
+            out("It replaces your tool of the same name.")?;
         }
     }
     if !agreed("Add it?", args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
     let kept = cx.journal()?.keep(&made::kept(&definition, by(cx, label))).await?;
-    said(&kept, args.json.json, &format!("Added {}; sessions have it from now on.", kept.name))
+    said(&kept, args.json.json, &format!("Added {}; new sessions can use it.", kept.name))
 }
 
 /// The definition of a tool, if it can be used at all.
@@ -149,8 +149,8 @@ fn trusted(found: &Found, untrusted: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(usage(format!(
-        "whoever made {} had read words from outside ({}), and they may be the words of this code. \
-         Read it; if it does what you want, accept it with `weir tools accept {} --untrusted`",
+        "the author of {} had read outside content ({}), which may have influenced this code. Read \
+         it; if it does what you want, accept it with `weir tools accept {} --untrusted`",
         found.name,
         visible(&found.label.to_string()),
         found.name
@@ -168,7 +168,7 @@ pub(crate) async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow:
     // Between reading and accepting it may have become another one.
     let (workspace, again) = survey(cx).await?;
     if one(again, &found.name)?.definition.as_ref() != Some(definition) {
-        return Err(usage("the tool changed meanwhile; look at it again"));
+        return Err(usage("the tool has changed meanwhile; review it again"));
     }
     let made = by(cx, found.label.clone());
     let kept = match found.source.as_str() {
@@ -185,7 +185,7 @@ pub(crate) async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow:
 pub(crate) async fn disabled(cx: &Cx, name: &str) -> anyhow::Result<Kept> {
     let (_, found) = survey(cx).await?;
     let Some(kept) = one(found, name)?.kept else {
-        return Err(usage(format!("{name} is off already: nobody accepted it")));
+        return Err(usage(format!("{name} is not enabled: nobody has accepted it")));
     };
     Ok(cx.journal()?.keep(&Kept { state: DISABLED.into(), ..kept }).await?)
 }
@@ -199,7 +199,7 @@ pub(crate) async fn removed(cx: &Cx, name: &str) -> anyhow::Result<(Kept, String
     let found = one(found, name)?;
     let Some(kept) = found.kept else {
         return Err(usage(format!(
-            "{name} is a file of the workspace that nobody accepted: delete {}",
+            "{name} is a file of the workspace that nobody has accepted; delete {} to remove it",
             visible(&found.source)
         )));
     };
@@ -222,7 +222,7 @@ pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<Ex
     let kept = accepted(cx, &found, args.untrusted).await?;
     let trust = match cx.is_trusted() || found.source == "kept" {
         true => "",
-        false => " It counts once the workspace is trusted (`weir trust`).",
+        false => " It is used once the workspace is trusted (`weir trust`).",
     };
     said(&kept, args.json.json, &format!("Accepted {}.{trust}", args.name))
 }
@@ -230,7 +230,8 @@ pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<Ex
 /// Switches a tool off.
 pub(super) async fn disable(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
     let kept = disabled(cx, &args.name).await?;
-    let text = format!("{} is off; `weir tools accept {}` brings it back.", args.name, args.name);
+    let text =
+        format!("{} is disabled; `weir tools accept {}` enables it again.", args.name, args.name);
     said(&kept, args.json.json, &text)
 }
 
@@ -239,7 +240,7 @@ pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitC
     let (kept, source) = removed(cx, &args.name).await?;
     let text = match source.as_str() {
         "kept" => format!("Removed {}.", args.name),
-        file => format!("{} is no longer accepted; its file stays: {}", args.name, visible(file)),
+        file => format!("{} is no longer accepted; its file is kept: {}", args.name, visible(file)),
     };
     said(&kept, args.json.json, &text)
 }
@@ -251,7 +252,7 @@ pub(crate) fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
     let first = named.into_iter().next();
     first.ok_or_else(|| {
         let name = visible(name);
-        usage(format!("nobody made a tool {name}; `weir tools list` shows all"))
+        usage(format!("there is no custom tool {name}; `weir tools list` lists all tools"))
     })
 }
 
@@ -265,7 +266,7 @@ fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
         return Ok(true);
     }
     if !is_attended() {
-        return Err(usage("nobody can be asked here; say --yes once you have read it"));
+        return Err(usage("nobody can be asked here; read it, then confirm with --yes"));
     }
     let agreed = confirm(question)?;
     if !agreed {
@@ -305,7 +306,7 @@ fn read(path: &Path) -> anyhow::Result<ToolDefinition> {
         if fields.contains_key("code") {
             return Err(wrong("it has both code and code_file".into()));
         }
-        let file = file.as_str().ok_or_else(|| wrong("code_file is no text".into()))?;
+        let file = file.as_str().ok_or_else(|| wrong("code_file is not a string".into()))?;
         let beside = path.parent().unwrap_or(Path::new("")).join(file);
         fields.insert("code".into(), json!(text_of(&beside)?));
     }

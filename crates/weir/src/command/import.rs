@@ -20,14 +20,14 @@ pub(crate) fn import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         ImportAgent::Opencode => Agent::Opencode,
     };
     let home = args.from.clone().or_else(|| cx.dirs.home.clone());
-    let home = home.ok_or_else(|| usage("no home folder is known; name one with --from"))?;
+    let home = home.ok_or_else(|| usage("the home folder is not known; name one with --from"))?;
     if !home.is_dir() {
         return Err(usage(format!("--from {}: is not a folder", home.display())));
     }
     let plan = plan(cx, agent, &home)?;
     if plan.read.is_empty() {
         return Err(usage(format!(
-            "there is no file of that agent below {} or in {}; name the home folder with --from",
+            "no file of that agent was found below {} or in {}; name the home folder with --from",
             home.display(),
             cx.folder.display()
         )));
@@ -42,7 +42,7 @@ pub(crate) fn import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         (false, false, true) => {
             is_attended()
                 && !args.json.json
-                && confirm("Take what lets more pass than before, too?")?
+                && confirm("Also import entries that allow more than before?")?
         }
     };
     if !args.dry_run {
@@ -67,20 +67,22 @@ fn text(cx: &Cx, plan: &Plan) -> String {
         Target::Project => &files.project,
     };
     for target in [Target::User, Target::Project] {
-        let title = format!("Taken over into {}:", goes(target).display());
+        let title = format!("Imported into {}:", goes(target).display());
         section(&mut text, plan, &title, |item, outcome| {
             *outcome == Outcome::Taken && item.target == target
         });
     }
     for target in [Target::User, Target::Project] {
-        let title =
-            format!("Lets more pass than before; with a yes into {}:", goes(target).display());
+        let title = format!(
+            "Allows more than before; imported into {} if you confirm:",
+            goes(target).display()
+        );
         section(&mut text, plan, &title, |item, outcome| {
             *outcome == Outcome::Widens && item.target == target
         });
     }
-    section(&mut text, plan, "There already:", |_, outcome| *outcome == Outcome::There);
-    section(&mut text, plan, "Not taken over:", |_, outcome| matches!(outcome, Outcome::Left(_)));
+    section(&mut text, plan, "Already there:", |_, outcome| *outcome == Outcome::There);
+    section(&mut text, plan, "Not imported:", |_, outcome| matches!(outcome, Outcome::Left(_)));
     text
 }
 
@@ -131,9 +133,9 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
     if dry {
         return "\nNothing was changed (--dry-run).".to_owned();
     }
-    let mut text = format!("\n{taken} taken over, {left} left.");
+    let mut text = format!("\n{taken} imported, {left} not imported.");
     if wider > 0 && !widens {
-        text.push_str(&format!(" {wider} would let more pass: `--yes` takes them too."));
+        text.push_str(&format!(" {wider} would allow more than before: `--yes` imports them too."));
     }
     let servers: Vec<&str> = plan
         .items
@@ -146,7 +148,7 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
         .collect();
     if !servers.is_empty() {
         text.push_str(&format!(
-            "\nNo server is started before you looked at it: `weir mcp-servers approve NAME` ({}).",
+            "\nNo server is started before you approve it: `weir mcp-servers approve NAME` ({}).",
             servers.join(", ")
         ));
     }
@@ -156,7 +158,7 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
     });
     if project {
         text.push_str(
-            "\nWhat widens in the workspace's own file counts once you say `weir trust`.",
+            "\nEntries in the workspace's own file that allow more apply only after `weir trust`.",
         );
     }
     text

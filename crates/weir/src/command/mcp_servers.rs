@@ -54,7 +54,7 @@ pub(crate) fn standing(known: &Known) -> Standing {
     let spec = match &known.spec {
         Err(why) if known.uninstalled => return stands("uninstalled", why.clone()),
         Err(why) => return stands("broken", why.clone()),
-        Ok(spec) if !spec.enabled => return stands("disabled", "switched off".into()),
+        Ok(spec) if !spec.enabled => return stands("disabled", "disabled".into()),
         Ok(spec) => spec,
     };
     let Some(pin) = &known.pin else {
@@ -114,7 +114,7 @@ async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     if all.is_empty() {
-        out("No MCP server is declared. `weir mcp-servers add` declares one.")?;
+        out("No MCP servers. `weir mcp-servers add` adds one.")?;
         return Ok(code);
     }
     let row = |(known, standing): (&Known, &Standing)| {
@@ -176,7 +176,7 @@ async fn show(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
             text.push_str(&words::listing(&args.name, listing));
         }
         _ => text.push_str(
-            "What it offers is known once it was looked at: `weir mcp-servers approve`.\n",
+            "Its tools are known once you have reviewed it: `weir mcp-servers approve`.\n",
         ),
     }
     out(&text)?;
@@ -206,7 +206,7 @@ async fn restart(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
     }
     let all = [known];
     let standing = checked(cx, &all).await?.pop();
-    let standing = standing.ok_or_else(|| usage("it was not asked"))?;
+    let standing = standing.ok_or_else(|| usage("it was not started"))?;
     if matches!(standing.word, "failed" | "broken" | "uninstalled" | "disabled") {
         return Err(failure(exit::FAILED, format!("{}: {}", args.name, standing.detail)));
     }
@@ -231,13 +231,13 @@ async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
         Whose::User => {
             let path = &cx.files().user;
             if !crate::config::remove_server(path, name)? {
-                return Err(usage(format!("{name} does not stand in {}", path.display())));
+                return Err(usage(format!("{name} is not in {}", path.display())));
             }
         }
         Whose::Project | Whose::McpJson => {
             return Err(usage(format!(
-                "{name} is declared by the workspace ({place}); take it out there. It is not used \
-                 in a workspace that is not trusted (`weir trust --remove`)"
+                "{name} is declared by the workspace ({place}); remove it there. It is not used \
+                 while the workspace is not trusted (`weir trust --remove`)"
             )));
         }
     }
@@ -247,7 +247,7 @@ async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     if args.json.json {
         out_json(&json!({"name": name, "removed": true}))?;
     } else {
-        out(&format!("{name} is removed, with what you approved of it"))?;
+        out(&format!("Removed {name} and its approval"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

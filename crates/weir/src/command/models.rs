@@ -37,7 +37,7 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
     {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");
-        return Err(usage(format!("there is no provider {name:?}: known are {known}")));
+        return Err(usage(format!("there is no provider {name:?}; known providers: {known}")));
     }
     let wanted = |vendor: &&Vendor| args.provider.as_ref().is_none_or(|name| *name == vendor.name);
     let vendors: Vec<&Vendor> = catalogue.vendors().iter().filter(wanted).collect();
@@ -57,18 +57,19 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
     if args.json.json {
         out_json(&rows.iter().map(Row::json).collect::<Vec<_>>())?;
     } else {
-        let head = ["MODEL", "WINDOW", "OUTPUT", "PRICE in/out", "ABILITIES", ""];
+        let head = ["MODEL", "WINDOW", "OUTPUT", "PRICE in/out", "CAPABILITIES", ""];
         let mut lines = vec![head.map(String::from).to_vec()];
         lines.extend(rows.iter().map(Row::cells));
         out(&table(&lines))?;
         if rows.iter().any(|row| row.window_max.is_some()) {
-            err(
-                "WINDOW is what holds on the server now, of what the model could take; docs/providers.md \
-                 says how to raise it",
-            );
+            err("WINDOW shows the server's current context window and the model's maximum; \
+                 docs/providers.md explains how to raise it");
         }
         if !args.probe {
-            err("`weir models --probe` asks the endpoints that have a key, and local servers");
+            err(
+                "`weir models --probe` asks the endpoints with a key, and local servers, for their \
+                 models",
+            );
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -83,7 +84,7 @@ fn answered(cx: &Cx, catalogue: &Catalogue, probed: &Probed, name: &str) -> anyh
     let (endpoint, _) = models::endpoint(cx, catalogue, vendor)?;
     let why = match probed.get(name) {
         Some(Ok(found)) if !found.is_empty() || !vendor.local => return Ok(()),
-        Some(Ok(_)) => format!("{} answers and has no models", endpoint.base_url),
+        Some(Ok(_)) => format!("{} responds, but has no models", endpoint.base_url),
         Some(Err(why)) => why.clone(),
         None if endpoint.base_url.is_empty() => "it has no address".to_owned(),
         None => format!("there is no key for it: `weir auth set {name}`"),
@@ -112,7 +113,7 @@ pub(crate) async fn ask(
                 Some(found) => Ok(found),
                 // That one of several is not there is the usual case, not a failure.
                 None if vendors.len() > 1 => Ok(Vec::new()),
-                None => Err(format!("nobody answers at {}: is it running?", endpoint.base_url)),
+                None => Err(format!("no response from {}: is it running?", endpoint.base_url)),
             }
         } else {
             probe::list_models(endpoint, &transport).await

@@ -57,8 +57,8 @@ fn grant(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
     }
     if !args.yes && !trusted.is_trusted() && !is_attended() {
         return Err(usage(
-            "nobody can be asked here; look at what would be trusted with `weir trust --json`, \
-             then say it with `weir trust --yes`",
+            "nobody can be asked here; review what would be trusted with `weir trust --json`, then \
+             confirm with `weir trust --yes`",
         ));
     }
     if !args.json.json {
@@ -98,7 +98,7 @@ fn look(cx: &Cx) -> anyhow::Result<Shown> {
 fn unchanged(cx: &Cx, files: &Snapshot) -> anyhow::Result<()> {
     match find(&cx.folder).and_then(|found| snapshot(&found)) {
         Ok(now) if now == *files => Ok(()),
-        _ => Err(usage("its files changed meanwhile; nothing was trusted, look at them again")),
+        _ => Err(usage("its files have changed meanwhile; nothing was trusted, review them again")),
     }
 }
 
@@ -126,10 +126,10 @@ fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
     }
     if changes.len() > CHANGES_SHOWN_MAX {
         let more = changes.len() - CHANGES_SHOWN_MAX;
-        text.push_str(&format!("  and {more} more (`weir trust --json` names all)\n"));
+        text.push_str(&format!("  and {more} more (`weir trust --json` lists all)\n"));
     }
     if shown.offers.is_empty() {
-        text.push_str("\nIts own files hold nothing that takes trust.\n");
+        text.push_str("\nIts files contain nothing that requires trust.\n");
     } else {
         let word = if trust.is_trusted() { "does" } else { "would do" };
         text.push_str(&format!("\nThis is what trust {word}:\n"));
@@ -137,7 +137,7 @@ fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
         let files = shown.offers.iter().filter(is_file).count();
         if files > FILES_SHOWN_MAX {
             let more = files - FILES_SHOWN_MAX;
-            text.push_str(&format!("  {more} more files (`weir trust --json` names all)\n"));
+            text.push_str(&format!("  {more} more files (`weir trust --json` lists all)\n"));
         }
         let rows = shown.offers.iter().skip(files.saturating_sub(FILES_SHOWN_MAX)).map(row);
         for line in table(&rows.collect::<Vec<_>>()).lines() {
@@ -145,9 +145,13 @@ fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
         }
     }
     text.push_str(&match shown.files.len() {
-        0 => "\nA new file of these kinds asks again.\n".to_owned(),
-        1 => "\n1 file is watched: a change of it, or another one, asks again.\n".to_owned(),
-        files => format!("\n{files} files are watched: a change of any of them asks again.\n"),
+        0 => "\nYou will be asked again if a file of these kinds is added.\n".to_owned(),
+        1 => "\n1 file is watched: if it changes, or another one is added, you will be asked \
+              again.\n"
+            .to_owned(),
+        files => format!(
+            "\n{files} files are watched: if any of them changes, you will be asked again.\n"
+        ),
     });
     text
 }
@@ -179,7 +183,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     let judged = store.all().map(|(folder, record)| {
         let trust = match folder.is_dir() {
             true => judge_record(record, folder),
-            false => Trust::Unclear { reason: "the folder has gone".into() },
+            false => Trust::Unclear { reason: "the folder no longer exists".into() },
         };
         (folder, trust)
     });
@@ -190,7 +194,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         .map(|(folder, trust)| vec![visible(&folder.display().to_string()), trust.to_string()])
         .collect();
     match rows.is_empty() {
-        true => out("No workspace is trusted."),
+        true => out("No workspaces are trusted."),
         false => out(&table(&rows)),
     }
 }
@@ -203,13 +207,13 @@ fn remove(cx: &Cx, args: &TrustArgs) -> anyhow::Result<()> {
     let shown = visible(&folder.display().to_string());
     if !TrustStore::remove(&cx.dirs.state, &folder)? {
         return Err(usage(format!(
-            "{shown} was not trusted; `weir trust --list` shows the workspaces that are"
+            "{shown} was not trusted; `weir trust --list` lists the trusted workspaces"
         )));
     }
     if args.json.json {
         return out_json(&state_json(&folder, &Trust::Never));
     }
-    out(&format!("{shown} is not trusted any more."))
+    out(&format!("{shown} is no longer trusted."))
 }
 
 /// The path without links; of a folder that has gone, the path as it was written.

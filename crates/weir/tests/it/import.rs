@@ -79,7 +79,7 @@ fn c1_import_takes_instructions_and_commands_and_names_agents() {
         // Again: all of it is there. What is the person's own stays as it is.
         house.write(&own.join("commands/fix.md"), "Mine.\n");
         let again = house.ok(&["import", agent]);
-        assert!(again.contains("you have another") && again.contains("There already"), "{again}");
+        assert!(again.contains("you have another") && again.contains("Already there"), "{again}");
         assert_eq!(read("commands/fix.md"), "Mine.\n");
     }
 }
@@ -239,6 +239,6 @@ fn c1_import_what_cannot_be_read_is_told_with_its_line_and_changes_nothing() {
     assert!(house.refused(&["import", "opencode"]).contains("is no JSON object"));
     assert!(!house.user_config().exists());
     let empty = House::new();
-    assert!(empty.refused(&["import", "codex"]).contains("there is no file of that agent"));
+    assert!(empty.refused(&["import", "codex"]).contains("no file of that agent was found"));
     assert!(empty.refused(&["import", "codex", "--from", "/none"]).contains("is not a folder"));
 }

@@ -277,7 +277,7 @@ fn r6_models_probe_shows_the_windows_that_hold_and_fails_when_nobody_answers() {
     assert!(table.contains("8192 of 131072"), "{table}");
     assert!(!server.asked().iter().any(|path| path == "/api/generate"), "nothing is loaded for it");
     for (args, words) in [
-        (["models", "ollama", "--probe"], "nobody answers at http://127.0.0.1:1"),
+        (["models", "ollama", "--probe"], "no response from http://127.0.0.1:1"),
         (["models", "anthropic", "--probe"], "there is no key for it"),
     ] {
         let said = House::new().run(&args);

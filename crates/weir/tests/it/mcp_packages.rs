@@ -108,7 +108,7 @@ fn c9_a_package_is_installed_once_pinned_and_started_without_network() {
     assert!(package(&house).starts_with("npm @s/files 2.0.0"), "{}", package(&house));
     assert_eq!(folders(&house), 1, "the one before is taken away");
     let said = house.ok(&["mcp-servers", "update", "files", "--yes"]);
-    assert!(said.contains("2.0.0 is the newest that fits"), "{said}");
+    assert!(said.contains("2.0.0 is the newest matching version"), "{said}");
 
     // One that does not work leaves the one before.
     house.write(&house.at("fake/version"), "3.0.0");

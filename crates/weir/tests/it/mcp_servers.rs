@@ -77,7 +77,7 @@ fn f4_a_server_is_added_shown_used_and_removed() {
     let said = added(&house);
     for part in [
         "starts: /bin/sh server.sh",
-        "with variables: MARK",
+        "variables: MARK",
         "in the sandbox",
         "mcp__fake__paint",
         "Paints the house.",
@@ -116,7 +116,7 @@ fn z8_a_changed_tool_is_closed_until_a_person_saw_the_difference() {
     assert_eq!(list[0]["state"], "changed");
     assert!(house.refused(&["mcp-servers", "approve", "fake"]).contains("nobody can be asked"));
     let said = house.ok(&["mcp-servers", "approve", "fake", "--yes"]);
-    for part in ["What differs from what you approved", "evil.example", "fake is approved"] {
+    for part in ["Changes since you approved it", "evil.example", "fake is approved"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(run(&house, PAINT).contains("called with blue"));
@@ -200,7 +200,7 @@ fn f4_what_add_refuses_changes_nothing() {
     let house = house();
     for (words, part) in [
         (&["a b", "--yes", "--", "x"][..], "is no name of a server"),
-        (&["a", "--yes"], "say how it is reached"),
+        (&["a", "--yes"], "say how to reach the server"),
         (&["a", "--yes", "--env", "X", "--", "x"], "NAME=VALUE"),
         (&["a", "--yes", "--secret", "T=none", "--", "x"], "there is no [secrets.none]"),
         (&["a", "--yes", "--url", "ftp://h"], "is no address"),
@@ -271,7 +271,10 @@ fn z8_a_way_out_for_data_is_told_of() {
         house.ok(&[&words[..], more, &["--", "/bin/sh", "server.sh"]].concat())
     };
     let said = adding(&["--host", "a.example"]);
-    assert!(said.contains("a way out for data") && said.contains("paint (colour)"), "{said}");
+    assert!(
+        said.contains("data can leave through these tools") && said.contains("paint (colour)"),
+        "{said}"
+    );
     let said = adding(&[]);
-    assert!(!said.contains("a way out"), "what it is given stays in its sandbox: {said}");
+    assert!(!said.contains("data can leave"), "what it is given stays in its sandbox: {said}");
 }

@@ -152,7 +152,7 @@ fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
 #[test]
 fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
     let house = house();
-    assert_eq!(house.ok(&["trust", "--list"]), "No workspace is trusted.\n");
+    assert_eq!(house.ok(&["trust", "--list"]), "No workspaces are trusted.\n");
     assert!(house.refused(&["trust", "--remove"]).contains("was not trusted"));
     house.write(&house.at("other/.weir/config.toml"), "permission = \"full\"\n");
     house.ok(&["trust", "--yes"]);
@@ -168,10 +168,10 @@ fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
         listed.as_array().expect("a list").iter().map(|one| &one["state"]).collect();
     assert_eq!(states, ["changed", "trusted"], "{listed}");
     std::fs::remove_dir_all(house.at("other")).expect("it was there");
-    assert!(house.ok(&["trust", "--list"]).contains("the folder has gone"));
+    assert!(house.ok(&["trust", "--list"]).contains("the folder no longer exists"));
     let real = house.work().parent().expect("a folder").canonicalize().expect("there");
     let gone = real.join("other").display().to_string();
-    assert!(house.ok(&["trust", "--remove", &gone]).contains("not trusted any more"));
+    assert!(house.ok(&["trust", "--remove", &gone]).contains("no longer trusted"));
     house.ok(&["trust", "--remove"]);
     assert_eq!(house.json(&["trust", "--list", "--json"]), json!([]));
     assert_eq!(allow_rules(&house), json!([]));

@@ -24,7 +24,7 @@ pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> 
     let mut together = cx.config()?.settings.clone();
     if together.mcp_servers.contains_key(name) {
         return Err(usage(format!(
-            "there is a server {name} already ({}); take it away first: `weir mcp-servers remove \
+            "there is already a server {name} ({}); remove it first: `weir mcp-servers remove \
              {name}`",
             cx.config()?.origin(&format!("mcp_servers.{name}.command"))
         )));
@@ -40,7 +40,7 @@ pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> 
         match args.json.json {
             true => out_json(&json!({"name": name, "approved": false, "file": path}))?,
             false => out(&format!(
-                "{name} is declared in {file}; `weir mcp-servers approve {name}` looks at it"
+                "{name} is added to {file}; review it with `weir mcp-servers approve {name}`"
             ))?,
         }
         return Ok(ExitCode::SUCCESS);
@@ -52,8 +52,8 @@ pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> 
         Ok(code) => Ok(code),
         Err(error) => {
             err(&format!(
-                "{name} is declared in {}, and not approved; `weir mcp-servers approve {name}` \
-                 tries again, `weir mcp-servers remove {name}` takes it out",
+                "{name} is added to {}, but not approved; `weir mcp-servers approve {name}` tries \
+                 again, `weir mcp-servers remove {name}` removes it",
                 path.display()
             ));
             Err(failure(exit::FAILED, format!("{error:#}")))
@@ -67,7 +67,7 @@ fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
     let url = args.url.clone().unwrap_or_default();
     if command.is_empty() && url.is_empty() {
         return Err(usage(
-            "say how it is reached: --url URL, or the program and its arguments after `--`",
+            "say how to reach the server: --url URL, or a program and its arguments after `--`",
         ));
     }
     let of = |text: &Option<String>| text.clone().unwrap_or_default();

@@ -34,8 +34,8 @@ impl How {
             return Ok(());
         }
         Err(usage(
-            "nobody can be asked here; look at the server with `weir mcp-servers list --check` in a \
-             terminal, or say yes with --yes",
+            "nobody can be asked here; run this in a terminal, or confirm with --yes (`weir \
+                   mcp-servers list --check` shows the server)",
         ))
     }
 }
@@ -51,7 +51,7 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
     }
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {
-        return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
+        return Err(usage(format!("{name} is disabled ({})", known.declared.place)));
     }
     let (pin, differences) = offer(cx, known, spec).await?;
     let same = known.pin.is_some() && differences.is_empty();
@@ -72,7 +72,7 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
         }))?;
     } else {
         let count = pin.listing.tools.len();
-        let word = if same { "is as you approved it" } else { "is approved" };
+        let word = if same { "is unchanged since you approved it" } else { "is approved" };
         out(&format!("{name} {word}: {count} tools."))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -109,7 +109,7 @@ pub(crate) async fn asked(cx: &Cx, known: &Known) -> anyhow::Result<(Pin, String
     let name = &known.declared.name;
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {
-        return Err(usage(format!("{name} is switched off ({})", known.declared.place)));
+        return Err(usage(format!("{name} is disabled ({})", known.declared.place)));
     }
     let (pin, differences) = offer(cx, known, spec).await?;
     let text = shown(known, &pin.listing, &differences);
@@ -128,7 +128,7 @@ fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> String
     if differences.is_empty() {
         return text;
     }
-    text.push_str("What differs from what you approved:\n");
+    text.push_str("Changes since you approved it:\n");
     for line in in_words(differences).lines() {
         text.push_str(&format!("  {}\n", visible(line)));
     }

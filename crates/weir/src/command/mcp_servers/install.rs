@@ -39,7 +39,7 @@ pub(super) async fn update(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<Exi
     };
     let found = packages::find(cx, &known.declared, &package).await?;
     if found.version == installed.version {
-        return told(&known, &installed.version, how, "is the newest that fits");
+        return told(&known, &installed.version, how, "is the newest matching version");
     }
     let before = Some(installed.version.as_str());
     let replaced = asked(cx, &known, (&package, found, before), how).await?;
@@ -63,8 +63,8 @@ pub(super) async fn update(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<Exi
 fn named(known: &Known) -> anyhow::Result<Package> {
     known.package.clone().ok_or_else(|| {
         usage(format!(
-            "{} is not started from a package that Weir installs (npx, bunx, pnpm dlx, uvx, pipx \
-             run, confined)",
+            "{} is not started from a package that Weir can install (npx, bunx, pnpm dlx, uvx or \
+             pipx run, in the sandbox)",
             known.declared.name
         ))
     })
@@ -107,8 +107,8 @@ async fn asked(
 /// What a person has to know before a package is fetched.
 fn words(known: &Known, found: &packages::Found, before: Option<&str>) -> String {
     let mut text = format!(
-        "{} is started from a package. It is installed once, by your own settings and with network; \
-         afterwards it runs in the sandbox, without.\n",
+        "{} is started from a package. The package is installed once, with your own settings and \
+         network access; the server then runs in the sandbox without network.\n",
         known.declared.name
     );
     let mut line = |what: &str, words: &str| {

@@ -60,8 +60,8 @@ pub(crate) fn server(known: &Known) -> String {
         line("starts", reached(of));
         line("from", known.installed().unwrap_or_default().to_owned());
         line("in", of.cwd.clone());
-        line("with variables", names(&of.env));
-        line("with secrets in", names(&of.secrets));
+        line("variables", names(&of.env));
+        line("secrets in", names(&of.secrets));
         let confined = match of.unconfined {
             true => "outside the sandbox, with your rights",
             false => "in the sandbox",
@@ -69,18 +69,18 @@ pub(crate) fn server(known: &Known) -> String {
         line("runs", confined.to_owned());
         let hosts = if of.hosts.is_empty() { "nothing".into() } else { of.hosts.join(", ") };
         line("reaches", hosts);
-        line("reads beside the workspace", of.reads.join(", "));
+        line("reads besides the workspace", of.reads.join(", "));
         let writes = if of.writes.is_empty() { "nothing".into() } else { of.writes.join(", ") };
         line("changes", writes);
     } else {
-        line("speaks to", of.url.clone());
-        line("with headers", names(&of.headers));
-        line("with secrets in", names(&of.secrets));
+        line("connects to", of.url.clone());
+        line("headers", names(&of.headers));
+        line("secrets in", names(&of.secrets));
     }
     line("only reads", of.read_tools.join(", "));
-    line("sends, and acknowledges", of.send_tools.join(", "));
+    line("sends and confirms", of.send_tools.join(", "));
     let yes = |yes: bool, words: &str| if yes { words.to_owned() } else { String::new() };
-    line("believed", yes(of.trust_annotations, "what tools say of themselves"));
+    line("believed", yes(of.trust_annotations, "what tools declare about themselves"));
     line("may ask", yes(of.sampling, "the session's model"));
     text
 }
@@ -89,7 +89,7 @@ pub(crate) fn server(known: &Known) -> String {
 pub(crate) fn listing(server: &str, listing: &Listing) -> String {
     let (name, version) = (visible(&listing.server), visible(&listing.version));
     let mut text = format!(
-        "It calls itself {name} {version}, speaks protocol {} and offers {} tools:\n",
+        "It identifies itself as {name} {version}, uses protocol {} and offers {} tools:\n",
         visible(&listing.protocol),
         listing.tools.len()
     );
@@ -119,9 +119,10 @@ pub(crate) fn ways_out(known: &Known, listing: &Listing) -> String {
         return String::new();
     }
     format!(
-        "warning: a way out for data: these tools are declared to only read, but take any words, and \
-         the server reaches other machines: {}. What a model writes there leaves this machine. Once \
-         foreign words and private data were read, each such call asks.\n",
+        "warning: data can leave through these tools: they are declared read-only, but accept any \
+         text, and the server connects to other machines: {}. What a model writes there leaves \
+         this machine. Once a session has read outside content and private data, each such call \
+         needs approval.\n",
         visible(&open.join("; "))
     )
 }
@@ -161,7 +162,7 @@ fn takes_text(schema: &Value) -> bool {
 pub(super) fn tool(server: &str, name: &str, listed: &ListedTool) -> String {
     let mut text = format!("\n  {}", visible(&foreign::name(server, name)));
     if listed.says_read_only {
-        text.push_str("  (says that it only reads)");
+        text.push_str("  (declares itself read-only)");
     }
     text.push('\n');
     let lines: Vec<&str> = listed.description.lines().collect();

@@ -76,11 +76,11 @@ def f1_the_first_minute_takes_a_key_that_works():
             term.wait(r"not accepted \(HTTP 401\)")
             term.type("two words")
             term.keys("Enter")
-            term.wait("That is no key")
+            term.wait("That is not a key")
             term.paste(GOOD)
             term.keys("Enter")
             term.wait_all("the key works")
-            term.wait_all("readable by")
+            term.wait_all("only you can read it")
             term.wait(words.READY)
             term.wait("anthropic/")
             file = os.path.join(house.folder, "config/weir/keys.toml")
@@ -114,7 +114,7 @@ def f1_a_key_that_cannot_be_checked_is_kept_only_when_a_person_says_so():
                 term.wait(r"Key:\s*$")
                 term.type(GOOD)
                 term.keys("Enter")
-                term.wait(r"Keep it all the same\? \[y/N\] $|Keep it all the same\? \[y/N\]\s*$")
+                term.wait(r"Save it anyway\? \[y/N\] $|Save it anyway\? \[y/N\]\s*$")
                 term.keys(answer)
                 if answer == "n":
                     term.keys("Enter")
@@ -166,7 +166,7 @@ def f1_the_first_minute_finds_a_server_on_this_machine():
         with Terminal(house) as term:
             term.start(ready=MENU)
             term.keys("6")
-            term.wait("No model server answers")
+            term.wait("No model server found")
             holds(term.has(vendor.url), "where it looked")
             vendor.up = True
             term.keys("Enter")

@@ -31,7 +31,7 @@ fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         let mut keys = cx.keys()?.clone();
         keys.set(provider, key)?;
         let place = keys.path().display().to_string();
-        return out(&format!("The key is kept in {place}, readable by you alone."));
+        return out(&format!("The key is saved in {place}, which only you can read."));
     }
     if provider.contains("://") {
         let place = Place::of(provider).map_err(usage)?;
@@ -39,30 +39,32 @@ fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         let mut keys = cx.keys()?.clone();
         keys.set(&kept_as(&place), token)?;
         let file = keys.path().display().to_string();
-        return out(&format!("The token for {place} is kept in {file}, readable by you alone."));
+        return out(&format!("The token for {place} is saved in {file}, which only you can read."));
     }
     if cx.config()?.settings.commands.secrets.iter().any(|name| name == provider) {
         let value = Secret::new(read_hidden(&format!("Value of {provider}"))?);
         let mut keys = cx.keys()?.clone();
         keys.set(provider, value)?;
         let place = keys.path().display().to_string();
-        return out(&format!("{provider} is kept in {place}, readable by you alone."));
+        return out(&format!("{provider} is saved in {place}, which only you can read."));
     }
     let Some(vendor) = catalogue.vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");
         return Err(usage(format!(
-            "there is no provider {provider:?}: known are {known}; others are defined in the \
-             config under [providers.NAME]"
+            "there is no provider {provider:?}; known providers: {known}; you can define others in \
+             your configuration under [providers.NAME]"
         )));
     };
     let key = Secret::new(read_hidden(&format!("Key for {provider}"))?);
     let mut keys = cx.keys()?.clone();
     keys.set(provider, key)?;
     let place = keys.path().display().to_string();
-    out(&format!("The key for {provider} is kept in {place}, readable by you alone."))?;
+    out(&format!("The key for {provider} is saved in {place}, which only you can read."))?;
     if let Some(name) = vendor.key_env.iter().find(|name| cx.environment.text(name).is_some()) {
-        crate::terminal::err(&format!("warning: the variable {name} is set and beats it"));
+        crate::terminal::err(&format!(
+            "warning: the environment variable {name} is set and takes precedence"
+        ));
     }
     Ok(())
 }
@@ -112,7 +114,7 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         vec![vendor.name.clone(), how]
     });
     let lines = lines.chain(declared.iter().map(secret_line));
-    let token = |server: String| vec![format!("server {server}"), "token kept".to_owned()];
+    let token = |server: String| vec![format!("server {server}"), "token saved".to_owned()];
     let lines = lines.chain(servers.into_iter().map(token));
     out(&table(&lines.collect::<Vec<_>>()))
 }
@@ -133,7 +135,7 @@ fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {
     if !keys.remove(place.as_deref().unwrap_or(provider))? {
         let kept: Vec<&str> = keys.providers().collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
-        return Err(usage(format!("no key is kept for {provider:?} (kept: {kept})")));
+        return Err(usage(format!("no key is saved for {provider:?} (saved: {kept})")));
     }
-    out(&format!("The key for {provider} is forgotten."))
+    out(&format!("Removed the key for {provider}."))
 }

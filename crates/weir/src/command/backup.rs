@@ -14,7 +14,7 @@ pub(super) async fn backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCod
     let bytes = archive::write(&of, &args.file).await?;
     out(&format!("{} ({} kB)", args.file.display(), bytes.div_ceil(1024)))?;
     if args.keys {
-        err_line("keys of providers are in it: keep it as you keep them");
+        err_line("it contains provider keys: protect it as you protect them");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -25,7 +25,7 @@ pub(super) async fn restore(cx: &Cx, args: &RestoreArgs) -> anyhow::Result<ExitC
     let database = args.database.clone().unwrap_or_default();
     let of = BackupOf { dirs: &cx.dirs, database: &database, keys: true };
     for folder in archive::restore(&of, &args.file, args.replace).await? {
-        err_line(&format!("what was there is in {}", folder.display()));
+        err_line(&format!("the previous data is now in {}", folder.display()));
     }
     out(&format!("restored from {}", args.file.display()))?;
     Ok(ExitCode::SUCCESS)

@@ -119,7 +119,7 @@ fn set(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
     let ours = path.display().to_string();
     let origin = config.origin(&args.key);
     if !origin.to_string().starts_with(&ours) {
-        err(&format!("warning: {} is written to {ours}, but {origin} decides here", args.key));
+        err(&format!("warning: {} is set in {ours}, but {origin} takes precedence here", args.key));
     }
     out(&format!("{} is set in {ours}", args.key))
 }
@@ -136,9 +136,11 @@ fn edit(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
     // What is wrong is said now and not at the next start.
     let read = cx.anew(&cx.folder)?;
     read.config().map_err(|error| {
-        usage(format!("{error:#} (it was left like that: `weir config edit` opens it again)"))
+        usage(format!(
+            "{error:#} (the file was saved like that; `weir config edit` opens it again)"
+        ))
     })?;
-    out(&format!("{seen} can be read. `weir config show` says what holds."))
+    out(&format!("{seen} is valid. `weir config show` shows the values in effect."))
 }
 
 fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
@@ -164,7 +166,7 @@ fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         return out_json(&object);
     }
     let line = |(name, path): &(&str, std::path::PathBuf)| {
-        let missing = if path.exists() { "" } else { "(not there yet)" };
+        let missing = if path.exists() { "" } else { "(does not exist yet)" };
         vec![(*name).to_owned(), path.display().to_string(), missing.to_owned()]
     };
     out(&table(&rows.iter().map(line).collect::<Vec<_>>()))

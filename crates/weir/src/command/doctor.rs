@@ -114,9 +114,11 @@ fn configuration(cx: &Cx) -> Finding {
                 if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
             ok("settings", detail)
         }
-        Err(error) => {
-            broken("settings", error.to_string(), "correct that line; `weir config path`")
-        }
+        Err(error) => broken(
+            "settings",
+            error.to_string(),
+            "correct that line; `weir config path` shows the files",
+        ),
     }
 }
 
@@ -145,9 +147,13 @@ async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
     }
     if offline {
         if configured.is_empty() {
-            let remedy =
-                "`weir auth set anthropic`, or leave --offline out to look for local servers";
-            findings.push(note("model", "no provider has a key; no endpoint was asked", remedy));
+            let remedy = "run `weir auth set anthropic`, or omit --offline to look for local \
+                          servers";
+            findings.push(note(
+                "model",
+                "no provider has a key; no endpoint was contacted",
+                remedy,
+            ));
         }
         return findings;
     }
@@ -158,15 +164,15 @@ async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
     findings.extend(join_all(asked).await);
     let there = local.iter().map(async |endpoint| {
         let models = probe::local_server(endpoint, &transport).await?;
-        let detail = format!("{} answers with {} models", endpoint.base_url, models.len());
+        let detail = format!("{} responds, with {} models", endpoint.base_url, models.len());
         Some(ok(&endpoint.vendor.name, detail))
     });
     let there: Vec<Finding> = join_all(there).await.into_iter().flatten().collect();
     if configured.is_empty() && there.is_empty() {
         findings.push(broken(
             "model",
-            "no provider has a key, and no local server answers",
-            "`weir auth set anthropic`, or `ollama serve`; `weir demo` needs neither",
+            "no provider has a key, and no local server responds",
+            "run `weir auth set anthropic` or `ollama serve`; `weir demo` needs neither",
         ));
     }
     findings.extend(there);
@@ -181,15 +187,15 @@ fn is_named(cx: &Cx, provider: &str) -> bool {
 async fn asked(endpoint: &Endpoint, transport: &weir_providers::transport::Transport) -> Finding {
     let what = format!("endpoint of {}", endpoint.vendor.name);
     let place = &endpoint.base_url;
-    let remedy = "check network, proxy and address; keys with `weir auth list`";
+    let remedy = "check network, proxy and address; check the key with `weir auth list`";
     match tokio::time::timeout(ENDPOINT_WAIT, probe::list_models(endpoint, transport)).await {
-        Ok(Ok(models)) => ok(&what, format!("{place} answers with {} models", models.len())),
+        Ok(Ok(models)) => ok(&what, format!("{place} responds, with {} models", models.len())),
         // It spoke: some servers list nothing.
-        Ok(Err(why)) if why.contains("HTTP 404") => ok(&what, format!("{place} answers")),
+        Ok(Err(why)) if why.contains("HTTP 404") => ok(&what, format!("{place} responds")),
         Ok(Err(why)) => broken(&what, format!("{place}: {why}"), remedy),
         Err(_) => {
             let seconds = ENDPOINT_WAIT.as_secs();
-            broken(&what, format!("{place}: no answer in {seconds} s"), remedy)
+            broken(&what, format!("{place}: no response within {seconds} s"), remedy)
         }
     }
 }
@@ -204,23 +210,23 @@ fn commands(cx: &Cx) -> Vec<Finding> {
     let tier = report.tier.as_str();
     let weakness = weir_sandbox::weakness(report.tier).map(|text| format!("{text}\n"));
     let weakness = weakness.unwrap_or_default();
-    let detail = format!("confinement {tier}\n{weakness}{held}{missing}");
+    let detail = format!("sandbox {tier}\n{weakness}{held}{missing}");
     let mut findings = vec![match (report.works, report.tier) {
         (false, _) => broken(
             "commands",
             detail,
-            "follow what is said of the tier below, or sandbox.tier auto",
+            "fix the tier as described below, or set sandbox.tier to \"auto\"",
         ),
         (true, Tier::None) => note(
             "commands",
             detail,
-            "commands ask first unless you allow them; `--permission full` on a machine you care \
-             about is not advised",
+            "every command needs approval unless you allow it; avoid `--permission full` on a \
+             machine you care about",
         ),
         (true, Tier::Landlock) => note(
             "commands",
             detail,
-            "nothing, if that is enough; else let this user make namespaces, or install bubblewrap",
+            "if this is not enough, let this user create namespaces, or install bubblewrap",
         ),
         (true, Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
     }];
@@ -240,9 +246,11 @@ fn git() -> Finding {
         Ok(output) if output.status.success() => {
             ok("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
-        _ => {
-            note("git", "not found", "checkpoints work without it; agents in repositories miss it")
-        }
+        _ => note(
+            "git",
+            "not found",
+            "checkpoints work without it, but agents in repositories need it",
+        ),
     }
 }
 
@@ -262,16 +270,18 @@ async fn store(cx: &Cx) -> Vec<Finding> {
         }
     };
     let mut findings = vec![match store.check().await {
-        Ok(()) => ok("database", format!("{place}/weir.db opens and holds together")),
+        Ok(()) => ok("database", format!("{place}/weir.db can be opened and is intact")),
         Err(error) => broken("database", error.to_string(), "restore it from a backup"),
     }];
     let dir = cx.dirs.state.clone();
     let verified = tokio::task::spawn_blocking(move || verify_audit(&dir)).await;
     findings.push(match verified {
         Ok(Ok(report)) if report.fault.is_none() => {
-            ok("audit", format!("{} lines, the chain is whole", report.lines))
+            ok("audit", format!("{} lines, the hash chain is intact", report.lines))
         }
-        Ok(Ok(_)) => broken("audit", "the chain is broken", "`weir audit verify` names the line"),
+        Ok(Ok(_)) => {
+            broken("audit", "the hash chain is broken", "`weir audit verify` reports the line")
+        }
         Ok(Err(error)) => broken("audit", error.to_string(), "`weir audit verify`"),
         Err(error) => broken("audit", error.to_string(), "`weir audit verify`"),
     });
@@ -294,7 +304,7 @@ async fn store(cx: &Cx) -> Vec<Finding> {
 fn unwritable_audit(state: &Path) -> Option<Finding> {
     let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
     let error = check_audit_writable(state, now).err()?;
-    let remedy = "until then every run stops before its first effect";
+    let remedy = "until this is fixed, every run stops before its first action";
     Some(broken("audit log", error.to_string(), remedy))
 }
 
@@ -306,7 +316,7 @@ fn certificate(cx: &Cx) -> Option<Finding> {
     }
     let (chain, key) = (Path::new(&server.certificate), Path::new(&server.key));
     let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
-    let remedy = "put a new one where server.certificate points; a server that runs takes it up";
+    let remedy = "replace the file that server.certificate names; a running server reloads it";
     Some(match weir_server::certificate_finding(chain, key, now) {
         Ok(found) if found.health == Health::Good => ok("certificate", found.says),
         Ok(found) => note("certificate", found.says, remedy),
@@ -322,15 +332,15 @@ fn workspace(cx: &Cx) -> Finding {
             hidden => {
                 let named = hidden.iter().take(HIDDEN_NAMED).cloned().collect::<Vec<_>>();
                 let detail = format!(
-                    "{folder}; git keeps a copy of {} hidden files: {}",
+                    "{folder}; the git history contains {} hidden files: {}",
                     hidden.len(),
                     visible(&named.join(", "))
                 );
                 note(
                     "workspace",
                     detail,
-                    "a command that reads history is asked about; take them \
-                     out of the repository, or allow each by a rule Read(PATH)",
+                    "commands that read the history need approval; remove the files from the \
+                     repository, or allow each with a rule Read(PATH)",
                 )
             }
         },
@@ -344,8 +354,12 @@ fn trust(cx: &Cx) -> Finding {
     let detail = trust.to_string();
     match trust {
         Trust::Trusted { .. } | Trust::Never => ok("trust", detail),
-        Trust::Changed { .. } => note("trust", detail, "`weir trust` shows them and asks again"),
-        Trust::Unclear { .. } => note("trust", detail, "until then its own files widen nothing"),
+        Trust::Changed { .. } => {
+            note("trust", detail, "`weir trust` shows the changes and asks again")
+        }
+        Trust::Unclear { .. } => {
+            note("trust", detail, "until then, its own files cannot allow more")
+        }
     }
 }
 
@@ -379,5 +393,5 @@ fn terminal() -> Finding {
     if crate::terminal::is_attended() {
         return ok("terminal", detail);
     }
-    note("terminal", detail, "nobody can be asked here: what would ask is denied")
+    note("terminal", detail, "nobody can be asked here: calls that need approval are denied")
 }

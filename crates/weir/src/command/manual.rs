@@ -24,7 +24,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     for word in &args.command {
         let found = command.find_subcommand(word).cloned();
         command = found.ok_or_else(|| {
-            usage(format!("{name} has no command {word:?}; `{name} --help` lists them"))
+            usage(format!("{name} has no command {word:?}; `{name} --help` lists the commands"))
         })?;
         name = format!("{name}-{word}");
     }

@@ -24,7 +24,7 @@ async fn served(args: ScriptServeArgs) -> anyhow::Result<ExitCode> {
     let script = Script::read(&args.file).map_err(|error| usage(error.to_string()))?;
     let bound = TcpListener::bind(args.bind).await;
     let listener = bound.map_err(|error| {
-        usage(format!("--bind {}: {error}; port 0 takes a free one", args.bind))
+        usage(format!("--bind {}: {error}; port 0 selects a free port", args.bind))
     })?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -68,7 +68,9 @@ async fn tell(app: &App, address: SocketAddr, quiet: bool) -> anyhow::Result<()>
     }
     if let Some(code) = app.setup_code().await.map_err(usage)? {
         let open = app.options.public_url.clone().unwrap_or(here);
-        terminal::err_line(&format!("setup code: {code} (open {open}/setup; it holds for a day)"));
+        terminal::err_line(&format!(
+            "setup code: {code} (open {open}/setup; the code is valid for one day)"
+        ));
     }
     Ok(())
 }
@@ -81,7 +83,7 @@ async fn first_admin(app: &App, args: &ServeArgs) -> anyhow::Result<()> {
     let password = read_password(file)?;
     let made = app.make_first_admin(name, &password).await.map_err(usage)?;
     if made && !args.quiet {
-        terminal::err_line(&format!("made the account {name}"));
+        terminal::err_line(&format!("created the account {name}"));
     }
     Ok(())
 }
@@ -90,7 +92,7 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
     let told = |why: String| usage(format!("the password in {}: {why}", file.display()));
     let meta = std::fs::metadata(file).map_err(|error| told(error.to_string()))?;
     if meta.len() > PASSWORD_FILE_BYTES_MAX {
-        return Err(told("the file is too long to be one".into()));
+        return Err(told("the file is too long for a password".into()));
     }
     let text = std::fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
@@ -100,15 +102,14 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
 fn options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<ServerOptions> {
     let bind = match args.bind {
         Some(bind) => bind,
-        None => settings
-            .bind
-            .parse()
-            .map_err(|_| usage(format!("server.bind {:?} is no address:port", settings.bind)))?,
+        None => settings.bind.parse().map_err(|_| {
+            usage(format!("server.bind {:?} is not of the form address:port", settings.bind))
+        })?,
     };
     let tls = match (settings.certificate.as_str(), settings.key.as_str()) {
         ("", "") => None,
         ("", _) | (_, "") => {
-            return Err(usage("server.certificate and server.key belong together: give both"));
+            return Err(usage("server.certificate and server.key must be set together"));
         }
         (certificate, key) => Some((PathBuf::from(certificate), PathBuf::from(key))),
     };
@@ -146,15 +147,16 @@ fn public_url(text: &str) -> anyhow::Result<Option<String>> {
         plain && url.query().is_none() && url.fragment().is_none() && url.username().is_empty()
     });
     let url = url.ok_or_else(|| {
-        usage(format!("server.public_url {text:?} is no address like https://weir.example.org"))
+        usage(format!("server.public_url {text:?} is not an address like https://weir.example.org"))
     })?;
     Ok(Some(url.origin().ascii_serialization()))
 }
 
 fn proxies(all: &[String]) -> anyhow::Result<Vec<IpAddr>> {
     let address = |text: &String| {
-        text.parse()
-            .map_err(|_| usage(format!("server.proxies: {text:?} is no address like 10.0.0.1")))
+        text.parse().map_err(|_| {
+            usage(format!("server.proxies: {text:?} is not an IP address like 10.0.0.1"))
+        })
     };
     all.iter().map(address).collect()
 }

@@ -106,8 +106,8 @@ impl Face {
     fn of(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Face> {
         if is_below_supervisor(cx.environment.all(), SUPERVISE) {
             return Err(usage(
-                "`weir` was started by a command that an agent runs, and only a person may answer \
-                 for themselves; run it in a terminal of your own",
+                "`weir` was started by a command that an agent runs, but only a person may answer \
+                 its questions; run it in a terminal of your own",
             ));
         }
         let (input, output) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
@@ -115,7 +115,7 @@ impl Face {
         if !(lines || input && output) {
             return Err(usage(
                 "the terminal interface needs a terminal, and there is none: `weir run \"your \
-                 task\"` works without one (`weir --plain` talks over a pipe, `weir --help` lists \
+                 task\"` works without one (`weir --plain` works with pipes, `weir --help` lists \
                  the commands)",
             ));
         }
@@ -123,7 +123,7 @@ impl Face {
         let theme = args.theme.as_deref().map(|name| {
             Theme::named(name, caps.depth).ok_or_else(|| {
                 let known: Vec<&str> = Theme::NAMES.iter().map(|(name, _)| *name).collect();
-                usage(format!("there is no theme {name:?}; there are {}", known.join(", ")))
+                usage(format!("there is no theme {name:?}; the themes are {}", known.join(", ")))
             })
         });
         let theme = theme.transpose()?;
@@ -169,7 +169,7 @@ impl Face {
             Ok(Ok(Ok(()))) => (),
             Ok(Ok(Err(error))) => return left.and(Err(error)),
             Ok(Err(error)) => return Err(error.into()),
-            Err(_) => terminal::err("the session could not be given back in time; it is resumable"),
+            Err(_) => terminal::err("the session could not be closed in time; you can resume it"),
         }
         left
     }
@@ -187,7 +187,7 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
     ];
     if let Some((_, flag)) = here_alone.iter().find(|(is_given, _)| *is_given) {
         return Err(usage(format!(
-            "{flag} has no effect with --attach: the server decides it; change it in the session"
+            "{flag} has no effect with --attach: the server decides this; change it in the session"
         )));
     }
     let whole = |text: &str| weir_core::ids::SessionId::new(text.trim());
@@ -230,7 +230,5 @@ async fn newest(cx: &Cx) -> anyhow::Result<weir_core::ids::SessionId> {
     let folder = Some(cx.folder.display().to_string());
     let newest = session_ids::list(cx.store()?.as_ref(), folder, 1, Agents::Hidden).await?;
     let newest = newest.into_iter().next().map(|meta| meta.id);
-    newest.ok_or_else(|| {
-        usage("there is no session of this folder to go on with; leave out --continue")
-    })
+    newest.ok_or_else(|| usage("there is no session of this folder to continue; omit --continue"))
 }

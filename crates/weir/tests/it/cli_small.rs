@@ -153,7 +153,7 @@ fn c4_keys_are_kept_for_their_owner_and_never_shown() {
     let source = row(&list, "anthropic").expect("known")["source"].clone();
     assert_eq!(source, "variable ANTHROPIC_API_KEY", "the environment beats the file");
     house.ok(&["auth", "remove", "anthropic"]);
-    assert!(house.refused(&["auth", "remove", "anthropic"]).contains("kept: none"));
+    assert!(house.refused(&["auth", "remove", "anthropic"]).contains("saved: none"));
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn z4_doctor_names_a_tier_that_does_not_work_and_its_remedy() {
     let told =
         "does not work: there is no bwrap on PATH\n          -> install the package bubblewrap";
     assert!(said.out.contains(told), "{}", said.out);
-    assert!(!said.out.contains("confinement bubblewrap"), "{}", said.out);
+    assert!(!said.out.contains("sandbox bubblewrap"), "{}", said.out);
     house.write(&house.user_config(), "[sandbox]\ntier = \"bubblewrap\"\n");
     let said = house.run(&["doctor", "--offline"]);
     assert_eq!(said.status, 1, "a wished tier is never made weaker: {}", said.out);

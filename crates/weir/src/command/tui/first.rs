@@ -51,9 +51,7 @@ pub(super) async fn ask(cx: Cx, missing: Missing) -> anyhow::Result<Ended> {
         Missing::Model => menu(&cx, keyboard).await?,
         Missing::Key(vendor) => {
             let name = titled(vendor);
-            say(&format!(
-                "\nThe model that is set needs a key for {name}, and there is none yet.\n"
-            ))?;
+            say(&format!("\nThe configured model needs a key for {name}, and none is set yet.\n"))?;
             match key(&cx, vendor, keyboard).await? {
                 // The choices are for whoever has no such key: what they choose stands for the model
                 // that is set.
@@ -82,8 +80,7 @@ async fn menu(cx: &Cx, keyboard: &mut Keyboard) -> anyhow::Result<Step> {
     let first = KNOWN.iter().filter_map(|(name, ..)| catalogue.vendor(name));
     let first: Vec<&Vendor> = first.collect();
     loop {
-        let mut text =
-            String::from("\nWeir needs a model to work with, and none is set up yet.\n\n");
+        let mut text = String::from("\nWeir needs a model, and none is set up yet.\n\n");
         for (n, vendor) in first.iter().enumerate() {
             text += &format!("  {}  {}: paste an API key\n", n + 1, titled(vendor));
         }
@@ -156,7 +153,7 @@ fn chosen<'a, T>(
         match found {
             Some((_, value)) => return Ok(Ok(value)),
             None if line.is_empty() => (),
-            None => say(&format!("There is no {} in this list.\n", visible(&line)))?,
+            None => say(&format!("{} is not in this list.\n", visible(&line)))?,
         }
     }
 }
@@ -192,7 +189,7 @@ fn titled(vendor: &Vendor) -> String {
 async fn key(cx: &Cx, vendor: &Vendor, keyboard: &mut Keyboard) -> anyhow::Result<Step> {
     let title = titled(vendor);
     let made = KNOWN.iter().find(|(name, ..)| *name == vendor.name);
-    let made = made.map(|(_, _, at)| format!("Keys are made at {at}\n")).unwrap_or_default();
+    let made = made.map(|(_, _, at)| format!("You can create a key at {at}\n")).unwrap_or_default();
     say(&format!("\nPaste your API key for {title}. It is not shown. Esc goes back.\n{made}"))?;
     loop {
         let text = match keyboard.line("Key: ", Echo::Hidden)? {
@@ -204,14 +201,16 @@ async fn key(cx: &Cx, vendor: &Vendor, keyboard: &mut Keyboard) -> anyhow::Resul
             continue;
         }
         if !Keys::is_key(&text) {
-            say("That is no key: a key is one word of letters, digits and signs. Try again.\n")?;
+            say(
+                "That is not a key: a key is one word of letters, digits and symbols. Try again.\n",
+            )?;
             continue;
         }
         let key = Secret::new(text);
         let catalogue = models::catalogue(cx)?;
         let (endpoint, _) = models::endpoint(cx, &catalogue, vendor)?;
         let endpoint = Endpoint { key: Some(key.clone()), ..endpoint };
-        say(&format!("Asking {} … ", visible(&endpoint.base_url)))?;
+        say(&format!("Checking with {} … ", visible(&endpoint.base_url)))?;
         let found = match probe::check_key(&endpoint, &models::transport(cx)).await {
             KeyCheck::Accepted(found) => {
                 say("the key works.\n")?;
@@ -219,12 +218,12 @@ async fn key(cx: &Cx, vendor: &Vendor, keyboard: &mut Keyboard) -> anyhow::Resul
             }
             KeyCheck::Refused(status) => {
                 say(&format!("the key is not accepted (HTTP {status}).\n"))?;
-                say("Was all of it pasted? Try again; Esc goes back.\n")?;
+                say("Did you paste all of it? Try again; Esc goes back.\n")?;
                 continue;
             }
             KeyCheck::Unsaid(why) => {
                 say(&format!("\nThe key could not be checked: {}\n", visible(&why)))?;
-                match keyboard.line("Keep it all the same? [y/N] ", Echo::Shown)? {
+                match keyboard.line("Save it anyway? [y/N] ", Echo::Shown)? {
                     Line::Typed(yes) if matches!(yes.to_lowercase().as_str(), "y" | "yes") => {
                         Vec::new()
                     }
@@ -237,7 +236,7 @@ async fn key(cx: &Cx, vendor: &Vendor, keyboard: &mut Keyboard) -> anyhow::Resul
         keys.set(&vendor.name, key)?;
         let place = keys.path().display().to_string();
         say(&format!(
-            "It is kept in {}\n(readable by you alone; `weir auth remove {}` forgets it).\n",
+            "It is saved in {}\n(only you can read it; `weir auth remove {}` removes it).\n",
             visible(&place),
             visible(&vendor.name)
         ))?;
@@ -303,14 +302,14 @@ async fn on_this_machine(
             );
         }
         let mut text = match empty.first() {
-            Some(name) => format!("\n{name} answers and has no model yet.\n"),
-            None => "\nNo model server answers on this machine. Looked for:\n".to_owned(),
+            Some(name) => format!("\n{name} responds, but has no models yet.\n"),
+            None => "\nNo model server found on this machine. Tried:\n".to_owned(),
         };
         for endpoint in endpoints.iter().filter(|_| empty.is_empty()) {
             text += &format!("  {:<9} {}\n", endpoint.vendor.name, visible(&endpoint.base_url));
         }
         text += "With Ollama: `ollama serve` in another terminal, then `ollama pull qwen3:8b`.\n";
-        text += "Enter looks again, Esc goes back. ";
+        text += "Enter tries again, Esc goes back. ";
         match keyboard.line(&text, Echo::Shown)? {
             Line::Typed(_) => (),
             Line::Escape => return Ok(Step::Back),
@@ -323,7 +322,8 @@ async fn on_this_machine(
 fn remembered(model: &str) -> anyhow::Result<Step> {
     let model_seen = visible(model);
     say(&format!(
-        "This session uses {model_seen}. To keep it: weir config set model {model_seen}\n"
+        "This session uses {model_seen}. To make it the default: weir config set model \
+         {model_seen}\n"
     ))?;
     Ok(Step::Done(Some(model.to_owned())))
 }

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod kill;
+mod requirements;
 mod tidy;
 
 /// The project's own commands
@@ -24,6 +25,8 @@ enum Command {
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
     Bench(bench::BenchArgs),
+    /// Write docs/requirements.md from its sentences and the names of tests and scenarios
+    Requirements,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -32,6 +35,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
+        Command::Requirements => requirements::write(&root).map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -22,6 +22,7 @@ mod reach;
 mod text;
 mod tree;
 
+use crate::requirements;
 use tree::Tree;
 
 const ALLOW_LIST: &str = "xtask/tidy-allow.toml";
@@ -84,6 +85,10 @@ fn findings(root: &Path, tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     found.extend(imports::findings(tree));
     found.extend(permits::findings(tree));
     found.extend(reach::findings(tree));
+    for problem in requirements::problems(root)? {
+        let place = (problem.path.as_str(), problem.line);
+        found.push(Finding::new("requirements", place, problem.what));
+    }
     found.sort();
     found.dedup();
     allowed(root, found)

@@ -1,5 +1,5 @@
 //! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
-//! figures (`bench`). Nothing here is part of the product.
+//! figures (`bench`), the shape of the sources (`structure`). Nothing here is part of the product.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod kill;
 mod requirements;
+mod structure;
 mod tidy;
 
 /// The project's own commands
@@ -27,6 +28,7 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Write docs/requirements.md from its sentences and the names of tests and scenarios
     Requirements,
+    Structure(structure::StructureArgs),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -36,6 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
         Command::Requirements => requirements::write(&root).map(|()| ExitCode::SUCCESS),
+        Command::Structure(args) => structure::structure(&root, &args),
     }
 }
 

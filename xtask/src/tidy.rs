@@ -15,12 +15,13 @@ use clap::Args;
 use serde::Deserialize;
 
 mod crates;
-mod imports;
+pub(crate) mod imports;
 mod links;
 mod permits;
+mod ratchet;
 mod reach;
 mod text;
-mod tree;
+pub(crate) mod tree;
 
 use crate::requirements;
 use tree::Tree;
@@ -89,6 +90,7 @@ fn findings(root: &Path, tree: &Tree) -> anyhow::Result<Vec<Finding>> {
         let place = (problem.path.as_str(), problem.line);
         found.push(Finding::new("requirements", place, problem.what));
     }
+    found.extend(ratchet::findings(root, tree)?);
     found.sort();
     found.dedup();
     allowed(root, found)

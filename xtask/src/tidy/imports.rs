@@ -2,10 +2,10 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{ImplItemFn, Item, ItemFn, ItemMod, ItemUse, Macro, UseTree};
+use syn::{ImplItemFn, Item, ItemMod, ItemUse, Macro, UseTree};
 
 use super::Finding;
-use super::tree::{Source, Tree, is_for_tests};
+use super::tree::{Source, Tree, is_for_tests, item_attrs};
 
 /// One thing that must not be named.
 struct Ban {
@@ -113,13 +113,17 @@ fn begins(path: &str, start: &str) -> bool {
 }
 
 /// A path that a source names.
-pub(super) struct Name {
-    pub(super) path: String,
-    pub(super) line: usize,
+pub(crate) struct Name {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    /// What an import calls it here: the last part, or what stands behind `as`.
+    pub(crate) import: Option<String>,
+    /// The modules around it that are written out in this source.
+    pub(crate) modules: Vec<String>,
 }
 
 /// All paths in a source, those of its tests left out.
-pub(super) fn names(source: &Source) -> Vec<Name> {
+pub(crate) fn names(source: &Source) -> Vec<Name> {
     let mut names = Names::default();
     names.visit_file(&source.syntax);
     names.found
@@ -128,9 +132,14 @@ pub(super) fn names(source: &Source) -> Vec<Name> {
 #[derive(Default)]
 struct Names {
     found: Vec<Name>,
+    modules: Vec<String>,
 }
 
 impl Names {
+    fn add(&mut self, path: String, line: usize, import: Option<String>) {
+        self.found.push(Name { path, line, import, modules: self.modules.clone() });
+    }
+
     fn imports(&mut self, tree: &UseTree, before: &str) {
         let below = |ident: &dyn std::fmt::Display| match before {
             "" => ident.to_string(),
@@ -144,20 +153,19 @@ impl Names {
                 }
             }
             UseTree::Name(name) if name.ident == "self" => {
-                let line = name.ident.span().start().line;
-                self.found.push(Name { path: before.to_owned(), line });
+                let last = before.rsplit("::").next().map(str::to_owned);
+                self.add(before.to_owned(), name.ident.span().start().line, last);
             }
             UseTree::Name(name) => {
                 let line = name.ident.span().start().line;
-                self.found.push(Name { path: below(&name.ident), line });
+                self.add(below(&name.ident), line, Some(name.ident.to_string()));
             }
             UseTree::Rename(name) => {
                 let line = name.ident.span().start().line;
-                self.found.push(Name { path: below(&name.ident), line });
+                self.add(below(&name.ident), line, Some(name.rename.to_string()));
             }
             UseTree::Glob(star) => {
-                let line = star.star_token.spans[0].start().line;
-                self.found.push(Name { path: before.to_owned(), line });
+                self.add(before.to_owned(), star.star_token.spans[0].start().line, None);
             }
         }
     }
@@ -193,7 +201,7 @@ impl Names {
 
     fn end(&mut self, path: &mut Vec<String>, line: usize) {
         if path.len() > 1 {
-            self.found.push(Name { path: path.join("::"), line });
+            self.add(path.join("::"), line, None);
         }
         path.clear();
     }
@@ -201,15 +209,15 @@ impl Names {
 
 impl<'ast> Visit<'ast> for Names {
     fn visit_item(&mut self, item: &'ast Item) {
-        let attrs = match item {
-            Item::Mod(ItemMod { attrs, .. })
-            | Item::Fn(ItemFn { attrs, .. })
-            | Item::Use(ItemUse { attrs, .. }) => attrs.as_slice(),
-            _ => &[],
-        };
-        if !is_for_tests(attrs) {
+        if !is_for_tests(item_attrs(item)) {
             visit::visit_item(self, item);
         }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        self.modules.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.modules.pop();
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
@@ -227,7 +235,7 @@ impl<'ast> Visit<'ast> for Names {
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if let (Some(first), true) = (path.segments.first(), segments.len() > 1) {
             let line = first.ident.span().start().line;
-            self.found.push(Name { path: segments.join("::"), line });
+            self.add(segments.join("::"), line, None);
         }
         visit::visit_path(self, path);
     }

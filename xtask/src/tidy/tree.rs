@@ -22,34 +22,34 @@ const TEXT_BYTES_MAX: u64 = 2_000_000;
 
 /// All texts.
 #[derive(Default)]
-pub(super) struct Tree {
-    pub(super) texts: Vec<Text>,
-    pub(super) sources: Vec<Source>,
+pub(crate) struct Tree {
+    pub(crate) texts: Vec<Text>,
+    pub(crate) sources: Vec<Source>,
     /// Sources that are no Rust.
     pub(super) broken: Vec<Finding>,
 }
 
 /// One file.
-pub(super) struct Text {
+pub(crate) struct Text {
     /// From the root of the project, with `/`.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// One Rust source.
-pub(super) struct Source {
-    pub(super) path: String,
-    pub(super) text: String,
-    pub(super) syntax: syn::File,
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) syntax: syn::File,
     /// Name of its crate's folder.
-    pub(super) krate: String,
+    pub(crate) krate: String,
     /// In `tests/`, `benches/`, or a module that is only compiled for tests.
-    pub(super) for_tests: bool,
+    pub(crate) for_tests: bool,
 }
 
 impl Source {
     /// The path inside the crate: `src/lib.rs`.
-    pub(super) fn inside(&self) -> &str {
+    pub(crate) fn inside(&self) -> &str {
         let crates = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         crates.split_once('/').map_or(crates, |(_, inside)| inside)
     }
@@ -60,7 +60,7 @@ impl Tree {
     ///
     /// # Errors
     /// A folder or file cannot be read.
-    pub(super) fn read(root: &Path) -> anyhow::Result<Tree> {
+    pub(crate) fn read(root: &Path) -> anyhow::Result<Tree> {
         let mut tree = Tree::default();
         tree.gather(root, "")?;
         tree.texts.sort_by(|a, b| a.path.cmp(&b.path));
@@ -95,44 +95,52 @@ impl Tree {
     }
 
     fn parse(&mut self) {
-        let mut test_modules = BTreeSet::new();
-        let rust = |text: &&Text| {
-            text.path.ends_with(".rs")
-                && (text.path.starts_with("crates/") || text.path.starts_with("xtask/"))
-                && !is_data(&text.path)
-        };
-        for Text { path, text } in self.texts.iter().filter(rust) {
-            let syntax = match syn::parse_file(text) {
-                Ok(syntax) => syntax,
-                Err(error) => {
-                    let line = error.span().start().line;
-                    let what = format!("is no Rust that can be read: {error}");
-                    self.broken.push(Finding::new("parse", (path, line), what));
-                    continue;
-                }
-            };
-            collect_test_modules(path, &syntax.items, &mut test_modules);
-            let krate = match path.strip_prefix("crates/") {
-                Some(rest) => rest.split('/').next().unwrap_or_default(),
-                None => "xtask",
-            };
-            self.sources.push(Source {
-                path: path.clone(),
-                text: text.clone(),
-                syntax,
-                krate: krate.to_owned(),
-                for_tests: false,
-            });
-        }
-        for source in &mut self.sources {
-            let folder = source.inside().split('/').next().unwrap_or_default();
-            let module = test_modules.iter().any(|module| {
-                source.path == format!("{module}.rs")
-                    || source.path.starts_with(&format!("{module}/"))
-            });
-            source.for_tests = module || matches!(folder, "tests" | "benches");
-        }
+        (self.sources, self.broken) = parse_below(&self.texts, &["crates/", "xtask/"]);
     }
+
+    /// The sources of the fuzz targets, which stand outside of most laws.
+    pub(crate) fn fuzz_sources(&self) -> Vec<Source> {
+        parse_below(&self.texts, &["fuzz/"]).0
+    }
+}
+
+/// The Rust sources in these folders, and what there is no Rust.
+fn parse_below(texts: &[Text], folders: &[&str]) -> (Vec<Source>, Vec<Finding>) {
+    let (mut sources, mut broken) = (Vec::new(), Vec::new());
+    let mut test_modules = BTreeSet::new();
+    let rust = |text: &&Text| {
+        text.path.ends_with(".rs")
+            && folders.iter().any(|folder| text.path.starts_with(folder))
+            && !is_data(&text.path)
+    };
+    for Text { path, text } in texts.iter().filter(rust) {
+        let syntax = match syn::parse_file(text) {
+            Ok(syntax) => syntax,
+            Err(error) => {
+                let line = error.span().start().line;
+                let what = format!("is no Rust that can be read: {error}");
+                broken.push(Finding::new("parse", (path, line), what));
+                continue;
+            }
+        };
+        collect_test_modules(path, &syntax.items, &mut test_modules);
+        let in_crates = path.strip_prefix("crates/").unwrap_or(path);
+        sources.push(Source {
+            path: path.clone(),
+            text: text.clone(),
+            syntax,
+            krate: in_crates.split('/').next().unwrap_or_default().to_owned(),
+            for_tests: false,
+        });
+    }
+    for source in &mut sources {
+        let folder = source.inside().split('/').next().unwrap_or_default();
+        let module = test_modules.iter().any(|module| {
+            source.path == format!("{module}.rs") || source.path.starts_with(&format!("{module}/"))
+        });
+        source.for_tests = module || matches!(folder, "tests" | "benches");
+    }
+    (sources, broken)
 }
 
 /// What a test reads or changes is data, even where it looks like a source.
@@ -156,7 +164,7 @@ fn collect_test_modules(path: &str, items: &[Item], out: &mut BTreeSet<String>) 
 }
 
 /// Whether an item exists only in tests.
-pub(super) fn is_for_tests(attrs: &[Attribute]) -> bool {
+pub(crate) fn is_for_tests(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|attr| {
         if attr.path().is_ident("test") {
             return true;
@@ -167,9 +175,32 @@ pub(super) fn is_for_tests(attrs: &[Attribute]) -> bool {
     })
 }
 
+/// The attributes of an item, of whatever kind it is.
+pub(crate) fn item_attrs(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        // Tokens that syn does not know have none that it could show.
+        _ => &[],
+    }
+}
+
 /// A tree of these sources, for tests of the rules.
 #[cfg(test)]
-pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
     let mut tree = Tree::default();
     for (path, text) in files {
         tree.texts.push(Text { path: (*path).to_owned(), text: (*text).to_owned() });

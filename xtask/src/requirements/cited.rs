@@ -93,7 +93,8 @@ impl Cited {
             self.deliberate.push((id, Place { path: path.clone(), line: 1 }));
         }
         let title = text.lines().next().unwrap_or_default();
-        self.comment(path, (1, title.trim_start_matches(['#', ' '])));
+        let place = Place { path: path.clone(), line: 1 };
+        self.comment(&place, title.trim_start_matches(['#', ' ']));
     }
 
     fn tests(&mut self, TrackedFile { path, text }: &TrackedFile) {
@@ -114,23 +115,24 @@ impl Cited {
         let Some(mark) = comment_mark(path) else { return };
         for (index, line) in text.lines().enumerate() {
             if let Some(comment) = comment_in(line, mark) {
-                self.comment(path, (index + 1, comment));
+                self.comment(&Place { path: path.clone(), line: index + 1 }, comment);
             }
         }
     }
 
-    fn comment(&mut self, path: &str, (line, comment): (usize, &str)) {
+    fn comment(&mut self, place: &Place, comment: &str) {
+        let path = &place.path;
         for (id, deliberate) in ids_in(comment) {
             if deliberate {
-                self.deliberate.push((id, Place { path: path.to_owned(), line }));
+                self.deliberate.push((id, place.clone()));
             }
             let proofs = self.proofs.get(&id);
             let is_named = proofs.is_some_and(|all| all.iter().any(|proof| proof.path() == path));
             if !is_named && is_for_proofs(path) {
-                let proof = Proof::File { path: path.to_owned() };
+                let proof = Proof::File { path: path.clone() };
                 self.proofs.entry(id).or_default().insert(proof);
             } else if !is_named {
-                self.code.entry(id).or_default().insert(path.to_owned());
+                self.code.entry(id).or_default().insert(path.clone());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
-//! figures (`bench`), the shape of the sources (`structure`). Nothing here is part of the product.
+//! figures (`bench`), the shape of the sources (`structure`), what ids mean (`requirements`). Nothing
+//! here is part of the product.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

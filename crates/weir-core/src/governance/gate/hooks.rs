@@ -16,7 +16,7 @@ impl Gate for Hooks {
         let reason = quoted(&strictest.reason);
         Some(match strictest.denies {
             true => deny(self, rule, format!("A hook blocks this call: {reason}")),
-            false => ask(self, rule, format!("A hook wants a person to agree: {reason}")),
+            false => ask(self, rule, format!("A hook requires approval: {reason}")),
         })
     }
 }

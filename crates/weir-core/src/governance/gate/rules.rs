@@ -164,7 +164,7 @@ impl Rules {
                  person can change the rule."
             ),
             Verdict::Ask | Verdict::Allow => {
-                format!("The rule `{rule}` wants a person to agree to {what}.")
+                format!("The rule `{rule}` requires approval before {what}.")
             }
         };
         Opinion {
@@ -209,7 +209,7 @@ impl Rules {
                  can switch the mode."
             ),
             (Verdict::Ask | Verdict::Allow, _) => {
-                format!("The mode {mode} wants a person to agree to {what}; no rule allows it.")
+                format!("Mode {mode} requires approval before {what}; no rule allows it.")
             }
         };
         Opinion {

@@ -27,7 +27,7 @@ impl Gate for Spawn {
             Ruling::Ask(rule) => Some(ask(
                 self,
                 Some(rule.to_string()),
-                format!("The rule `{rule}` wants a person to agree to starting {name}."),
+                format!("The rule `{rule}` requires approval before starting {name}."),
             )),
             Ruling::Allow(_) | Ruling::Silent => None,
         }

@@ -29,7 +29,7 @@ impl Gate for Switch {
             Ruling::Ask(rule) => Some(ask(
                 self,
                 Some(rule.to_string()),
-                format!("The rule `{rule}` wants a person to agree to going on as {name}."),
+                format!("The rule `{rule}` requires approval before going on as {name}."),
             )),
             // Rules for all agents, or for everything, were not written with this one in mind.
             Ruling::Allow(rules) if rules.iter().any(|rule| rule.names_agent(profile)) => None,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
+use weir_core::governance::filter::one_line;
 use weir_core::governance::label::{self, Label};
 use weir_core::ids::CallId;
 use weir_core::message::{Block, CallBlock};
@@ -130,7 +131,7 @@ impl Nested for Nest {
         steps.changed.extend(raw.changed.iter().cloned());
         let summary = raw.summary.clone().unwrap_or_else(|| {
             let text = weir_core::message::plain_text(&raw.blocks);
-            text.lines().next().unwrap_or_default().chars().take(120).collect()
+            one_line(text.lines().next().unwrap_or_default())
         });
         steps.news.push(News::Step { tool: tool.into(), ok: raw.ok, summary });
         raw

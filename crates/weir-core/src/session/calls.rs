@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
+use crate::governance::filter::one_line;
 use crate::governance::outcome::{self, Told};
 use crate::governance::{call_form, canonical, rules, same_form};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
@@ -168,12 +169,11 @@ impl Session {
 
 /// A call answered by the session itself.
 pub(super) fn answered(call: CallId, tool: String, ok: bool, text: &str) -> CallFinished {
-    let line: String = text.lines().next().unwrap_or_default().chars().take(120).collect();
     CallFinished {
         call,
         tool,
         ok,
-        summary: line,
+        summary: one_line(text.lines().next().unwrap_or_default()),
         result: vec![Block::text(text)],
         confirmed: false,
         bytes: text.len() as u64,

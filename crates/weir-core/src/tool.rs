@@ -480,6 +480,13 @@ pub enum News {
         /// Its name.
         name: String,
     },
+    /// A background job was started, ended, or looked at.
+    Job {
+        /// Its name, as [`Effects::jobs`] has it.
+        job: String,
+        /// Whether it was still running then.
+        running: bool,
+    },
 }
 
 /// One line of the task list.
@@ -712,6 +719,12 @@ impl Raw {
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Raw {
         self.summary = Some(summary.into());
+        self
+    }
+    /// The same, and it tells whether a background job runs.
+    #[must_use]
+    pub fn with_job(mut self, job: &str, running: bool) -> Raw {
+        self.news.push(News::Job { job: job.to_owned(), running });
         self
     }
 }

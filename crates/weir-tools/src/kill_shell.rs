@@ -39,7 +39,9 @@ impl Act for KillShell {
 
     async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
         match cx.processes.kill(&cx.session, &input.job).await {
-            Ok(info) => Raw::ok(format!("Ended job {}", job::describe(&info))),
+            Ok(info) => {
+                Raw::ok(format!("Ended job {}", job::describe(&info))).with_job(&info.job, false)
+            }
             Err(why) => Raw::error(why),
         }
     }

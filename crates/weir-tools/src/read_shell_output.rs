@@ -74,7 +74,9 @@ impl Act for ReadShellOutput {
             (false, true) => format!("; next offset: {next}"),
             (false, false) => String::new(),
         };
-        Raw::ok(format!("{body}\n[{state}{more}]")).with_summary(state)
+        Raw::ok(format!("{body}\n[{state}{more}]"))
+            .with_summary(state)
+            .with_job(&info.job, info.end.is_none())
     }
 }
 
@@ -83,6 +85,7 @@ async fn list(cx: &ToolContext) -> Raw {
     if jobs.is_empty() {
         return Raw::ok("No background jobs.");
     }
-    Raw::ok(jobs.iter().map(job::describe).collect::<Vec<_>>().join("\n"))
-        .with_summary(crate::text::count(jobs.len(), "job"))
+    let told = Raw::ok(jobs.iter().map(job::describe).collect::<Vec<_>>().join("\n"))
+        .with_summary(crate::text::count(jobs.len(), "job"));
+    jobs.iter().fold(told, |told, info| told.with_job(&info.job, info.end.is_none()))
 }

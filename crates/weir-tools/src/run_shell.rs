@@ -195,7 +195,8 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
                  it, kill_shell ends it; it ends with the session",
                 info.job
             ))
-            .with_summary(format!("job {}", info.job)),
+            .with_summary(format!("job {}", info.job))
+            .with_job(&info.job, true),
             Err(why) => Raw::error(format!("The job could not be started: {why}")),
         };
     }

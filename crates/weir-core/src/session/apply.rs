@@ -362,7 +362,8 @@ fn news(s: &mut Session, f: &CallFinished) {
                 let text = prompt::in_force(s.skills.values());
                 s.told.insert("active_skills".into(), text);
             }
-            News::Step { .. } => (),
+            // A job is followed where all deeds are.
+            News::Step { .. } | News::Job { .. } => (),
             News::Used { usage, cost_usd } => s.count(usage, *cost_usd),
             News::Made { tool } => s.made(tool),
             News::Unmade { name } => s.unmade(name),

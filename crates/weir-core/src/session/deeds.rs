@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::CallFinished;
 use crate::ids::CallId;
-use crate::tool::Access;
+use crate::tool::{Access, News};
 
 use super::Call;
 
@@ -32,8 +32,8 @@ pub(super) struct Deeds {
     pub(super) files: BTreeMap<String, Touch>,
     pub(super) outcomes: VecDeque<String>,
     pub(super) failures: VecDeque<String>,
-    /// Background commands, by the call that started them.
-    pub(super) jobs: BTreeMap<CallId, String>,
+    /// Background jobs that may run: the call that started each, and its command, by its name.
+    pub(super) jobs: BTreeMap<String, (CallId, String)>,
     pub(super) calls: u64,
 }
 
@@ -67,14 +67,17 @@ impl Deeds {
                 self.touch(path, "changed", f.call);
             }
         }
-        for command in inspection.effects.commands.iter().filter(|command| command.background) {
-            self.jobs.insert(f.call, short(&command.command));
-        }
-        if f.tool == "kill_shell" {
-            let ended = |call: &CallId| {
-                inspection.effects.jobs.iter().any(|job| job.ends_with(&call.0.to_string()))
-            };
-            self.jobs.retain(|call, _| !ended(call));
+        let started = inspection.effects.commands.iter().find(|command| command.background);
+        for news in &f.news {
+            match (news, started) {
+                (News::Job { job, running: true }, Some(command)) => {
+                    self.jobs.insert(job.clone(), (f.call, short(&command.command)));
+                }
+                (News::Job { job, running: false }, _) => {
+                    self.jobs.remove(job);
+                }
+                _ => (),
+            }
         }
     }
 

@@ -118,7 +118,7 @@ pub(super) fn news(news: &mut [News], secrets: &[String]) {
             News::Recalled { words, .. } => replace(words, &needles),
             News::Step { summary, .. } => replace(summary, &needles),
             News::Made { tool } => replace(&mut tool.description, &needles),
-            News::Found { .. } | News::Unmade { .. } | News::Used { .. } => (),
+            News::Found { .. } | News::Unmade { .. } | News::Used { .. } | News::Job { .. } => (),
         }
     }
 }

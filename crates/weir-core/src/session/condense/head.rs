@@ -100,7 +100,9 @@ impl Session {
         let calls = format!(" ({} in all)", self.deeds.calls);
         let outcomes = self.deeds.outcomes.iter().rev().cloned();
         section(&mut out, "Calls and outcomes, newest first", outcomes, room / 4, &calls);
-        let jobs = self.deeds.jobs.iter().map(|(call, job)| format!("started by {call}: {job}"));
+        let mut jobs: Vec<_> = self.deeds.jobs.values().collect();
+        jobs.sort();
+        let jobs = jobs.into_iter().map(|(call, job)| format!("started by {call}: {job}"));
         section(&mut out, "Background commands, perhaps still running", jobs, room / 10, "");
         out
     }

@@ -300,6 +300,20 @@ pub struct TurnStarted {
     /// Its calls are those of a recipe: the model is not asked (L16).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recipe: bool,
+    /// What the model is told before the inputs, in order. Empty: only what facts hold already. A
+    /// journal from before it was kept has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Vec<ToldPart>>,
+}
+
+/// A piece of what the model is told at the start of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ToldPart {
+    /// Words that stand in no other fact: what the program of that day composed.
+    Text(String),
+    /// So many of the results and notes that earlier facts hold, in their order.
+    Recorded(u32),
 }
 
 /// A request was encoded and is about to be sent.
@@ -617,6 +631,9 @@ pub struct CallUnknown {
     pub tool: String,
     /// Why it cannot be told.
     pub reason: String,
+    /// What the model is told of it. A journal from before it was kept has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 /// The task list changed.
@@ -626,6 +643,10 @@ pub struct PlanUpdated {
     pub items: Vec<PlanItem>,
     /// The call that changed it.
     pub call: CallId,
+    /// The list as the model sees it at the end of every request. A journal from before it was kept
+    /// has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 /// The final answer was held against the schema that the person gave.

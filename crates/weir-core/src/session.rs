@@ -40,6 +40,7 @@ mod made;
 pub mod meter;
 mod nested;
 mod outlook;
+mod pending;
 mod recipe;
 mod solving;
 #[cfg(test)]
@@ -51,6 +52,7 @@ mod window;
 pub use calls::NOT_RECORDED;
 pub use config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use deeds::Deeds;
+use pending::PendingBlocks;
 pub use recipe::PlanWork;
 use window::Window;
 
@@ -85,7 +87,7 @@ pub struct Session {
     media: BTreeSet<BlobId>,
     quarantined: BTreeSet<BlobId>,
     /// What the model is told at the start of the next turn.
-    pending: Vec<Block>,
+    pending: PendingBlocks,
     told: BTreeMap<String, String>,
     /// Where each message of `history` comes from.
     origins: Vec<Origin>,
@@ -362,7 +364,7 @@ impl Session {
             history: Arc::new(Vec::new()),
             media: BTreeSet::new(),
             quarantined: BTreeSet::new(),
-            pending: Vec::new(),
+            pending: PendingBlocks::default(),
             told: BTreeMap::new(),
             origins: Vec::new(),
             skills: BTreeMap::new(),

@@ -133,7 +133,7 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 f.by,
                 f.paths.join(", ")
             );
-            s.pending.push(Block::text(text));
+            s.pending.push_composed(text);
         }
         Event::CallStarted(f) => with_call(s, f.call, |call| {
             call.stage = Stage::Started;
@@ -162,7 +162,8 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::QuestionAnswered(f) => question_answered(s, f),
         Event::PlanUpdated(f) => {
             s.plan.clone_from(&f.items);
-            s.tail = anchor(&f.items).map(Arc::from);
+            let told = f.told.clone().or_else(|| task_list(&f.items));
+            s.tail = told.map(Arc::from);
         }
         Event::OutputChecked(f) => output_checked(s, f),
         Event::ProfileSwitched(f) => {
@@ -177,14 +178,14 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             };
             s.switching = None;
             configure(s, &f.config);
-            s.pending.push(Block::text(text));
+            s.pending.push_composed(text);
         }
         Event::ContextCondensing(f) => condense::condensing(s, f),
         Event::ContextSummarised(f) => condense::summarised(s, f),
         Event::ContextCondensed(f) => condense::condensed(s, f),
         Event::ContextUncondensed(_) => condense::uncondensed(s),
         Event::SteeringReminded(f) => {
-            s.pending.push(Block::text(f.text.clone()));
+            s.pending.push_recorded(Block::text(f.text.clone()));
             if let Some(run) = &mut s.run {
                 run.reminded = f.iteration;
             }
@@ -390,7 +391,7 @@ fn news(s: &mut Session, f: &CallFinished) {
 
 fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
     s.next.turn = f.turn.0;
-    let pending = std::mem::take(&mut s.pending);
+    let pending = s.pending.take(f.told.as_deref());
     if !pending.is_empty() {
         s.push(Message::user(pending), Origin::Told);
     }
@@ -637,7 +638,7 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
     let mut unknown = None;
     with_call(s, f.call, |call| {
         let class = call.inspection.as_ref().map(|i| i.class);
-        let text = unknown_text(&f.reason, class);
+        let text = f.told.clone().unwrap_or_else(|| unknown_text(&f.reason, class));
         let form = call.canonical();
         unknown = Some(UnknownOutcome { call: call.id, form, settled: false });
         call.stage = Stage::Done;
@@ -707,7 +708,7 @@ fn question_answered(s: &mut Session, f: &QuestionAnswered) {
 }
 
 /// The task list as the model sees it at the end of every request (L11).
-fn anchor(items: &[PlanItem]) -> Option<String> {
+pub(super) fn task_list(items: &[PlanItem]) -> Option<String> {
     if items.is_empty() {
         return None;
     }
@@ -736,7 +737,7 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
             return;
         }
         run.phase = Phase::Between;
-        s.pending.push(Block::text(format!("A hook says that the work is not done: {reason}")));
+        s.pending.push_composed(format!("A hook says that the work is not done: {reason}"));
         return;
     }
     run.output.clone_from(&f.output);
@@ -751,10 +752,10 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
         return;
     }
     run.phase = Phase::Between;
-    s.pending.push(Block::text(format!(
+    s.pending.push_composed(format!(
         "Your final answer must be one JSON value that matches the schema, and nothing else. \
          {mismatch} Answer again."
-    )));
+    ));
 }
 
 fn limit_reached(s: &mut Session, f: &LimitReached) {
@@ -769,11 +770,11 @@ fn limit_reached(s: &mut Session, f: &LimitReached) {
         Level::Soft => {
             run.soft_said = true;
             let left = (f64::from(config.limits.max_iterations) - f.value).max(0.0);
-            s.pending.push(Block::text(format!(
+            s.pending.push_composed(format!(
                 "Note: {} of {} model calls of this run are used. Wrap up: finish what matters \
                  most within the {left} that are left, then give the result.",
                 f.value, config.limits.max_iterations
-            )));
+            ));
         }
         Level::Hard if f.limit == "run_timeout" => {
             run.cancel = Some((CancelCause::Timeout, "the time limit".into()));

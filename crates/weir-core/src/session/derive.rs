@@ -13,6 +13,7 @@ use crate::ids::{QuestionId, RunId, Timestamp, TurnId};
 use crate::message::plain_text;
 use crate::tool::Control;
 
+use super::apply::task_list;
 use super::calls::answered;
 use super::{Call, Phase, Run, Session, Stage, Turn, TurnStage, limits};
 
@@ -99,6 +100,7 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
             iteration: run.iterations + 1,
             inputs: session.queue.iter().map(|queued| queued.input).collect(),
             recipe: false,
+            told: Some(session.pending.parts()),
         }
         .into(),
     )
@@ -212,7 +214,8 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
             .into(),
         ),
         Some(Control::Plan { items }) if session.plan != *items => {
-            Some(PlanUpdated { items: items.clone(), call: call.id }.into())
+            let told = task_list(items);
+            Some(PlanUpdated { items: items.clone(), call: call.id, told }.into())
         }
         Some(
             Control::Plan { .. }

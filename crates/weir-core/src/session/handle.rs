@@ -23,6 +23,7 @@ use crate::tool::defer::{CARRIER, carried};
 use crate::tool::foreign;
 use crate::tool::{Clean, Inspection};
 
+use super::calls::unknown_text;
 use super::condense::Pending;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
 use super::{Call, Phase, Session, SessionConfig, Stage, Turn, TurnStage};
@@ -216,7 +217,9 @@ impl Session {
             }
             Answer::Lost { call, reason } => {
                 let found = self.call(call).filter(|c| c.is_running())?;
-                Some(CallUnknown { call, tool: found.tool.clone(), reason }.into())
+                let class = found.inspection.as_ref().map(|inspection| inspection.class);
+                let told = Some(unknown_text(&reason, class));
+                Some(CallUnknown { call, tool: found.tool.clone(), reason, told }.into())
             }
             Answer::Verified { result, kept_going } => {
                 self.run.as_ref().filter(|run| run.phase == Phase::Verify)?;

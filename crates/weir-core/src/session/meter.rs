@@ -63,7 +63,7 @@ impl Session {
             }
         }
         notes += self.tail.as_ref().map_or(0, |tail| of(&[Block::text(tail.to_string())]));
-        history += of(&self.pending);
+        history += of(self.pending.blocks());
         let (system, tools) = (self.window.system_tokens(), self.window.tools_tokens());
         let used = system + tools + notes + history + results;
         let cache_share = self.window.counted.map(|usage| {

@@ -272,6 +272,7 @@ impl Session {
                     iteration: run.iterations,
                     inputs: self.queue.iter().map(|queued| queued.input).collect(),
                     recipe: true,
+                    told: Some(self.pending.parts()),
                 }
                 .into(),
             ),
@@ -356,12 +357,12 @@ impl Session {
         guide.stage = match failed {
             Some((step, reason)) => Progress::Failing { step: Some(step), reason, done },
             None if given.len() == calls.len() => {
-                self.pending.push(Block::text(format!(
+                self.pending.push_composed(format!(
                     "[recipe {}] All {} steps are done. Answer the person from these results; call \
                      a tool only for what is still missing, and do nothing twice.",
                     guide.name,
                     calls.len()
-                )));
+                ));
                 Progress::Followed
             }
             None => Progress::Following { calls, given },
@@ -457,12 +458,12 @@ pub(super) fn fell_back(s: &mut Session, f: &RecipeFallback) {
         return;
     }
     let at = f.step.map(|step| format!(" at step {step}")).unwrap_or_default();
-    s.pending.push(Block::text(format!(
+    s.pending.push_composed(format!(
         "[recipe {}] It is not followed any further{at}: {}. What is told above was done, and \
          nothing else of it: do not do it again. Go on by yourself.",
         guide.name,
         f.reason.trim_end_matches('.')
-    )));
+    ));
 }
 
 /// The place of a call, counted from 1.

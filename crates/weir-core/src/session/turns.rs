@@ -6,6 +6,7 @@ use crate::message::{Block, Message};
 use crate::model::{Stop, Usage};
 use crate::tool::Control;
 
+use super::pending::PendingBlocks;
 use super::{Call, Phase, Run, Session, Stage, Turn};
 
 /// Attempts of one model request before its failure counts as final (L8).
@@ -80,7 +81,7 @@ impl Session {
     /// Tells the model a section that is new, before its next turn.
     pub(super) fn tell(&mut self, note: &Note) {
         self.told.insert(note.section.clone(), note.text.clone());
-        self.pending.push(Block::text(note.text.clone()));
+        self.pending.push_recorded(Block::text(note.text.clone()));
     }
 
     /// Counts what a helper model used for this session.
@@ -155,7 +156,7 @@ impl Session {
         let text = crate::message::plain_text(&reply.content);
         if !text.trim().is_empty() {
             self.push(Message::assistant(vec![Block::text(text.clone())]), Origin::Model);
-            self.pending.push(Block::text(CUT_OFF));
+            self.pending.push_composed(CUT_OFF);
         }
         let Some(run) = &mut self.run else { return };
         run.usage.add(&reply.usage);
@@ -221,7 +222,7 @@ impl Session {
                 }
                 Some(Control::Ask { .. } | Control::Plan { .. }) | None => (),
             }
-            self.pending.push(Block::Result { call: call.id, ok, blocks });
+            self.pending.push_recorded(Block::Result { call: call.id, ok, blocks });
         }
         if let Some((recipe, calls)) = follow.filter(|_| completion.is_none()) {
             self.follow(&recipe, &calls);
@@ -231,7 +232,9 @@ impl Session {
 
     /// What follows once all calls of a turn are answered.
     pub(super) fn after_calls(&mut self, notes: Vec<String>, completion: Option<String>) {
-        self.pending.extend(notes.into_iter().map(Block::text));
+        for note in notes {
+            self.pending.push_recorded(Block::text(note));
+        }
         let checks_end = self.checks_end();
         let strict = self.config.as_ref().is_some_and(|config| config.strict);
         let Some(run) = &mut self.run else { return };
@@ -254,7 +257,7 @@ impl Session {
 
 impl Run {
     /// What follows a reply without calls (L3, L9).
-    fn after_text(&mut self, text: &str, stop: Stop, pending: &mut Vec<Block>) -> Phase {
+    fn after_text(&mut self, text: &str, stop: Stop, pending: &mut PendingBlocks) -> Phase {
         let cut = "The model ran into its output limit; the answer is cut. Ask it to go on, or \
                    raise the model's max_output.";
         match stop {
@@ -271,7 +274,7 @@ impl Run {
             ),
             Stop::End | Stop::Calls => {
                 self.nudged = true;
-                pending.push(Block::text(NUDGE));
+                pending.push_composed(NUDGE);
                 Phase::Between
             }
         }

@@ -172,7 +172,7 @@ impl Session {
     /// told.
     pub fn next_tokens(&self) -> u64 {
         let mut whole = self.window.whole(self.tail.as_deref());
-        whole.add(of_blocks(&self.pending));
+        whole.add(of_blocks(self.pending.blocks()));
         for queued in &self.queue {
             whole.add(of_blocks(&queued.content));
             let added = queued.added.iter().map(|added| added.text.len()).sum();

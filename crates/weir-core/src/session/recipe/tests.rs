@@ -183,7 +183,7 @@ impl Case {
 
     fn told(&self) -> String {
         let messages = self.session.history.iter().map(|message| message.plain_text());
-        messages.collect::<Vec<_>>().join("\n") + &plain_text(&self.session.pending)
+        messages.collect::<Vec<_>>().join("\n") + &plain_text(self.session.pending.blocks())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::message::{Block, plain_text};
 
 use super::super::Call;
+use super::super::pending::PendingBlocks;
 
 /// Characters of a call's arguments that are told with its result.
 const INPUT_CHARS_MAX: usize = 400;
@@ -24,7 +25,7 @@ pub(super) fn told(
     blocks: &[Block],
     max: usize,
     so_far: &mut usize,
-    pending: &mut Vec<Block>,
+    pending: &mut PendingBlocks,
 ) {
     let text = plain_text(blocks).replace("</result", "<\\/result");
     let chars = text.chars().count();
@@ -38,6 +39,8 @@ pub(super) fn told(
         true => format!("\n[cut here: {} more characters; read it again if needed]", chars - left),
         false => String::new(),
     };
-    pending.push(Block::text(format!("{head}\n<result>\n{shown}{cut}\n</result>")));
-    pending.extend(blocks.iter().filter(|block| !matches!(block, Block::Text { .. })).cloned());
+    pending.push_composed(format!("{head}\n<result>\n{shown}{cut}\n</result>"));
+    for block in blocks.iter().filter(|block| !matches!(block, Block::Text { .. })) {
+        pending.push_recorded(block.clone());
+    }
 }

@@ -136,6 +136,7 @@ fn x4_questions_plans_summaries_and_memories_are_found() {
         Event::PlanUpdated(PlanUpdated {
             items: vec![PlanItem { text: "weave".into(), status: PlanStatus::Pending }],
             call: CallId(7),
+            told: None,
         }),
         Event::ContextSummarised(ContextSummarised {
             summary: Some("Goal: weave".into()),

@@ -34,6 +34,9 @@ mod schedule;
 #[path = "scenarios/clock.rs"]
 mod clock;
 
+#[path = "scenarios/recorded.rs"]
+mod recorded;
+
 /// Of so many crossings one is crashed at when the sweep is not full.
 const SWEEP_STEP: usize = 5;
 

@@ -77,6 +77,7 @@ const LIMITS: &[&str] = &[
     "run_timeout",
     "tool_timeout",
     "approval_timeout",
+    "rate_limit_ms",
 ];
 
 /// Leaves out of `project` what it may not set while it is not trusted.
@@ -142,17 +143,18 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
         ("profile", _) => user
             .is_some_and(|user| user.get(&["profile"]).is_some())
             .then(|| "you chose a profile yourself, and this workspace is not trusted".into()),
-        ("security", _) => (placed.json == false)
-            .then(|| "a workspace that is not trusted cannot switch a detector off".into()),
+        ("security", "confirmation" | "canary" | "validate_output" | "screen_results") => {
+            (placed.json == false)
+                .then(|| "a workspace that is not trusted cannot switch a detector off".into())
+        }
         ("prompt", "instructions") => Some(
             "they count as yours; those of a workspace stand in AGENTS.md or .weir/rules".into(),
         ),
-        ("memory", name) => {
+        ("memory", name @ ("enabled" | "accept" | "after_run")) => {
             let ours = match name {
                 "enabled" => below.memory.enabled,
                 "accept" => below.memory.accept,
-                "after_run" => below.memory.after_run,
-                _ => false,
+                _ => below.memory.after_run,
             };
             (placed.json == true && !ours)
                 .then(|| "a workspace that is not trusted cannot have more remembered".to_owned())
@@ -162,20 +164,25 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
             lower
                 .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
         }
-        ("recipes", name) => {
+        ("recipes", name @ ("enabled" | "fast_path" | "learn" | "accept_learned")) => {
             let ours = match name {
                 "enabled" => below.recipes.enabled,
                 "fast_path" => below.recipes.fast_path,
                 "learn" => below.recipes.learn,
-                "accept_learned" => below.recipes.accept_learned,
-                _ => false,
+                _ => below.recipes.accept_learned,
             };
             (placed.json == true && !ours)
                 .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
         }
         ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
             .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
-        _ => None,
+        // What changes neither what is allowed nor what is kept or sent.
+        ("model" | "thinking", "")
+        | ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
+        | ("prompt", "timezone")
+        | ("limits", "power_steering_frequency" | "parallel_calls") => None,
+        // A setting that is not named here was not thought about: it takes trust.
+        _ => Some("a workspace that is not trusted cannot set it".into()),
     }
 }
 
@@ -208,6 +215,7 @@ pub(super) fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> boo
         "run_timeout" => optional(new.run_timeout.map(|s| s.ms), below.run_timeout.map(|s| s.ms)),
         "tool_timeout" => new.tool_timeout > below.tool_timeout,
         "approval_timeout" => new.approval_timeout > below.approval_timeout,
+        "rate_limit_ms" => new.rate_limit_ms < below.rate_limit_ms,
         _ => true,
     }
 }

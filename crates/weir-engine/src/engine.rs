@@ -248,23 +248,47 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
             words.push(word.to_string());
         }
     };
-    note(old.model != new.model, "another model");
-    note(old.profile != new.profile, "another profile");
-    note(old.permission != new.permission, "another permission mode");
-    note(old.rules != new.rules, "other rules");
-    note(old.limits != new.limits, "other limits");
-    note(old.tools != new.tools, "other tools");
-    note(old.system != new.system, "another system prompt");
-    note(old.thinking != new.thinking, "another thinking effort");
-    note(old.attended != new.attended, "somebody can be asked or not");
-    note(old.output_schema != new.output_schema, "another output schema");
-    note(old.guards != new.guards, "other guards");
-    note(old.strict != new.strict, "another strictness");
-    note(old.deferred != new.deferred, "other tools to be found");
-    note(old.condensing != new.condensing, "another threshold");
-    note(old.memory != new.memory, "another memory policy");
-    note(old.recipes != new.recipes, "another recipe policy");
-    note(old.externalize_over != new.externalize_over, "another bound for results");
+    // Every field, so that the compiler asks about a new one.
+    let SessionConfig {
+        workspace,
+        profile,
+        model,
+        thinking,
+        permission,
+        rules,
+        limits,
+        tools,
+        deferred,
+        condensing,
+        memory,
+        recipes,
+        depth,
+        system,
+        externalize_over,
+        output_schema,
+        strict,
+        attended,
+        guards,
+    } = new;
+    note(old.workspace != *workspace, "another workspace");
+    note(old.model != *model, "another model");
+    note(old.profile != *profile, "another profile");
+    note(old.permission != *permission, "another permission mode");
+    note(old.rules != *rules, "other rules");
+    note(old.limits != *limits, "other limits");
+    note(old.tools != *tools, "other tools");
+    note(old.system != *system, "another system prompt");
+    note(old.thinking != *thinking, "another thinking effort");
+    note(old.attended != *attended, "somebody can be asked or not");
+    note(old.output_schema != *output_schema, "another output schema");
+    note(old.guards != *guards, "other guards");
+    note(old.strict != *strict, "another strictness");
+    note(old.deferred != *deferred, "other tools to be found");
+    note(old.condensing != *condensing, "another threshold");
+    note(old.memory != *memory, "another memory policy");
+    note(old.recipes != *recipes, "another recipe policy");
+    note(old.depth != *depth, "another depth of sub-agents");
+    note(old.externalize_over != *externalize_over, "another bound for results");
     words.join(", ")
 }
 

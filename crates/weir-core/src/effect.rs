@@ -78,30 +78,3 @@ pub enum Effect {
     /// Put the settings of another profile together: `Session::switching` says which.
     Switch,
 }
-
-impl Effect {
-    /// Whether every fact so far must be durable before this begins (D3). Reads of the workspace
-    /// and encoding wait for nothing; whether a `Run` waits depends on its class, see
-    /// `Session::waits_for_disk`.
-    pub fn is_pure_look(&self) -> bool {
-        match self {
-            Effect::Look
-            | Effect::Prepare { .. }
-            | Effect::Inspect { .. }
-            | Effect::Salvage { .. }
-            | Effect::Wait { .. }
-            | Effect::Stop { .. }
-            | Effect::Reconcile { .. }
-            | Effect::Switch
-            | Effect::Verify => true,
-            Effect::Ask { .. }
-            | Effect::AskPerson { .. }
-            | Effect::AskQuestion { .. }
-            | Effect::Condense
-            | Effect::PlanRecipe
-            | Effect::Remember
-            | Effect::Checkpoint { .. }
-            | Effect::Run { .. } => false,
-        }
-    }
-}

@@ -686,8 +686,4 @@ impl Call {
     pub fn ask_reason(&self) -> &str {
         &self.ask_reason
     }
-    /// The allow rules that "session" and "always" would add.
-    pub fn offered_rules(&self) -> &[Rule] {
-        &self.rules
-    }
 }

@@ -615,7 +615,6 @@ impl SessionLoop {
         }))
     }
 
-    /// The conversation, unless another worker still has it: then its return wakes the loop.
     /// Goes on with another model; whoever else asked the session's own asks it too.
     fn speak_with(&mut self, model: Arc<dyn Model>) {
         if self.desk.parts.judge.is_none() {
@@ -631,6 +630,7 @@ impl SessionLoop {
         self.conversation = None;
     }
 
+    /// The conversation, unless another worker still has it: then its return wakes the loop.
     fn take_conversation(&mut self) -> Option<Box<dyn Conversation>> {
         let busy = self
             .in_flight

@@ -134,7 +134,7 @@ impl App {
         let app = App(Arc::new(Inner {
             doorman: Doorman::new(records.clone(), clock.clone(), seal),
             bell: Bell::new(records.clone(), clock.clone()),
-            rooms: Rooms::new(&key, clock.clone(), stop.child_token()),
+            rooms: Rooms::new(&key, stop.child_token()),
             chats: Kept::default(),
             schedules: Schedules::default(),
             further: OnceLock::new(),

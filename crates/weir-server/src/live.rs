@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{Session, child};
 use weir_engine::engine::{EngineError, SessionHandle, load};
-use weir_engine::ports::{Clock, StoreError};
+use weir_engine::ports::StoreError;
 
 use crate::app::App;
 use crate::limits::Quotas;
@@ -99,7 +99,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Rooms {
     /// None yet. `key`: the one by which the house seals.
-    pub(crate) fn new(key: &[u8; 32], _clock: Arc<dyn Clock>, stop: CancellationToken) -> Rooms {
+    pub(crate) fn new(key: &[u8; 32], stop: CancellationToken) -> Rooms {
         Rooms {
             stop,
             open: Mutex::default(),

@@ -1,7 +1,6 @@
 //! What the world still owes the session: a pure function of state.
 
 use crate::effect::Effect;
-use crate::ids::Timestamp;
 
 use super::{Call, Phase, Session, Stage, Turn, TurnStage, limits};
 
@@ -83,17 +82,6 @@ impl Session {
                 None
             }
         }
-    }
-
-    /// When [`Session::handle`] with a tick may have something to say.
-    pub fn wakes_at(&self) -> Option<Timestamp> {
-        self.todo()
-            .into_iter()
-            .filter_map(|effect| match effect {
-                Effect::Wait { until } => Some(until),
-                _ => None,
-            })
-            .min()
     }
 }
 

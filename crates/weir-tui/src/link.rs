@@ -121,6 +121,28 @@ pub enum Report {
     Diff,
 }
 
+impl Report {
+    /// What stands above it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Report::Context => "Context",
+            Report::Cost => "Cost",
+            Report::Permissions => "Permissions",
+            Report::Checkpoints => "Checkpoints",
+            Report::Memory => "Memory",
+            Report::Skills => "Skills",
+            Report::Recipes => "Recipes",
+            Report::Agents => "Agents",
+            Report::Mcp => "MCP servers",
+            Report::Doctor => "What works here",
+            Report::Tools => "Tools",
+            Report::Call => "Call",
+            Report::Config => "Settings",
+            Report::Diff => "Changes of this session",
+        }
+    }
+}
+
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {

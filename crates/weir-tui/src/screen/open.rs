@@ -23,23 +23,7 @@ pub(crate) fn approval(dialog: &Approval, theme: &Theme) -> Box<dyn Screen> {
 
 /// A text of the other end.
 pub(crate) fn report(report: Report, arguments: &str) -> Box<dyn Screen> {
-    let title = match report {
-        Report::Context => "Context",
-        Report::Cost => "Cost",
-        Report::Permissions => "Permissions",
-        Report::Checkpoints => "Checkpoints",
-        Report::Memory => "Memory",
-        Report::Skills => "Skills",
-        Report::Recipes => "Recipes",
-        Report::Agents => "Agents",
-        Report::Mcp => "MCP servers",
-        Report::Doctor => "Doctor",
-        Report::Tools => "Tools",
-        Report::Call => "Call",
-        Report::Config => "Settings",
-        Report::Diff => "Changes of this session",
-    };
-    Box::new(Pager::report(title, report, arguments))
+    Box::new(Pager::report(report.title(), report, arguments))
 }
 
 /// A text that is there.

@@ -47,29 +47,14 @@ pub(super) struct Text {
 /// It cannot be made: a sentence.
 pub(super) async fn report(desk: &Desk, report: Report, arguments: &str) -> anyhow::Result<Text> {
     let room = desk.room();
-    let title = match report {
-        Report::Context => "Context",
-        Report::Cost => "Cost",
-        Report::Permissions => "Permissions",
-        Report::Checkpoints => "Checkpoints",
-        Report::Memory => "Memory",
-        Report::Skills => "Skills",
-        Report::Recipes => "Recipes",
-        Report::Agents => "Agents",
-        Report::Mcp => "MCP servers",
-        Report::Doctor => "What works here",
-        Report::Tools => "Tools",
-        Report::Call => "Call",
-        Report::Config => "Settings",
-        Report::Diff => return back::difference(desk).await,
-    };
     let text = match report {
+        Report::Diff => return back::difference(desk).await,
         Report::Cost => cost(&room).await?,
         Report::Call => call(&room, arguments).await?,
         Report::Permissions => permissions(&room).await?,
         other => printed(&room, &words(&room, other, arguments)?).await?,
     };
-    Ok(Text { title: title.into(), text, kind: TextKind::Plain })
+    Ok(Text { title: report.title().into(), text, kind: TextKind::Plain })
 }
 
 /// The command that prints a report.

@@ -25,27 +25,25 @@ pub(super) async fn report(
     ticket: Ticket,
 ) -> Answer<Done> {
     let arguments = arguments.trim();
-    let (title, text) = match report {
-        Report::Context => ("Context", context::context(ground).await?),
-        Report::Cost => ("Cost", cost(ground).await?),
-        Report::Permissions => ("Permissions", permissions(ground).await?),
-        Report::Checkpoints => ("Checkpoints", checkpoints(ground).await?),
-        Report::Memory => ("Memory", memory(ground, arguments).await?),
-        Report::Skills => ("Skills", shelf(ground, "skills", "no skill is there").await?),
-        Report::Recipes => ("Recipes", shelf(ground, "recipes", "no recipe is there").await?),
-        Report::Agents => ("Agents", agents(ground).await?),
-        Report::Mcp => ("MCP servers", shelf(ground, "servers", "none is declared").await?),
-        Report::Doctor => ("What works", doctor(ground).await?),
-        Report::Tools => ("Tools", shelf(ground, "tools", "there is no tool").await?),
+    let text = match report {
+        Report::Context => context::context(ground).await?,
+        Report::Cost => cost(ground).await?,
+        Report::Permissions => permissions(ground).await?,
+        Report::Checkpoints => checkpoints(ground).await?,
+        Report::Memory => memory(ground, arguments).await?,
+        Report::Skills => shelf(ground, "skills", "no skill is there").await?,
+        Report::Recipes => shelf(ground, "recipes", "no recipe is there").await?,
+        Report::Agents => agents(ground).await?,
+        Report::Mcp => shelf(ground, "servers", "none is declared").await?,
+        Report::Doctor => doctor(ground).await?,
+        Report::Tools => shelf(ground, "tools", "there is no tool").await?,
         Report::Call => return call(ground, arguments, ticket).await,
-        Report::Config => ("Settings", config(ground).await?),
-        Report::Diff => {
-            let text = "What a session of a server changed is shown by /rewind, before it goes back, \
-                        and on its page in the browser.";
-            ("Changes of this session", text.to_owned())
-        }
+        Report::Config => config(ground).await?,
+        Report::Diff => "What a session of a server changed is shown by /rewind, before it goes \
+                         back, and on its page in the browser."
+            .to_owned(),
     };
-    let (title, kind) = (title.to_owned(), TextKind::Markdown);
+    let (title, kind) = (report.title().to_owned(), TextKind::Markdown);
     Ok(Done::news(News::Text { ticket, title, text, kind }))
 }
 

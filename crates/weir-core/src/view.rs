@@ -4,5 +4,6 @@
 pub mod audit;
 pub mod plain;
 pub mod told;
+pub mod transcript;
 pub mod visible;
 pub mod wire;

@@ -1,0 +1,288 @@
+//! Calls of tools from their proposal to their end, the sub-agents that they start, background jobs,
+//! and calls of which nobody knows whether they happened. Not here: what a person is asked.
+
+use std::sync::Arc;
+
+use crate::event::{
+    AgentFinished, AgentSpawned, CallFinished, CallJudged, CallProposed, CallReconciled,
+    CallUnknown, CheckpointTaken, Event, RunStatus,
+};
+use crate::governance::Verdict;
+use crate::ids::{CallId, Seq, SessionId, Timestamp};
+use crate::tool::News;
+use crate::view::told::one_line;
+
+use super::{Activity, PlacedFact, Transcript, TranscriptChange as Change};
+
+/// Calls of unknown outcome that are kept; more than a run ever leaves.
+const UNKNOWN_MAX: usize = 64;
+/// Jobs that are listed; more than a session ever has at once.
+const JOBS_MAX: usize = 64;
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallStage {
+    /// Asked for.
+    Proposed,
+    /// A person must say.
+    Waiting,
+    /// Under way.
+    Running,
+    /// Over, and it succeeded.
+    Done,
+    /// Over, and it did not.
+    Failed,
+    /// Not allowed.
+    Refused,
+    /// Nobody can tell whether it happened.
+    Unknown,
+}
+
+impl CallStage {
+    /// Whether nothing more will come of it.
+    pub fn is_over(self) -> bool {
+        match self {
+            CallStage::Done | CallStage::Failed | CallStage::Refused | CallStage::Unknown => true,
+            CallStage::Proposed | CallStage::Waiting | CallStage::Running => false,
+        }
+    }
+}
+
+/// A sub-agent that a call started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChildAgent {
+    /// Its session.
+    pub id: SessionId,
+    /// `agent.spawned`.
+    pub spawned: Arc<Event>,
+    /// It waits for a person.
+    pub asks: bool,
+    /// How it ended, and what it said.
+    pub ended: Option<(RunStatus, String)>,
+}
+
+/// A call, as far as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallEntry {
+    /// Which.
+    pub call: CallId,
+    /// `call.proposed`.
+    pub proposed: PlacedFact,
+    /// How far it is.
+    pub stage: CallStage,
+    /// `call.judged`.
+    pub judged: Option<Arc<Event>>,
+    /// When it began to run.
+    pub started: Option<Timestamp>,
+    /// `call.finished`.
+    pub finished: Option<Arc<Event>>,
+    /// What else happened to it, a sentence each, made safe already.
+    pub notes: Vec<String>,
+    /// Its sub-agents.
+    pub agents: Vec<ChildAgent>,
+}
+
+impl CallEntry {
+    /// The fact that asked for it.
+    pub fn proposal(&self) -> Option<&CallProposed> {
+        match self.proposed.event.as_ref() {
+            Event::CallProposed(fact) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// The fact that judged it.
+    pub fn judgement(&self) -> Option<&CallJudged> {
+        match self.judged.as_deref() {
+            Some(Event::CallJudged(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// The fact that ended it.
+    pub fn result(&self) -> Option<&CallFinished> {
+        match self.finished.as_deref() {
+            Some(Event::CallFinished(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// Whether it runs, and not only waits for the person with its sub-agent.
+    fn is_at_work(&self) -> bool {
+        self.stage == CallStage::Running && !self.agents.iter().any(|agent| agent.asks)
+    }
+
+    /// The stage once it was answered.
+    fn final_stage(&self, ok: bool) -> CallStage {
+        let denied = self.judgement().is_some_and(|fact| fact.verdict == Verdict::Deny);
+        match (self.stage, ok) {
+            (CallStage::Unknown, _) => CallStage::Unknown,
+            (_, true) => CallStage::Done,
+            (CallStage::Refused, false) => CallStage::Refused,
+            (_, false) if denied => CallStage::Refused,
+            // Also one that failed before it ran: a file that is not there was not forbidden.
+            (_, false) => CallStage::Failed,
+        }
+    }
+}
+
+/// A call of which nobody knows whether it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCall {
+    /// Which.
+    pub call: CallId,
+    /// Place of its entry.
+    pub seq: Seq,
+    /// Its tool, made safe.
+    pub tool: String,
+    /// Why nobody knows, made safe.
+    pub why: String,
+}
+
+/// A job in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackgroundJob {
+    /// Its name: `j1`.
+    pub name: String,
+    /// The command line, as the model wrote it.
+    pub command: String,
+}
+
+impl Transcript {
+    /// Whether any call runs, and not only waits for the person with its sub-agent.
+    pub fn has_calls_at_work(&self) -> bool {
+        self.calls.values().any(CallEntry::is_at_work)
+    }
+
+    pub(super) fn change_call(&mut self, call: CallId, change: impl FnOnce(&mut CallEntry)) {
+        if let Some(entry) = self.calls.get_mut(&call) {
+            change(entry);
+            self.changes.push(Change::CallChanged(call));
+        }
+    }
+
+    /// Calls of unknown outcome for which this holds are settled.
+    pub(super) fn settle_unknown(&mut self, is_settled: impl Fn(CallId) -> bool) {
+        let before = self.unknown.len();
+        self.unknown.retain(|unknown| !is_settled(unknown.call));
+        if self.unknown.len() != before {
+            self.changes.push(Change::UnknownCallsChanged);
+        }
+    }
+
+    pub(super) fn call_proposed(&mut self, f: &CallProposed, at: &PlacedFact) {
+        let entry = CallEntry {
+            call: f.call,
+            proposed: at.clone(),
+            stage: CallStage::Proposed,
+            judged: None,
+            started: None,
+            finished: None,
+            notes: Vec::new(),
+            agents: Vec::new(),
+        };
+        self.calls.insert(f.call, entry);
+        self.changes.push(Change::CallAdded(f.call));
+    }
+
+    pub(super) fn checkpoint_taken(&mut self, f: &CheckpointTaken) {
+        if !f.paths.is_empty() {
+            let note = format!("Saved before the change: {}", one_line(&f.paths.join(", ")));
+            self.change_call(f.call, |entry| entry.notes.push(note));
+        }
+    }
+
+    pub(super) fn call_started(&mut self, call: CallId, ts: Timestamp) {
+        let proposal = self.call(call).and_then(CallEntry::proposal);
+        if let Some(tool) = proposal.map(|fact| fact.tool.clone()) {
+            self.set_activity(Activity::Calling(tool));
+        }
+        self.change_call(call, |entry| {
+            (entry.stage, entry.started) = (CallStage::Running, Some(ts));
+        });
+    }
+
+    pub(super) fn call_reconciled(&mut self, f: &CallReconciled) {
+        self.settle_unknown(|call| call == f.call);
+        let note = format!("It did not happen: {}", one_line(&f.evidence));
+        self.change_call(f.call, |entry| entry.notes.push(note));
+    }
+
+    pub(super) fn call_finished(&mut self, f: &CallFinished, at: &PlacedFact) {
+        self.follow_jobs(f);
+        self.settle_unknown(|call| call == f.call);
+        for news in &f.news {
+            if let News::Used { usage, cost_usd } = news {
+                self.meters.add(usage, *cost_usd);
+            }
+        }
+        let was_unknown = self.call(f.call).is_some_and(|call| call.stage == CallStage::Unknown);
+        self.change_call(f.call, |entry| {
+            entry.stage = entry.final_stage(f.ok);
+            entry.finished = Some(at.event.clone());
+        });
+        if !was_unknown {
+            self.end_call(f.call);
+        }
+    }
+
+    pub(super) fn call_unknown(&mut self, f: &CallUnknown, at: &PlacedFact) {
+        let seq = self.call(f.call).map_or(at.seq, |call| call.proposed.seq);
+        let (call, tool, why) = (f.call, one_line(&f.tool), one_line(&f.reason));
+        self.unknown.push(UnknownCall { call, seq, tool, why: why.clone() });
+        self.unknown.drain(..self.unknown.len().saturating_sub(UNKNOWN_MAX));
+        self.changes.push(Change::UnknownCallsChanged);
+        self.change_call(call, |entry| {
+            entry.stage = CallStage::Unknown;
+            entry.notes.push(why);
+        });
+        self.end_call(call);
+    }
+
+    fn end_call(&mut self, call: CallId) {
+        if !self.calls.contains_key(&call) {
+            return;
+        }
+        if !self.has_calls_at_work() {
+            self.set_activity(Activity::Working);
+        }
+        self.changes.push(Change::CallEnded(call));
+    }
+
+    /// Jobs in the background: started, ended, or seen to have ended.
+    fn follow_jobs(&mut self, f: &CallFinished) {
+        let judgement = self.call(f.call).and_then(CallEntry::judgement);
+        let commands = judgement.map(|fact| &fact.inspection.effects.commands);
+        let started = commands.into_iter().flatten().find(|command| command.background);
+        let command = started.map(|command| command.command.clone());
+        for news in &f.news {
+            match (news, &command) {
+                (News::Job { job, running: true }, Some(command)) => {
+                    let (name, command) = (job.clone(), command.clone());
+                    self.jobs.push(BackgroundJob { name, command });
+                    self.jobs.truncate(JOBS_MAX);
+                }
+                (News::Job { job, running: false }, _) => {
+                    self.jobs.retain(|known| known.name != *job);
+                }
+                _ => (),
+            }
+        }
+    }
+
+    pub(super) fn agent_spawned(&mut self, f: &AgentSpawned, at: &PlacedFact) {
+        let (id, spawned) = (f.agent.clone(), at.event.clone());
+        let agent = ChildAgent { id, spawned, asks: false, ended: None };
+        self.change_call(f.call, |entry| entry.agents.push(agent));
+    }
+
+    pub(super) fn agent_finished(&mut self, f: &AgentFinished) {
+        self.meters.add(&f.usage, f.cost_usd);
+        let end = (f.status, f.error.clone().unwrap_or_else(|| f.text.clone()));
+        self.change_call(f.call, |entry| {
+            if let Some(agent) = entry.agents.iter_mut().find(|agent| agent.id == f.agent) {
+                (agent.asks, agent.ended) = (false, Some(end));
+            }
+        });
+    }
+}

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
-use weir_core::event::{AgentAsked, ApprovalRequested, Event, QuestionAsked};
+use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::tool::PlanItem;
+use weir_core::view::transcript::{CallEntry, PlacedFact};
 
 use super::notes::Note;
-use super::row::Row;
 use super::status::{Banner, Status};
 use super::{ask, notes, row, said, status};
 
@@ -115,28 +116,17 @@ impl Serialize for Op {
     }
 }
 
-/// A fact with its place: facts are shared, never copied.
-#[derive(Debug, Clone)]
-pub(crate) struct Placed {
-    /// Place in the journal.
-    pub(crate) seq: Seq,
-    /// When.
-    pub(crate) ts: Timestamp,
-    /// What.
-    pub(crate) event: Arc<Event>,
-}
-
 /// Something on the page. Holds what it is made of and becomes HTML when it is wanted.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     /// What somebody said.
-    Said(Placed),
+    Said(PlacedFact),
     /// The same, waiting for its turn.
-    Queued(Placed),
+    Queued(PlacedFact),
     /// The same, when it will not be told any more.
-    Returned(Placed),
+    Returned(PlacedFact),
     /// What the model said.
-    Replied(Placed),
+    Replied(PlacedFact),
     /// The model is writing, in the turn of this name.
     Writing(String),
     /// A block of Markdown with its id: what is being written now.
@@ -144,15 +134,15 @@ pub(crate) enum Content {
     /// What is being thought now, with its id.
     Thinking(String, String),
     /// A call of a tool.
-    Call(Box<Row>),
+    Call(Box<CallEntry>),
     /// What a call shows while it runs, with its id.
     Output(String, String),
     /// A line about the conversation.
     Note(Note),
     /// Image created by the model.
-    Image(Placed),
+    Image(PlacedFact),
     /// A run came to rest.
-    Ended(Placed),
+    Ended(PlacedFact),
     /// A person is asked about a call.
     Approval(Box<ApprovalRequested>, Vec<String>),
     /// A person is asked something.
@@ -160,17 +150,12 @@ pub(crate) enum Content {
     /// State, context and cost.
     Status(Box<Status>),
     /// The task list.
-    Plan(Option<Arc<Event>>),
+    Plan(Vec<PlanItem>),
     /// What must not be overlooked.
     Banner(Banner),
 }
 
 impl Content {
-    /// What a sub-agent asks.
-    pub(super) fn asked(fact: &AgentAsked) -> Content {
-        Content::Approval(fact.request.clone(), fact.path.clone())
-    }
-
     /// The id of its element.
     pub(crate) fn id(&self) -> String {
         match self {
@@ -180,7 +165,7 @@ impl Content {
             Content::Queued(at) | Content::Returned(at) => format!("q{}", at.seq),
             Content::Writing(turn) => writing_id(turn),
             Content::Block(id, _) | Content::Thinking(id, _) | Content::Output(id, _) => id.clone(),
-            Content::Call(row) => entry_id(row.at.seq),
+            Content::Call(row) => entry_id(row.proposed.seq),
             Content::Note(note) => entry_id(note.seq),
             Content::Approval(asked, _) => ask_id(asked.approval.as_str()),
             Content::Question(asked) => ask_id(asked.question.as_str()),
@@ -208,7 +193,7 @@ impl Content {
             Content::Approval(asked, path) => ask::approval(view, asked, path),
             Content::Question(asked) => ask::question(view, asked),
             Content::Status(state) => status::status(state),
-            Content::Plan(plan) => status::plan(plan.as_deref()),
+            Content::Plan(plan) => status::plan(plan),
             Content::Banner(banner) => status::banner(banner),
         }
     }

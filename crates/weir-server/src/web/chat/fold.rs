@@ -1,23 +1,23 @@
-//! The fold itself: one update in, the steps that change the page out. Keeps no more than later
-//! facts can touch: calls of the run that is on, what waits, what is being written.
+//! What a page makes of what a person sees of a chat (`weir_core::view::transcript`): one update in,
+//! the steps that change the page out. Keeps what is being written; all else is in the view.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weir_core::event::{AgentNews, ApprovalResolved, Event, QuestionAnswered};
-use weir_core::ids::{ApprovalId, BlobId, CallId, InputId};
+use weir_core::event::{Event, ModelReplied};
+use weir_core::ids::{BlobId, CallId, TurnId};
 use weir_core::message::Block;
-use weir_core::model::Usage;
-use weir_core::session::SessionConfig;
-use weir_core::view::plain::visible;
 use weir_core::view::told::cut_off;
+use weir_core::view::transcript::{
+    Activity, Ask, CallEntry, CallStage, PlacedFact, Transcript, TranscriptChange as Change,
+};
 use weir_engine::hub::{Fact, SignalKind, Update};
 
-use super::content::{Content, Op, Placed, Region, Verb, View, ask_id, entry_id, writing_id};
+use super::content::{Content, Op, Region, Verb, View, ask_id, entry_id, writing_id};
 use super::notes::{self, Note};
-use super::row::{Agent, Row, Stage, output_id};
+use super::row::output_id;
 use super::said;
-use super::status::{Banner, Doing, Status, Unsure};
+use super::status::{Banner, Status};
 use crate::render;
 
 /// Most of what a call shows while it runs, in bytes; the end of it.
@@ -44,19 +44,11 @@ struct Writing {
 #[derive(Debug, Clone)]
 pub(crate) struct Fold {
     view: Arc<View>,
+    /// What every client sees of it.
+    seen: Transcript,
     status: Status,
-    shown: Status,
-    banner: Banner,
-    running: bool,
-    asks: usize,
-    queue: Vec<(InputId, Placed)>,
     /// Ids of what was withdrawn and stands where it waited, until something is said again.
     returned: Vec<String>,
-    rows: BTreeMap<CallId, Row>,
-    /// The calls that approvals are about.
-    asked: BTreeMap<ApprovalId, CallId>,
-    /// Calls of unknown outcome that open questions told of (D4).
-    told: BTreeMap<ApprovalId, Vec<CallId>>,
     writing: Writing,
     outputs: BTreeMap<CallId, (String, bool)>,
     /// Pictures that the last reply shows: the fact that tells of each shows none again.
@@ -70,16 +62,9 @@ impl Fold {
     pub(crate) fn new(view: View) -> Fold {
         Fold {
             view: Arc::new(view),
+            seen: Transcript::default(),
             status: Status::default(),
-            shown: Status::default(),
-            banner: Banner::default(),
-            running: false,
-            asks: 0,
-            queue: Vec::new(),
             returned: Vec::new(),
-            rows: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            told: BTreeMap::new(),
             writing: Writing::default(),
             outputs: BTreeMap::new(),
             pictures: BTreeSet::new(),
@@ -105,12 +90,20 @@ impl Fold {
 
     /// Takes a fact in.
     pub(crate) fn fact(&mut self, fact: &Fact) -> Vec<Op> {
-        let at = Placed { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
-        self.conversation(&at);
-        self.calls(&at);
-        self.questions(&at);
-        self.agents(&at);
-        self.settings(&at);
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        match at.event.as_ref() {
+            Event::InputAccepted(_) => {
+                self.ops.extend(std::mem::take(&mut self.returned).into_iter().map(Verb::Remove));
+            }
+            Event::SessionResumed(_) => self.outputs.clear(),
+            Event::CallFinished(f) => {
+                self.outputs.remove(&f.call);
+            }
+            _ => (),
+        }
+        for change in self.seen.apply(&at) {
+            self.change(change);
+        }
         if let Some(((tone, text), link)) = notes::told(&at.event) {
             self.append(Content::Note(Note { seq: at.seq, ts: at.ts, tone, text, link }));
         }
@@ -133,9 +126,9 @@ impl Fold {
     }
 
     fn taken(&mut self) -> Vec<Op> {
-        self.status.doing = self.doing();
-        if self.status != self.shown {
-            self.shown = self.status.clone();
+        let status = Status::of(&self.seen);
+        if status != self.status {
+            self.status = status;
             let state = Box::new(self.status.clone());
             self.ops.push(Verb::Replace("status".into(), Content::Status(state)));
         }
@@ -143,133 +136,100 @@ impl Fold {
         verbs.into_iter().map(|verb| Op { view: self.view.clone(), verb }).collect()
     }
 
-    fn doing(&self) -> Option<Doing> {
-        if !self.running {
-            return match self.status.doing {
-                Some(Doing::Condensing) => Some(Doing::Condensing),
-                _ => None,
-            };
-        }
-        if self.asks > 0 {
-            return Some(Doing::Waiting);
-        }
-        Some(match &self.status.doing {
-            None | Some(Doing::Waiting) => Doing::Working,
-            Some(doing) => doing.clone(),
-        })
-    }
-
     fn append(&mut self, content: Content) {
         self.ops.push(Verb::Append(Region::Log, content));
     }
 
-    fn doing_now(&mut self, doing: Doing) {
-        if self.status.doing != Some(Doing::Stopping) {
-            self.status.doing = Some(doing);
-        }
-    }
-
-    fn used(&mut self, usage: &Usage, cost_usd: Option<f64>) {
-        self.status.tokens = self.status.tokens.saturating_add(usage.total());
-        self.status.cost_usd += cost_usd.unwrap_or(0.0);
-        self.status.cost_open |= cost_usd.is_none() && usage.total() > 0;
-    }
-
-    /// What is said, and the course of a run.
-    fn conversation(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::InputAccepted(f) => {
-                self.ops.extend(std::mem::take(&mut self.returned).into_iter().map(Verb::Remove));
-                if self.running {
-                    self.queue.push((f.input, at.clone()));
-                    self.ops.push(Verb::Append(Region::Queue, Content::Queued(at.clone())));
-                } else {
-                    self.append(Content::Said(at.clone()));
+    /// Paints a change of what is seen.
+    fn change(&mut self, change: Change) {
+        match change {
+            Change::InputSaid(at) => self.append(Content::Said(at)),
+            Change::InputQueued(at) => {
+                self.ops.push(Verb::Append(Region::Queue, Content::Queued(at)));
+            }
+            Change::InputDelivered(at) => {
+                self.ops.push(Verb::Remove(Content::Queued(at.clone()).id()));
+                self.append(Content::Said(at));
+            }
+            // It stands there with that mark, and the page that said it takes its words back into
+            // the composer.
+            Change::InputWithdrawn(at) => {
+                let (id, returned) = (Content::Queued(at.clone()).id(), Content::Returned(at));
+                self.returned.push(id.clone());
+                self.ops.push(Verb::Replace(id, returned));
+            }
+            Change::RequestStarted(turn) => self.begin_writing(turn),
+            Change::StreamAbandoned => self.unwrite(),
+            Change::ReplyAdded(at) => {
+                if let Event::ModelReplied(fact) = at.event.as_ref() {
+                    self.replied(fact, &at);
                 }
             }
-            Event::InputWithdrawn(f) => self.give_back(f.input),
-            // Whoever took it up asks the model again: what streamed streams anew.
-            Event::SessionResumed(_) => {
-                self.unwrite();
+            Change::ImageAdded(at) => self.image_added(at),
+            Change::CallAdded(call) => {
+                if let Some(entry) = self.seen.call(call) {
+                    let content = Content::Call(Box::new(entry.clone()));
+                    self.append(content);
+                }
+            }
+            Change::CallChanged(call) => {
+                if let Some(entry) = self.seen.call(call) {
+                    let id = entry_id(entry.proposed.seq);
+                    let content = Content::Call(Box::new(entry.clone()));
+                    self.ops.push(Verb::Replace(id, content));
+                }
+            }
+            Change::AskOpened(ask) => {
+                self.ops.extend(asked(&ask).map(|content| Verb::Append(Region::Asks, content)));
+            }
+            Change::AskClosed { name, .. } => self.ops.push(Verb::Remove(ask_id(&name))),
+            Change::UnknownCallsChanged => {
+                let banner = Banner { unknown: self.seen.unknown().to_vec() };
+                self.ops.push(Verb::Replace("banner".into(), Content::Banner(banner)));
+            }
+            Change::PlanChanged => {
+                let plan = Content::Plan(self.seen.plan().to_vec());
+                self.ops.push(Verb::Replace("plan".into(), plan));
+            }
+            Change::RunEnded(at) => {
                 self.outputs.clear();
+                self.append(Content::Ended(at));
             }
-            Event::RunStarted(_) => {
-                self.running = true;
-                self.status.doing = Some(Doing::Working);
-            }
-            Event::TurnStarted(f) => {
-                for input in &f.inputs {
-                    self.unqueue(*input);
-                }
-            }
-            Event::ModelRequested(f) => {
-                self.status.context = f.tokens_estimated;
-                self.writing = Writing { turn: f.turn.to_string(), ..Writing::default() };
-                self.doing_now(Doing::Working);
-            }
-            Event::ModelRetried(f) => {
-                self.unwrite();
-                self.writing.turn = f.turn.to_string();
-            }
-            Event::ModelFailed(_) => self.unwrite(),
-            Event::ModelReplied(f) => {
-                self.used(&f.usage, f.cost_usd);
-                self.pictures = pictures_of(&f.content);
-                match (self.writing.begun, said::shows(f)) {
-                    // What stands behind its words by now stands before it in the journal.
-                    (true, true) if cut_off(f).is_some() => {
-                        self.unwrite();
-                        self.append(Content::Replied(at.clone()));
-                    }
-                    (true, true) => {
-                        let id = writing_id(&self.writing.turn);
-                        self.ops.push(Verb::Replace(id, Content::Replied(at.clone())));
-                        self.writing = Writing::default();
-                    }
-                    (false, true) => self.append(Content::Replied(at.clone())),
-                    (_, false) => self.unwrite(),
-                }
-                self.doing_now(Doing::Working);
-            }
-            Event::ImageProduced(f) => {
-                let is_shown = self.pictures.remove(&f.blob);
-                if !is_shown {
-                    self.append(Content::Image(at.clone()));
-                }
-            }
-            Event::RunFinished(_) => self.run_finished(at),
-            _ => (),
+            // The status tells of it, and the row is painted already.
+            Change::RunStarted | Change::CallEnded(_) | Change::SettingsChanged => (),
         }
     }
 
-    fn run_finished(&mut self, at: &Placed) {
-        self.unwrite();
-        self.running = false;
-        self.status.doing = None;
-        self.rows.retain(|_, row| row.stage == Stage::Unknown);
-        self.outputs.clear();
-        self.append(Content::Ended(at.clone()));
+    fn begin_writing(&mut self, turn: TurnId) {
+        self.writing = Writing { turn: turn.to_string(), ..Writing::default() };
     }
 
-    /// An input leaves the queue into the conversation.
-    fn unqueue(&mut self, input: InputId) {
-        let Some(at) = self.taken_from_queue(input) else { return };
-        self.ops.push(Verb::Remove(Content::Queued(at.clone()).id()));
-        self.append(Content::Said(at));
+    fn replied(&mut self, fact: &ModelReplied, at: &PlacedFact) {
+        self.pictures = pictures_of(&fact.content);
+        match (self.writing.begun, said::shows(fact)) {
+            // What stands behind its words by now stands before it in the journal.
+            (true, true) if cut_off(fact).is_some() => {
+                self.unwrite();
+                self.append(Content::Replied(at.clone()));
+            }
+            (true, true) => {
+                let id = writing_id(&self.writing.turn);
+                self.ops.push(Verb::Replace(id, Content::Replied(at.clone())));
+                self.writing = Writing::default();
+            }
+            (false, true) => self.append(Content::Replied(at.clone())),
+            (_, false) => self.unwrite(),
+        }
     }
 
-    /// An input was not told: it stands there with that mark, and the page that said it takes its
-    /// words back into the composer.
-    fn give_back(&mut self, input: InputId) {
-        let Some(at) = self.taken_from_queue(input) else { return };
-        let (id, returned) = (Content::Queued(at.clone()).id(), Content::Returned(at));
-        self.returned.push(id.clone());
-        self.ops.push(Verb::Replace(id, returned));
-    }
-
-    fn taken_from_queue(&mut self, input: InputId) -> Option<Placed> {
-        let n = self.queue.iter().position(|(queued, _)| *queued == input)?;
-        Some(self.queue.remove(n).1)
+    fn image_added(&mut self, at: PlacedFact) {
+        let is_shown = match at.event.as_ref() {
+            Event::ImageProduced(fact) => self.pictures.remove(&fact.blob),
+            _ => false,
+        };
+        if !is_shown {
+            self.append(Content::Image(at));
+        }
     }
 
     /// What was being written is taken away.
@@ -280,189 +240,6 @@ impl Fold {
         }
     }
 
-    fn row(&mut self, call: CallId, change: impl FnOnce(&mut Row)) {
-        let Some(row) = self.rows.get_mut(&call) else { return };
-        change(row);
-        let content = Content::Call(Box::new(row.clone()));
-        self.ops.push(Verb::Replace(entry_id(row.at.seq), content));
-    }
-
-    /// Calls of tools, from their proposal to their end.
-    fn calls(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::CallProposed(f) => {
-                let row = Row::new(f.call, at.clone());
-                self.append(Content::Call(Box::new(row.clone())));
-                self.rows.insert(f.call, row);
-            }
-            Event::CallJudged(f) => {
-                let event = at.event.clone();
-                self.row(f.call, |row| row.judged = Some(event));
-            }
-            Event::CheckpointTaken(f) if !f.paths.is_empty() => {
-                let note = format!("Saved before the change: {}", visible(&f.paths.join(", ")));
-                self.row(f.call, |row| row.notes.push(note));
-            }
-            Event::CallStarted(f) => {
-                if let Some(Event::CallProposed(call)) =
-                    self.rows.get(&f.call).map(|row| row.at.event.clone()).as_deref()
-                {
-                    self.doing_now(Doing::Calling(call.tool.clone()));
-                }
-                self.row(f.call, |row| row.stage = Stage::Running);
-            }
-            Event::CallReconciled(f) => {
-                let note = format!("It did not happen: {}", visible(&f.evidence));
-                self.row(f.call, |row| row.notes.push(note));
-            }
-            Event::CallFinished(f) => {
-                let event = at.event.clone();
-                self.outputs.remove(&f.call);
-                self.row(f.call, |row| {
-                    row.stage = ended(row.stage, f.ok, f.duration_ms);
-                    row.finished = Some(event);
-                });
-            }
-            Event::CallUnknown(f) => {
-                let place = self.rows.get(&f.call).map_or(at.seq, |row| row.at.seq);
-                let (call, tool, why) = (f.call, f.tool.clone(), f.reason.clone());
-                self.banner.unknown.push(Unsure { place, call, tool, why });
-                self.show_banner();
-                let note = visible(&f.reason);
-                self.row(f.call, |row| {
-                    row.stage = Stage::Unknown;
-                    row.notes.push(note);
-                });
-            }
-            _ => (),
-        }
-    }
-
-    fn show_banner(&mut self) {
-        self.ops.push(Verb::Replace("banner".into(), Content::Banner(self.banner.clone())));
-    }
-
-    /// What people are asked, and the task list.
-    fn questions(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::ApprovalRequested(f) => {
-                self.ask(Content::Approval(Box::new(f.clone()), Vec::new()));
-                self.asked.insert(f.approval.clone(), f.call);
-                if !f.unknown.is_empty() {
-                    self.told.insert(f.approval.clone(), f.unknown.clone());
-                }
-                self.row(f.call, |row| row.stage = Stage::Waiting);
-            }
-            Event::ApprovalResolved(f) => self.resolved(f),
-            Event::QuestionAsked(f) => self.ask(Content::Question(f.clone())),
-            Event::QuestionAnswered(f) => self.answered(f),
-            Event::PlanUpdated(_) => {
-                let plan = Content::Plan(Some(at.event.clone()));
-                self.ops.push(Verb::Replace("plan".into(), plan));
-            }
-            _ => (),
-        }
-    }
-
-    fn ask(&mut self, content: Content) {
-        self.asks += 1;
-        self.ops.push(Verb::Append(Region::Asks, content));
-    }
-
-    fn unask(&mut self, name: &str) {
-        self.asks = self.asks.saturating_sub(1);
-        self.ops.push(Verb::Remove(ask_id(name)));
-    }
-
-    fn resolved(&mut self, fact: &ApprovalResolved) {
-        self.asked.remove(&fact.approval);
-        self.unask(fact.approval.as_str());
-        let note = notes::decided(fact.decision, &fact.by, fact.reason.as_deref());
-        self.row(fact.call, |row| {
-            row.stage = if fact.decision.allows() { Stage::Proposed } else { Stage::Refused };
-            row.notes.push(note);
-        });
-        // Whoever allows a call settles what its question told them of, and nothing else (D4).
-        let told = self.told.remove(&fact.approval).unwrap_or_default();
-        if fact.decision.allows() && !told.is_empty() {
-            self.banner.unknown.retain(|unsure| !told.contains(&unsure.call));
-            self.show_banner();
-        }
-    }
-
-    fn answered(&mut self, fact: &QuestionAnswered) {
-        self.unask(fact.question.as_str());
-        if let Some(input) = fact.input {
-            self.unqueue(input);
-        }
-    }
-
-    /// Sub-agents, within the row of the call that started them.
-    fn agents(&mut self, at: &Placed) {
-        let Some(news) = AgentNews::of(&at.event) else { return };
-        let call = news.call();
-        match news {
-            AgentNews::Spawned(f) => {
-                let (id, spawned) = (f.agent, at.event.clone());
-                let agent = Agent { id, spawned, asks: false, ended: None };
-                self.row(call, |row| row.agents.push(agent));
-            }
-            AgentNews::Asked(f) => {
-                self.ask(Content::asked(&f));
-                self.asked.insert(f.request.approval.clone(), call);
-                self.row(call, |row| row.agents.iter_mut().for_each(|a| a.asks |= a.id == f.agent));
-            }
-            AgentNews::Answered(f) => {
-                self.asked.remove(&f.approval);
-                self.unask(f.approval.as_str());
-                let note = notes::decided(f.decision, &f.by, None);
-                self.row(call, |row| {
-                    row.agents.iter_mut().for_each(|a| a.asks &= a.id != f.agent);
-                    row.notes.push(note);
-                });
-            }
-            AgentNews::Finished(f) => {
-                self.used(&f.usage, f.cost_usd);
-                let over = (f.status, f.error.clone().unwrap_or_else(|| f.text.clone()));
-                self.row(call, |row| {
-                    if let Some(agent) = row.agents.iter_mut().find(|a| a.id == f.agent) {
-                        (agent.asks, agent.ended) = (false, Some(over));
-                    }
-                });
-            }
-        }
-    }
-
-    /// Settings, and what is done to the context.
-    fn settings(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::SessionOpened(f) => self.configured(&f.config),
-            Event::SessionConfigured(f) => self.configured(&f.config),
-            Event::ProfileSwitched(f) => self.configured(&f.config),
-            Event::ContextCondensing(f) => {
-                self.status.context = f.tokens;
-                self.doing_now(Doing::Condensing);
-            }
-            Event::ContextSummarised(f) => self.used(&f.usage, f.cost_usd),
-            Event::ContextCondensed(f) => {
-                self.status.context = f.tokens_after;
-                self.status.doing = self.running.then_some(Doing::Working);
-            }
-            Event::RunRemembered(f) => self.used(&f.usage, f.cost_usd),
-            Event::RecipePlanned(f) => self.used(&f.usage, f.cost_usd),
-            Event::CancelRequested(_) => self.status.doing = Some(Doing::Stopping),
-            _ => (),
-        }
-    }
-
-    fn configured(&mut self, config: &SessionConfig) {
-        self.status.window = config.model.window;
-        self.status.model = config.model.model.to_string();
-        self.status.profile = config.profile.name.clone();
-        self.status.thinking = config.thinking.as_str().into();
-        self.status.permission = config.permission.as_str().into();
-    }
-
     fn signal(&mut self, kind: SignalKind, subject: &str, text: &str) {
         match kind {
             SignalKind::Text | SignalKind::Thinking => {
@@ -470,18 +247,23 @@ impl Fold {
                     // A turn that is over, or one that this fold was not told of.
                     return;
                 }
-                match kind {
-                    SignalKind::Text => self.writing.text.push_str(text),
+                let activity = match kind {
+                    SignalKind::Text => {
+                        self.writing.text.push_str(text);
+                        Activity::Writing
+                    }
                     _ => {
                         push_tail(&mut self.writing.thinking, text, THINKING_MAX);
                         self.writing.thinks = true;
+                        Activity::Thinking
                     }
-                }
-                self.doing_now(Doing::Writing);
+                };
+                self.seen.set_activity(activity);
             }
             SignalKind::Output => {
                 let Ok(call) = subject.parse::<CallId>() else { return };
-                if !self.rows.get(&call).is_some_and(|row| row.stage == Stage::Running) {
+                let is_running = |entry: &CallEntry| entry.stage == CallStage::Running;
+                if !self.seen.call(call).is_some_and(is_running) {
                     return;
                 }
                 let (output, fresh) = self.outputs.entry(call).or_default();
@@ -526,9 +308,9 @@ impl Fold {
     fn flush_outputs(&mut self) {
         for (call, (text, fresh)) in &mut self.outputs {
             if std::mem::take(fresh)
-                && let Some(row) = self.rows.get(call)
+                && let Some(entry) = self.seen.call(*call)
             {
-                let id = output_id(row);
+                let id = output_id(entry);
                 self.ops.push(Verb::Replace(id.clone(), Content::Output(id, text.clone())));
             }
         }
@@ -544,17 +326,12 @@ fn pictures_of(content: &[Block]) -> BTreeSet<BlobId> {
     blobs.collect()
 }
 
-/// The stage of a call that was answered.
-fn ended(before: Stage, ok: bool, duration_ms: u64) -> Stage {
-    match (before, ok) {
-        (Stage::Unknown, _) => Stage::Unknown,
-        (_, true) => Stage::Done,
-        (Stage::Running, false) => Stage::Failed,
-        (Stage::Refused, false) => Stage::Refused,
-        (_, false) if duration_ms > 0 => Stage::Failed,
-        // It was answered without having run.
-        (_, false) => Stage::Refused,
-    }
+/// What is asked, as it stands on the page.
+fn asked(ask: &Ask) -> Option<Content> {
+    let approval = ask
+        .request()
+        .map(|request| Content::Approval(Box::new(request.clone()), ask.path().to_vec()));
+    approval.or_else(|| Some(Content::Question(ask.question()?.clone())))
 }
 
 /// Puts `text` at the end and keeps the last `max` bytes.

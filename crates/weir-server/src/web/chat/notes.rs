@@ -6,7 +6,7 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, Timestamp};
 use weir_core::view::plain::visible;
 use weir_core::view::told;
-pub(super) use weir_core::view::told::{Told, Tone, decided, sentence};
+pub(super) use weir_core::view::told::{Told, Tone, sentence};
 
 use super::content::{View, entry_id, time};
 /// A line about the conversation.

@@ -1,17 +1,16 @@
 //! A call of a tool as a row that unfolds: arguments, what it would change, who let it run and why,
 //! what came of it; and the sub-agents that it started.
 
-use std::sync::Arc;
-
 use maud::{Markup, html};
-use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event, RunStatus};
+use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event};
 use weir_core::governance::Verdict;
-use weir_core::ids::{BlobId, CallId, SessionId};
+use weir_core::ids::BlobId;
 use weir_core::message::Block;
 use weir_core::tool::News;
 use weir_core::view::plain::visible;
+use weir_core::view::transcript::{CallEntry, CallStage, ChildAgent};
 
-use super::content::{Placed, View, entry_id};
+use super::content::{View, entry_id};
 use super::said::{picture, status_words};
 use crate::render;
 use crate::web::parts::icon;
@@ -19,84 +18,9 @@ use crate::web::parts::icon;
 /// Characters of arguments that stand in the row itself.
 const BRIEF_MAX: usize = 120;
 
-/// How far a call is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Asked for.
-    Proposed,
-    /// A person must say.
-    Waiting,
-    /// Under way.
-    Running,
-    /// Over, and it succeeded.
-    Done,
-    /// Over, and it did not.
-    Failed,
-    /// Not allowed.
-    Refused,
-    /// Nobody can tell whether it happened.
-    Unknown,
-}
-
-/// A sub-agent of a call.
-#[derive(Debug, Clone)]
-pub(crate) struct Agent {
-    /// Its session.
-    pub(super) id: SessionId,
-    /// How it began.
-    pub(super) spawned: Arc<Event>,
-    /// It waits for a person.
-    pub(super) asks: bool,
-    /// How it ended, and what it said.
-    pub(super) ended: Option<(RunStatus, String)>,
-}
-
-/// A call, as far as it is.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
-    /// Which.
-    pub(super) call: CallId,
-    /// The fact that asked for it.
-    pub(super) at: Placed,
-    pub(super) stage: Stage,
-    pub(super) judged: Option<Arc<Event>>,
-    pub(super) finished: Option<Arc<Event>>,
-    /// What else happened to it, a sentence each.
-    pub(super) notes: Vec<String>,
-    pub(super) agents: Vec<Agent>,
-}
-
-impl Row {
-    pub(super) fn new(call: CallId, at: Placed) -> Row {
-        Row {
-            call,
-            at,
-            stage: Stage::Proposed,
-            judged: None,
-            finished: None,
-            notes: Vec::new(),
-            agents: Vec::new(),
-        }
-    }
-
-    fn judged(&self) -> Option<&CallJudged> {
-        match self.judged.as_deref() {
-            Some(Event::CallJudged(fact)) => Some(fact),
-            _ => None,
-        }
-    }
-
-    fn finished(&self) -> Option<&CallFinished> {
-        match self.finished.as_deref() {
-            Some(Event::CallFinished(fact)) => Some(fact),
-            _ => None,
-        }
-    }
-}
-
 /// The id of what a call shows while it runs.
-pub(super) fn output_id(row: &Row) -> String {
-    format!("{}-out", entry_id(row.at.seq))
+pub(super) fn output_id(row: &CallEntry) -> String {
+    format!("{}-out", entry_id(row.proposed.seq))
 }
 
 /// What it shows while it runs.
@@ -104,25 +28,25 @@ pub(super) fn output(id: &str, text: &str) -> Markup {
     html! { div.output id=(id) { (render::plain(text)) } }
 }
 
-pub(super) fn row(view: &View, row: &Row) -> Markup {
-    let Event::CallProposed(fact) = row.at.event.as_ref() else { return html! {} };
+pub(super) fn row(view: &View, row: &CallEntry) -> Markup {
+    let Some(fact) = row.proposal() else { return html! {} };
     let (kind, word) = match row.stage {
-        Stage::Proposed => ("", "requested"),
-        Stage::Waiting => ("warn", "waiting for you"),
-        Stage::Running => ("info", "running"),
-        Stage::Done => ("good", "done"),
-        Stage::Failed => ("bad", "failed"),
-        Stage::Refused => ("bad", "not allowed"),
-        Stage::Unknown => ("warn", "outcome unknown"),
+        CallStage::Proposed => ("", "requested"),
+        CallStage::Waiting => ("warn", "waiting for you"),
+        CallStage::Running => ("info", "running"),
+        CallStage::Done => ("good", "done"),
+        CallStage::Failed => ("bad", "failed"),
+        CallStage::Refused => ("bad", "not allowed"),
+        CallStage::Unknown => ("warn", "outcome unknown"),
     };
     html! {
-        li.entry.call id=(entry_id(row.at.seq)) data-call=(row.call) {
+        li.entry.call id=(entry_id(row.proposed.seq)) data-call=(row.call) {
             details.tool {
                 summary {
                     (icon("tool"))
                     span.tool-name.mono { (visible(&fact.tool)) }
                     span.tool-about { (about(row)) }
-                    @if let Some(ms) = row.finished().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
+                    @if let Some(ms) = row.result().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
                         span.muted.tool-time { (lasted(ms)) }
                     }
                     span class={ "badge " (kind) } { (word) }
@@ -130,9 +54,9 @@ pub(super) fn row(view: &View, row: &Row) -> Markup {
                 div.tool-body {
                     h4 { "Arguments" }
                     (render::json(&fact.input.to_string()))
-                    @if let Some(judged) = row.judged() { (judgement(judged)) }
+                    @if let Some(judged) = row.judgement() { (judgement(judged)) }
                     @for note in &row.notes { p.muted { (note) } }
-                    @if let Some(finished) = row.finished() { (result(view, finished)) }
+                    @if let Some(finished) = row.result() { (result(view, finished)) }
                 }
             }
             div.output id=(output_id(row)) {}
@@ -142,21 +66,17 @@ pub(super) fn row(view: &View, row: &Row) -> Markup {
 }
 
 /// One line about what it does or came to.
-fn about(row: &Row) -> String {
-    if let Some(finished) = row.finished().filter(|f| !f.summary.is_empty()) {
+fn about(row: &CallEntry) -> String {
+    if let Some(finished) = row.result().filter(|f| !f.summary.is_empty()) {
         return visible(&finished.summary);
     }
-    if let Some(judged) = row.judged().filter(|f| !f.inspection.summary.is_empty()) {
+    if let Some(judged) = row.judgement().filter(|f| !f.inspection.summary.is_empty()) {
         return visible(&judged.inspection.summary);
     }
-    match row.at.event.as_ref() {
-        Event::CallProposed(fact) => {
-            let all = visible(&fact.input.to_string());
-            let cut: String = all.chars().take(BRIEF_MAX).collect();
-            if cut.len() < all.len() { format!("{cut}…") } else { cut }
-        }
-        _ => String::new(),
-    }
+    let Some(fact) = row.proposal() else { return String::new() };
+    let all = visible(&fact.input.to_string());
+    let cut: String = all.chars().take(BRIEF_MAX).collect();
+    if cut.len() < all.len() { format!("{cut}…") } else { cut }
 }
 
 /// A length of time, short.
@@ -246,7 +166,7 @@ fn steps(news: &[News]) -> Markup {
     }
 }
 
-fn agents(view: &View, row: &Row) -> Markup {
+fn agents(view: &View, row: &CallEntry) -> Markup {
     html! {
         @if !row.agents.is_empty() {
             ul.agents { @for one in &row.agents { li { (agent(view, one)) } } }
@@ -254,7 +174,7 @@ fn agents(view: &View, row: &Row) -> Markup {
     }
 }
 
-fn agent(view: &View, one: &Agent) -> Markup {
+fn agent(view: &View, one: &ChildAgent) -> Markup {
     let Event::AgentSpawned(fact) = one.spawned.as_ref() else { return html! {} };
     let (kind, word) = match &one.ended {
         Some((status, _)) => status_words(*status),
@@ -274,7 +194,7 @@ fn agent(view: &View, one: &Agent) -> Markup {
     }
 }
 
-fn about_agent(view: &View, one: &Agent, fact: &AgentSpawned) -> Markup {
+fn about_agent(view: &View, one: &ChildAgent, fact: &AgentSpawned) -> Markup {
     html! {
         div.tool-body {
             dl.kv {

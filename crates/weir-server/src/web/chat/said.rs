@@ -1,33 +1,27 @@
 //! What was said: by people, by the model, and by the model just now.
 
 use maud::{Markup, html};
-use weir_core::event::{Added, Event, InputAccepted, ModelReplied, RunFinished, RunStatus};
+use weir_core::event::{Added, Event, ModelReplied, RunFinished, RunStatus};
 use weir_core::message::{Block, Media, plain_text};
 use weir_core::view::plain::visible;
 use weir_core::view::told::{counted, cut_off, dollars, tokens};
+use weir_core::view::transcript::PlacedFact;
 use weir_engine::ledger::status_text;
 
-use super::content::{Placed, View, entry_id, time, writing_id};
+use super::content::{View, entry_id, time, writing_id};
 use crate::render;
 use crate::web::parts::icon;
 
 /// Longest citation address that is shown.
 const CITED_MAX: usize = 300;
 
-fn permalink(at: &Placed) -> Markup {
+fn permalink(at: &PlacedFact) -> Markup {
     html! { a.permalink href={ "#" (entry_id(at.seq)) } title="Link to this message" { (time(at.ts)) } }
 }
 
-fn input(at: &Placed) -> Option<&InputAccepted> {
-    match at.event.as_ref() {
-        Event::InputAccepted(fact) => Some(fact),
-        _ => None,
-    }
-}
-
 /// An input in the conversation.
-pub(super) fn said(view: &View, at: &Placed) -> Markup {
-    let Some(fact) = input(at) else { return html! {} };
+pub(super) fn said(view: &View, at: &PlacedFact) -> Markup {
+    let Some(fact) = at.input() else { return html! {} };
     html! {
         li.entry.person id=(entry_id(at.seq)) data-input=(fact.input) {
             header {
@@ -46,8 +40,8 @@ pub(super) fn said(view: &View, at: &Placed) -> Markup {
 }
 
 /// An input that waits for its turn.
-pub(super) fn queued(view: &View, at: &Placed) -> Markup {
-    let Some(fact) = input(at) else { return html! {} };
+pub(super) fn queued(view: &View, at: &PlacedFact) -> Markup {
+    let Some(fact) = at.input() else { return html! {} };
     html! {
         li.queued id={ "q" (at.seq) } {
             span.badge.info { "queued" }
@@ -64,8 +58,8 @@ pub(super) fn queued(view: &View, at: &Placed) -> Markup {
 }
 
 /// An input that was taken back before the model heard it. The page that said it knows its name.
-pub(super) fn returned(view: &View, at: &Placed) -> Markup {
-    let Some(fact) = input(at) else { return html! {} };
+pub(super) fn returned(view: &View, at: &PlacedFact) -> Markup {
+    let Some(fact) = at.input() else { return html! {} };
     let has_files = fact.content.iter().any(|block| !matches!(block, Block::Text { .. }));
     html! {
         li.queued.returned id={ "q" (at.seq) } data-returned=(fact.client_id.as_deref().unwrap_or_default())
@@ -127,7 +121,7 @@ fn document(view: &View, media: &Media) -> Markup {
 }
 
 /// What the model said. Its calls stand in rows of their own.
-pub(super) fn replied(view: &View, at: &Placed) -> Markup {
+pub(super) fn replied(view: &View, at: &PlacedFact) -> Markup {
     let Event::ModelReplied(fact) = at.event.as_ref() else { return html! {} };
     html! {
         li.entry.model id=(entry_id(at.seq)) {
@@ -226,7 +220,7 @@ pub(super) fn thinking(id: &str, text: &str) -> Markup {
 }
 
 /// Image created by the model.
-pub(super) fn image(view: &View, at: &Placed) -> Markup {
+pub(super) fn image(view: &View, at: &PlacedFact) -> Markup {
     let Event::ImageProduced(fact) = at.event.as_ref() else { return html! {} };
     html! {
         li.entry.model id=(entry_id(at.seq)) {
@@ -241,7 +235,7 @@ pub(super) fn image(view: &View, at: &Placed) -> Markup {
 }
 
 /// The end of a run.
-pub(super) fn ended(view: &View, at: &Placed) -> Markup {
+pub(super) fn ended(view: &View, at: &PlacedFact) -> Markup {
     let Event::RunFinished(fact) = at.event.as_ref() else { return html! {} };
     let (kind, words) = status_words(fact.status);
     html! {

@@ -1,27 +1,20 @@
 //! State, context and cost of a chat; its task list; what must not be overlooked.
 
 use maud::{Markup, html};
-use weir_core::event::Event;
-use weir_core::ids::CallId;
-use weir_core::tool::PlanStatus;
+use weir_core::tool::{PlanItem, PlanStatus};
 use weir_core::view::plain::visible;
 use weir_core::view::told::{dollars, tokens};
+use weir_core::view::transcript::{Activity, Meters, Transcript, UnknownCall};
 
 /// How a chat stands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Status {
     /// What is going on: `None`: nothing, it is at rest.
-    pub(crate) doing: Option<Doing>,
-    /// Tokens of the last request, estimated.
-    pub(crate) context: u64,
-    /// Tokens that fit.
-    pub(crate) window: u64,
-    /// Tokens that were used.
-    pub(crate) tokens: u64,
-    /// US dollars, where every price is known.
-    pub(crate) cost_usd: f64,
-    /// Some price is not known: the cost is at least this.
-    pub(crate) cost_open: bool,
+    pub(crate) activity: Option<Activity>,
+    /// A run is on, and a person is needed.
+    pub(crate) waiting: bool,
+    /// Numbers of the chat.
+    pub(crate) meters: Meters,
     /// Model, `provider/name`.
     pub(crate) model: String,
     /// How much the model thinks; empty: as usual for it.
@@ -32,33 +25,33 @@ pub(crate) struct Status {
     pub(crate) permission: String,
 }
 
-/// What is going on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// A request is being made.
-    Working,
-    /// The model writes or thinks.
-    Writing,
-    /// Calls are under way: the tool.
-    Calling(String),
-    /// A person is needed.
-    Waiting,
-    /// The context is being made shorter.
-    Condensing,
-    /// Somebody wants it to end.
-    Stopping,
-}
-
-impl Doing {
-    fn words(&self) -> String {
-        match self {
-            Doing::Working => "Working".into(),
-            Doing::Writing => "Writing".into(),
-            Doing::Calling(tool) => format!("Using {}", visible(tool)),
-            Doing::Waiting => "Waiting for you".into(),
-            Doing::Condensing => "Compacting the context".into(),
-            Doing::Stopping => "Stopping".into(),
+impl Status {
+    /// How a chat stands of which so much is seen.
+    pub(super) fn of(seen: &Transcript) -> Status {
+        let settings = seen.settings();
+        Status {
+            activity: seen.activity().cloned(),
+            waiting: seen.is_running() && !seen.asks().is_empty(),
+            meters: seen.meters().clone(),
+            model: settings.model.clone(),
+            thinking: settings.thinking.map(|it| it.as_str().into()).unwrap_or_default(),
+            profile: settings.profile.clone(),
+            permission: settings.permission.map(|it| it.as_str().into()).unwrap_or_default(),
         }
+    }
+
+    fn words(&self) -> Option<String> {
+        let words = match self.activity.as_ref()? {
+            Activity::Stopping => "Stopping".into(),
+            _ if self.waiting => "Waiting for you".into(),
+            Activity::Working => "Working".into(),
+            Activity::Thinking => "Thinking".into(),
+            Activity::Writing => "Writing".into(),
+            Activity::Calling(tool) => format!("Using {}", visible(tool)),
+            Activity::Condensing => "Compacting the context".into(),
+            Activity::Retrying(_) => "Retrying".into(),
+        };
+        Some(words)
     }
 }
 
@@ -66,54 +59,38 @@ impl Doing {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Banner {
     /// Those that are not settled.
-    pub(crate) unknown: Vec<Unsure>,
-}
-
-/// A call of which nobody knows whether it happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unsure {
-    /// Its entry.
-    pub(crate) place: u64,
-    /// Which.
-    pub(crate) call: CallId,
-    /// Tool.
-    pub(crate) tool: String,
-    /// Why nobody knows.
-    pub(crate) why: String,
+    pub(crate) unknown: Vec<UnknownCall>,
 }
 
 pub(super) fn status(state: &Status) -> Markup {
-    let running = state.doing.is_some();
-    let waiting = state.doing == Some(Doing::Waiting);
-    let share = match state.window {
-        0 => 0,
-        window => (state.context.saturating_mul(100) / window).min(100),
-    };
+    let meters = &state.meters;
+    let running = state.activity.is_some();
+    let waiting = state.waiting;
     html! {
         div id="status" class="status" data-running=(running) data-model=(visible(&state.model))
             data-profile=(visible(&state.profile)) data-permission=(state.permission)
             data-thinking=(state.thinking) {
             span.doing data-waiting=(waiting) {
-                @if let Some(doing) = &state.doing {
+                @if let Some(words) = state.words() {
                     @if !waiting { span.pulse aria-hidden="true" {} }
-                    (doing.words())
+                    (words)
                 }
             }
             span.grow {}
-            @if state.context > 0 && state.window > 0 {
+            @if let Some(share) = meters.context_share() {
                 span.context title={
-                    (state.context) " of " (state.window) " tokens of the model's context are used"
+                    (meters.context) " of " (meters.window) " tokens of the model's context are used"
                 } {
                     span.unseen { "Context " }
                     meter min="0" max="100" high="70" value=(share) { (share) " %" }
                     span { (share) " %" }
                 }
             }
-            @if state.tokens > 0 {
-                span.used title={ (state.tokens) " tokens" } {
-                    (tokens(state.tokens)) span.unseen { " tokens" }
-                    @if state.cost_usd > 0.0 {
-                        " · " (dollars(state.cost_usd)) @if state.cost_open { "+" }
+            @if meters.tokens > 0 {
+                span.used title={ (meters.tokens) " tokens" } {
+                    (tokens(meters.tokens)) span.unseen { " tokens" }
+                    @if meters.cost_usd > 0.0 {
+                        " · " (dollars(meters.cost_usd)) @if meters.cost_open { "+" }
                     }
                 }
             }
@@ -121,11 +98,7 @@ pub(super) fn status(state: &Status) -> Markup {
     }
 }
 
-pub(super) fn plan(event: Option<&Event>) -> Markup {
-    let items = match event {
-        Some(Event::PlanUpdated(fact)) => fact.items.as_slice(),
-        _ => &[],
-    };
+pub(super) fn plan(items: &[PlanItem]) -> Markup {
     let done = items.iter().filter(|item| item.status == PlanStatus::Done).count();
     let now = items.iter().find(|item| item.status == PlanStatus::InProgress);
     html! {
@@ -166,8 +139,8 @@ pub(super) fn banner(banner: &Banner) -> Markup {
                     ul {
                         @for unsure in &banner.unknown {
                             li {
-                                a href={ "#e" (unsure.place) } { (visible(&unsure.tool)) } ": "
-                                (visible(&unsure.why))
+                                a href={ "#e" (unsure.seq) } { (unsure.tool) } ": "
+                                (unsure.why)
                             }
                         }
                     }

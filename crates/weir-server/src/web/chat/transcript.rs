@@ -108,7 +108,7 @@ impl Transcript {
 
     /// The task list.
     pub(crate) fn plan(&self, view: &View) -> Markup {
-        self.plan.clone().unwrap_or(Content::Plan(None)).html(view)
+        self.plan.clone().unwrap_or(Content::Plan(Vec::new())).html(view)
     }
 
     /// What must not be overlooked.

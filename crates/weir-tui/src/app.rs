@@ -31,7 +31,6 @@ pub(crate) mod lines;
 pub(crate) mod notes;
 pub(crate) mod say;
 pub(crate) mod shell;
-pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;
@@ -333,7 +332,8 @@ impl App {
 
     /// Whether anything moves by itself: something runs, nobody is waited for, and it may.
     fn moves(&self) -> bool {
-        let runs = self.fold.running() && (self.fold.asks.is_empty() || self.fold.calls_run());
+        let runs = self.fold.running()
+            && (self.fold.view.asks().is_empty() || self.fold.view.has_calls_at_work());
         self.motion == Motion::Lively
             && (runs || self.shell.is_running())
             && self.screens.is_empty()
@@ -343,7 +343,7 @@ impl App {
     /// How the dialog stands.
     pub(crate) fn standing(&self) -> Standing {
         Standing {
-            others: self.fold.asks.len().saturating_sub(1),
+            others: self.fold.view.asks().len().saturating_sub(1),
             focused: self.shown.as_ref().is_some_and(|shown| shown.focused),
         }
     }

@@ -269,7 +269,7 @@ impl App {
     }
 
     fn status(&mut self) {
-        let (settings, meters) = (&self.fold.settings, &self.fold.meters);
+        let (settings, meters) = (&self.fold.settings, self.fold.view.meters());
         let cost = format!(
             "{}{}",
             dollars(meters.cost_usd),

@@ -2,11 +2,13 @@
 //! made of it when somebody looks ([`super::lines`]). Not here: what is being written, what waits.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use weir_core::event::{CallFinished, CallJudged, CallProposed, Event, InputAccepted, RunStatus};
-use weir_core::ids::{CallId, Seq, SessionId, Timestamp};
+use weir_core::event::{Event, InputAccepted};
+use weir_core::ids::{CallId, Seq, Timestamp};
 use weir_core::message::plain_text;
+use weir_core::view::transcript::{CallEntry, CallStage};
 
 use super::notes::Loud;
 
@@ -61,99 +63,27 @@ pub(crate) struct Ran {
     pub(crate) ok: bool,
 }
 
-/// How far a call is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Asked for.
-    Proposed,
-    /// A person must say.
-    Waiting,
-    /// Under way.
-    Running,
-    /// Over, and it succeeded.
-    Done,
-    /// Over, and it did not.
-    Failed,
-    /// Not allowed.
-    Refused,
-    /// Nobody can tell whether it happened.
-    Unknown,
-}
-
-impl Stage {
-    /// Whether nothing more will come of it.
-    pub(crate) fn is_over(self) -> bool {
-        matches!(self, Stage::Done | Stage::Failed | Stage::Refused | Stage::Unknown)
-    }
-}
-
-/// A sub-agent of a call.
-#[derive(Debug, Clone)]
-pub(crate) struct Agent {
-    /// Its session.
-    pub(crate) id: SessionId,
-    /// `agent.spawned`.
-    pub(crate) spawned: Arc<Event>,
-    /// It waits for a person.
-    pub(crate) asks: bool,
-    /// How it ended, and what it said.
-    pub(crate) ended: Option<(RunStatus, String)>,
-}
-
-/// A call, as far as it is.
+/// A call as a row: what every client sees of it, and what a terminal saw of its output.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Which.
-    pub(crate) call: CallId,
-    /// `call.proposed`.
-    pub(crate) proposed: Arc<Event>,
-    /// How far it is.
-    pub(crate) stage: Stage,
-    /// `call.judged`.
-    pub(crate) judged: Option<Arc<Event>>,
-    /// When it began to run.
-    pub(crate) started: Option<Timestamp>,
-    /// `call.finished`.
-    pub(crate) finished: Option<Arc<Event>>,
-    /// What else happened to it, a sentence each, made safe already.
-    pub(crate) notes: Vec<String>,
-    /// Its sub-agents.
-    pub(crate) agents: Vec<Agent>,
+    /// The call.
+    pub(crate) entry: CallEntry,
     /// The last lines that it printed, where its result has only the first: not made safe.
     pub(crate) last: String,
 }
 
 impl Row {
     /// A call that was asked for.
-    pub(crate) fn new(call: CallId, proposed: Arc<Event>) -> Row {
-        let (judged, started, finished) = (None, None, None);
-        let (notes, agents, last) = (Vec::new(), Vec::new(), String::new());
-        let stage = Stage::Proposed;
-        Row { call, proposed, stage, judged, started, finished, notes, agents, last }
+    pub(crate) fn new(entry: &CallEntry) -> Row {
+        Row { entry: entry.clone(), last: String::new() }
     }
+}
 
-    /// The fact that asked for it.
-    pub(crate) fn asked(&self) -> Option<&CallProposed> {
-        match self.proposed.as_ref() {
-            Event::CallProposed(fact) => Some(fact),
-            _ => None,
-        }
-    }
+impl Deref for Row {
+    type Target = CallEntry;
 
-    /// The fact that judged it.
-    pub(crate) fn judged(&self) -> Option<&CallJudged> {
-        match self.judged.as_deref() {
-            Some(Event::CallJudged(fact)) => Some(fact),
-            _ => None,
-        }
-    }
-
-    /// The fact that ended it.
-    pub(crate) fn finished(&self) -> Option<&CallFinished> {
-        match self.finished.as_deref() {
-            Some(Event::CallFinished(fact)) => Some(fact),
-            _ => None,
-        }
+    fn deref(&self) -> &CallEntry {
+        &self.entry
     }
 }
 
@@ -263,7 +193,7 @@ impl Transcript {
         self.open.clear();
         let entries = &self.entries;
         self.calls.retain(|_, n| match entries.get(*n).map(|entry| &entry.what) {
-            Some(What::Call(row)) => row.stage == Stage::Unknown,
+            Some(What::Call(row)) => row.stage == CallStage::Unknown,
             _ => false,
         });
     }

@@ -1,91 +1,36 @@
-//! The fold: facts and signals of a session become its transcript, what is going on, and what is to
-//! be printed. Nothing is decided and nothing forgotten here. Pure; time comes in.
+//! What a terminal makes of what a person sees of a session (`weir_core::view::transcript`): entries
+//! to scroll through, what is being written, and what is to be printed. Nothing is decided and
+//! nothing forgotten here. Pure; time comes in.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ratatui::text::Line;
-use weir_core::event::{Event, ModelReplied, RunFinished, RunStatus};
-use weir_core::ids::{ApprovalId, CallId, Seq, Timestamp};
+use weir_core::event::{Event, ModelReplied, RunStatus};
+use weir_core::ids::{CallId, Seq, Timestamp};
 use weir_core::message::{Block, plain_text};
-use weir_core::tool::PlanItem;
+use weir_core::view::transcript::{self, Activity, PlacedFact, TranscriptChange as Change};
 
-use super::entries::{Entry, Ran, Row, Stage, Transcript, What};
+use super::entries::{Entry, Ran, Row, Transcript, What};
 use super::notes::{self, Loud};
-use super::status::{Doing, Meters};
 use super::writing::{Print, Writing, push_tail};
 use crate::compose::Written;
 use crate::link::{Named, SignalKind};
 use crate::screen::Settings;
 
-mod calls;
 mod queue;
 mod settings;
 
-use queue::{Queued, Told};
+use queue::Queued;
+
+/// Lines and bytes of a long output that are kept of its end.
+const LAST_LINES: usize = 4;
+const LAST_BYTES_MAX: usize = 2_000;
 
 /// Most of what a call shows while it runs, in bytes; the end of it.
 const OUTPUT_BYTES_MAX: usize = 8 * 1024;
 /// Entries of a session that is taken up again that are printed at once.
 pub(crate) const OLD_ENTRIES_MAX: usize = 200;
-
-/// Something that waits for a person.
-#[derive(Debug, Clone)]
-pub(crate) enum Ask {
-    /// A call: `approval.requested`, or `agent.asked` of a sub-agent.
-    Approval {
-        /// Its name.
-        approval: ApprovalId,
-        /// The fact.
-        event: Arc<Event>,
-    },
-    /// A question: `question.asked`.
-    Question(Arc<Event>),
-}
-
-impl Ask {
-    /// The name of the approval or question.
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Ask::Approval { approval, .. } => approval.as_str(),
-            Ask::Question(event) => match event.as_ref() {
-                Event::QuestionAsked(fact) => fact.question.as_str(),
-                _ => "",
-            },
-        }
-    }
-
-    /// Calls of unknown outcome of this session that it tells of (D4).
-    pub(crate) fn unknown(&self) -> &[CallId] {
-        match self {
-            Ask::Approval { event, .. } => match event.as_ref() {
-                Event::ApprovalRequested(fact) => &fact.unknown,
-                _ => &[],
-            },
-            Ask::Question(_) => &[],
-        }
-    }
-}
-
-/// A job in the background, as far as calls told of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Job {
-    /// Its name: `j1`.
-    pub(crate) name: String,
-    /// The command line.
-    pub(crate) command: String,
-}
-
-/// A call of which nobody knows whether it happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unsure {
-    /// Which.
-    pub(crate) call: CallId,
-    /// Its tool, made safe.
-    pub(crate) tool: String,
-    /// Why nobody knows, made safe.
-    pub(crate) why: String,
-}
 
 /// What the app should do about something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +53,9 @@ pub(crate) enum Happened {
 /// A session, folded as far as it was told.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
-    /// What was said and done.
+    /// What every client sees of it.
+    pub(crate) view: transcript::Transcript,
+    /// What was said and done, to scroll through.
     pub(crate) transcript: Transcript,
     /// What holds.
     pub(crate) settings: Settings,
@@ -118,45 +65,18 @@ pub(crate) struct Fold {
     pub(crate) known: Seq,
     /// The last fact.
     pub(crate) seq: Seq,
-    /// What is going on; `None`: nothing.
-    pub(crate) doing: Option<Doing>,
-    /// When the run began.
-    pub(crate) since: Timestamp,
     /// What was said and not told yet.
     pub(crate) queue: Vec<Queued>,
-    /// What waits for a person, the first one first.
-    pub(crate) asks: VecDeque<Ask>,
-    /// The task list.
-    pub(crate) plan: Vec<PlanItem>,
-    /// Calls of which nobody knows whether they happened.
-    pub(crate) unknown: Vec<Unsure>,
-    /// Jobs in the background.
-    pub(crate) jobs: Vec<Job>,
     /// What running calls print.
     pub(crate) outputs: BTreeMap<CallId, String>,
     /// What the model writes.
     pub(crate) writing: Writing,
-    /// Numbers of the footer.
-    pub(crate) meters: Meters,
-    /// How the last run ended, until the next one begins.
-    pub(crate) ended: Option<RunStatus>,
     /// What goes to the scrollback.
     pub(crate) prints: VecDeque<Print>,
     /// What the app has not heard of.
     pub(crate) happened: Vec<Happened>,
     /// Entries that were printed before the old facts were told.
     pub(crate) greeted: usize,
-}
-
-/// A fact with its place.
-#[derive(Debug, Clone)]
-pub(crate) struct Placed {
-    /// Its place.
-    pub(crate) seq: Seq,
-    /// When it happened, by the clock of this face where it was seen happening.
-    pub(crate) ts: Timestamp,
-    /// What.
-    pub(crate) event: Arc<Event>,
 }
 
 impl Fold {
@@ -173,16 +93,20 @@ impl Fold {
     /// Takes a fact in. `now`: the time here; facts from before keep their own.
     pub(crate) fn fact(&mut self, seq: Seq, ts: Timestamp, event: Arc<Event>, now: Timestamp) {
         let old = seq <= self.known;
-        let at = Placed { seq, ts: if old { ts } else { now }, event };
+        let at = PlacedFact { seq, ts: if old { ts } else { now }, event };
         let changed = match at.event.as_ref() {
             Event::SessionConfigured(f) => self.changed(&f.config),
             _ => None,
         };
-        self.conversation(&at);
-        self.calls(&at);
-        self.questions(&at);
-        self.agents(&at);
-        self.configure(&at);
+        if let Some(name) = at.input().and_then(|said| said.client_id.clone()) {
+            self.happened.push(Happened::Arrived(name));
+        }
+        if matches!(at.event.as_ref(), Event::SessionResumed(_)) {
+            self.outputs.clear();
+        }
+        for change in self.view.apply(&at) {
+            self.change(change, at.ts);
+        }
         if let Some((loud, text)) = notes::told(&at.event) {
             // What a person chose is said by its name, not by what else comes with it.
             self.note(loud, changed.unwrap_or(text), at.ts);
@@ -190,6 +114,61 @@ impl Fold {
         self.seq = seq;
         if old && seq == self.known {
             self.caught_up();
+        }
+    }
+
+    /// Paints a change of what is seen.
+    fn change(&mut self, change: Change, now: Timestamp) {
+        match change {
+            Change::InputSaid(at) => self.push(said(at)),
+            Change::InputQueued(at) => self.enqueue(said(at)),
+            Change::InputDelivered(at) => self.deliver(&at),
+            Change::InputWithdrawn(at) => self.give_back(&at),
+            Change::RunStarted => self.settings.running = true,
+            Change::RequestStarted(turn) => self.writing = Writing::of(turn.to_string()),
+            Change::StreamAbandoned => self.unwrite(now),
+            Change::ReplyAdded(at) => {
+                if let Event::ModelReplied(fact) = at.event.as_ref() {
+                    self.replied(fact, &at);
+                }
+            }
+            Change::ImageAdded(at) => {
+                self.push(Entry { seq: at.seq, ts: at.ts, what: What::Image(at.event) });
+            }
+            Change::CallAdded(call) => {
+                if let Some(row) = self.view.call(call).map(Row::new) {
+                    let (seq, ts) = (row.proposed.seq, row.proposed.ts);
+                    let what = What::Call(Box::new(row));
+                    self.transcript.push(Entry { seq, ts, what });
+                }
+            }
+            Change::CallChanged(call) => {
+                if let (Some(entry), Some(row)) =
+                    (self.view.call(call), self.transcript.row_mut(call))
+                {
+                    row.entry.clone_from(entry);
+                }
+            }
+            Change::CallEnded(call) => self.over(call),
+            Change::AskOpened(_) => self.happened(Happened::Asked),
+            Change::AskClosed { name, words } => self.happened(Happened::Answered(name, words)),
+            Change::SettingsChanged => self.configured(),
+            Change::RunEnded(at) => self.run_ended(at),
+            // Looked up when it is painted.
+            Change::UnknownCallsChanged | Change::PlanChanged => (),
+        }
+    }
+
+    /// A call is over: its row is printed.
+    fn over(&mut self, call: CallId) {
+        let printed = self.outputs.remove(&call).unwrap_or_default();
+        if let Some(row) = self.transcript.row_mut(call)
+            && row.result().is_some_and(|fact| fact.full.is_some())
+        {
+            row.last = last_lines(&printed).to_owned();
+        }
+        if let Some(place) = self.transcript.close(call) {
+            self.print(Print::Entry(place));
         }
     }
 
@@ -204,13 +183,6 @@ impl Fold {
         let place = self.transcript.push(entry);
         self.prints.push_back(Print::Entry(place));
         self.greeted = self.transcript.len();
-    }
-
-    /// Whether a call runs, and not only waits for the person with its sub-agent.
-    pub(crate) fn calls_run(&self) -> bool {
-        let waits = |row: &Row| row.agents.iter().any(|agent| agent.asks);
-        let calls = self.transcript.open_calls();
-        calls.into_iter().any(|row| row.stage == Stage::Running && !waits(row))
     }
 
     /// Puts a command of the person's own into the conversation.
@@ -249,69 +221,12 @@ impl Fold {
         self.prints.push_back(Print::Lines(earlier(first - self.greeted)));
         self.prints.extend(shown.into_iter().map(Print::Entry));
         self.happened.clear();
-        if !self.asks.is_empty() {
+        if !self.view.asks().is_empty() {
             self.happened.push(Happened::Asked);
         }
     }
 
-    /// What is said, and the course of a run.
-    fn conversation(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::InputAccepted(f) => {
-                if let Some(name) = &f.client_id {
-                    self.happened.push(Happened::Arrived(name.clone()));
-                }
-                let what = What::Said(at.event.clone());
-                let entry = Entry { seq: at.seq, ts: at.ts, what };
-                if self.running() {
-                    let (own, withdrawing) = (None, false);
-                    self.queue.push(Queued { input: f.input, entry, own, withdrawing });
-                } else {
-                    self.push(entry);
-                }
-            }
-            Event::InputWithdrawn(f) => self.unqueue(f.input, Told::Withdrawn),
-            // Whoever took it up asks the model again: what streamed streams anew.
-            Event::SessionResumed(_) => {
-                self.unwrite(at.ts);
-                self.outputs.clear();
-            }
-            Event::RunStarted(_) => {
-                self.settings.running = true;
-                self.ended = None;
-                self.since = at.ts;
-                self.doing = Some(Doing::Working);
-            }
-            Event::TurnStarted(f) => {
-                for input in &f.inputs {
-                    self.unqueue(*input, Told::Delivered);
-                }
-            }
-            Event::ModelRequested(f) => {
-                self.meters.context = f.tokens_estimated;
-                self.writing = Writing::of(f.turn.to_string());
-                self.doing_now(Doing::Working);
-            }
-            Event::ModelRetried(f) => {
-                self.unwrite(at.ts);
-                self.writing.turn = f.turn.to_string();
-                self.doing_now(Doing::Retrying(at.ts.plus_ms(f.wait_ms)));
-            }
-            Event::ModelFailed(_) => self.unwrite(at.ts),
-            Event::ModelReplied(f) => self.replied(f, at),
-            Event::ImageProduced(_) => {
-                let what = What::Image(at.event.clone());
-                self.push(Entry { seq: at.seq, ts: at.ts, what });
-            }
-            Event::RunFinished(f) => self.run_finished(f, at),
-            _ => (),
-        }
-    }
-
-    fn replied(&mut self, fact: &ModelReplied, at: &Placed) {
-        self.meters.used(&fact.usage, fact.cost_usd);
-        self.meters.counted(&fact.usage);
-        self.doing_now(Doing::Working);
+    fn replied(&mut self, fact: &ModelReplied, at: &PlacedFact) {
         let thought = self.writing.end_thinking(at.ts);
         let writing = std::mem::take(&mut self.writing);
         let (thought_ms, told) = (writing.thought_ms, writing.told);
@@ -335,18 +250,17 @@ impl Fold {
         }
     }
 
-    fn run_finished(&mut self, fact: &RunFinished, at: &Placed) {
-        self.unwrite(at.ts);
+    fn run_ended(&mut self, at: PlacedFact) {
         self.settings.running = false;
-        self.doing = None;
-        self.ended = Some(fact.status);
         for row in self.open_rows() {
             self.print(Print::Entry(row));
         }
         self.transcript.settle();
         self.outputs.clear();
-        self.happened(Happened::Ended(fact.status));
-        self.push(Entry { seq: at.seq, ts: at.ts, what: What::Ended(at.event.clone()) });
+        if let Some(status) = self.view.ended() {
+            self.happened(Happened::Ended(status));
+        }
+        self.push(Entry { seq: at.seq, ts: at.ts, what: What::Ended(at.event) });
     }
 
     /// Places of calls that never came to an end.
@@ -367,13 +281,6 @@ impl Fold {
         }
     }
 
-    /// What is going on, unless it is being stopped.
-    fn doing_now(&mut self, doing: Doing) {
-        if self.doing != Some(Doing::Stopping) {
-            self.doing = Some(doing);
-        }
-    }
-
     /// Streamed text or progress.
     pub(crate) fn signal(&mut self, kind: SignalKind, subject: &str, text: &str, now: Timestamp) {
         match kind {
@@ -382,11 +289,11 @@ impl Fold {
             SignalKind::Text => {
                 let thought = self.writing.write(text, now);
                 self.prints.extend(thought);
-                self.doing_now(Doing::Writing);
+                self.view.set_activity(Activity::Writing);
             }
             SignalKind::Thinking => {
                 self.writing.think(text, now);
-                self.doing_now(Doing::Thinking);
+                self.view.set_activity(Activity::Thinking);
             }
             SignalKind::Output => {
                 let Ok(call) = subject.parse::<CallId>() else { return };
@@ -396,6 +303,19 @@ impl Fold {
             }
         }
     }
+}
+
+/// An entry of what was said.
+fn said(at: PlacedFact) -> Entry {
+    Entry { seq: at.seq, ts: at.ts, what: What::Said(at.event) }
+}
+
+/// The last lines of what a call printed.
+fn last_lines(text: &str) -> &str {
+    let text = text.trim_end();
+    let from = text.rmatch_indices('\n').nth(LAST_LINES - 1).map_or(0, |(at, _)| at + 1);
+    let from = from.max(text.len().saturating_sub(LAST_BYTES_MAX));
+    text.get(text.floor_char_boundary(from)..).unwrap_or_default()
 }
 
 /// Whether a reply has anything of its own to show.

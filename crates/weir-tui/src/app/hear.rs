@@ -2,9 +2,10 @@
 
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
+use weir_core::view::transcript::Ask;
 
 use super::entries::Transcript;
-use super::fold::{Ask, Fold, Happened};
+use super::fold::{Fold, Happened};
 use super::notes::Loud;
 use super::words::{one_line, sentence, status};
 use super::writing::Print;
@@ -265,7 +266,7 @@ impl App {
 
     /// The dialog is the one about what waits first.
     pub(crate) fn show_ask(&mut self) {
-        let Some(ask) = self.fold.asks.front() else {
+        let Some(ask) = self.fold.view.asks().first() else {
             self.shown = None;
             return;
         };
@@ -274,7 +275,7 @@ impl App {
         }
         let dialog = match ask {
             Ask::Approval { event, .. } => Dialog::Approval(Approval::new(event.clone())),
-            Ask::Question(event) => Dialog::Question(Question::new(event.clone())),
+            Ask::Question { event, .. } => Dialog::Question(Question::new(event.clone())),
         };
         // It takes keys only some time after it was seen: one may be on its way for the one before.
         let name = ask.name().to_owned();

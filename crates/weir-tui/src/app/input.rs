@@ -2,10 +2,10 @@
 //! what the table of keys says.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use weir_core::event::{Decision, Event};
+use weir_core::event::Decision;
 use weir_core::ids::{QuestionId, Timestamp};
+use weir_core::view::transcript::Ask;
 
-use super::fold::Ask;
 use super::words::one_line;
 use super::{ANSWER_MS, Answered, App, Dialog, Local, QUIET_MS, Shown};
 use crate::compose::Did;
@@ -272,15 +272,15 @@ impl App {
     }
 
     fn decide(&mut self, decision: Decision, reason: Option<String>) {
-        let Some(Ask::Approval { approval, .. }) = self.fold.asks.front() else { return };
+        let Some(Ask::Approval { approval, .. }) = self.fold.view.asks().first() else { return };
         let approval = approval.clone();
         self.answered = Some(Answered { name: approval.as_str().to_owned(), at: self.now });
         self.wishes.push(Wish::Decide { approval, decision, reason });
     }
 
     fn reply(&mut self, answer: String) {
-        let Some(Ask::Question(event)) = self.fold.asks.front() else { return };
-        let Event::QuestionAsked(fact) = event.as_ref() else { return };
+        let ask = self.fold.view.asks().first();
+        let Some(fact) = ask.and_then(Ask::question) else { return };
         let question: QuestionId = fact.question.clone();
         self.answered = Some(Answered { name: question.as_str().to_owned(), at: self.now });
         self.wishes.push(Wish::Reply { question, answer });

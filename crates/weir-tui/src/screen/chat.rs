@@ -171,7 +171,7 @@ fn region(
     let room = rows.saturating_sub(foot.len()).max(1);
     let hints = hints(app, width, theme);
     // A long dialog leaves room for what must not be overlooked.
-    let pressing = hints.len() + app.fold.unknown.len();
+    let pressing = hints.len() + app.fold.view.unknown().len();
     let kept = if app.asks() { pressing.min(PRESSING_ROWS).min(room / BOX_SHARE) } else { 0 };
     let (input, cursor) = input(app, width, room - kept, theme);
     let mut left = room.saturating_sub(input.len());
@@ -193,7 +193,7 @@ fn region(
 
 fn foot(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (branch, server) = (app.about.branch.as_deref(), app.about.server.as_deref());
-    let (settings, meters) = (&app.fold.settings, &app.fold.meters);
+    let (settings, meters) = (&app.fold.settings, app.fold.view.meters());
     let wanted = app.wanted;
     vec![footer::line(Footer { settings, wanted, meters, branch, server }, width, theme)]
 }

@@ -8,10 +8,10 @@ use weir_core::profile::PermissionMode;
 
 use super::Settings;
 use crate::app::Wanted;
-use crate::app::status::Meters;
 use crate::app::words::{dollars, one_line, tokens};
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, width as cells};
+use weir_core::view::transcript::Meters;
 
 /// Per cent of the window from which on the context is worth a look.
 const CONTEXT_FULL: u8 = 80;
@@ -84,7 +84,7 @@ fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
     if !settings.profile.is_empty() {
         parts.push((5, one_line(&settings.profile), quiet));
     }
-    match meters.share() {
+    match meters.context_share() {
         Some(share) if share >= CONTEXT_FULL => {
             parts.push((2, format!("context {share}%"), theme.warn));
         }

@@ -231,8 +231,8 @@ fn words(entry: &Entry) -> String {
             _ => String::new(),
         },
         What::Call(row) => {
-            let asked = row.asked().map(|fact| format!("{} {}", fact.tool, fact.input));
-            let done = row.finished();
+            let asked = row.proposal().map(|fact| format!("{} {}", fact.tool, fact.input));
+            let done = row.result();
             let done = done.map(|fact| format!("{}\n{}", fact.summary, plain_text(&fact.result)));
             [asked, done]
                 .into_iter()

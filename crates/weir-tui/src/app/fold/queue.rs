@@ -2,6 +2,7 @@
 //! is taken back may have been told already.
 
 use weir_core::ids::InputId;
+use weir_core::view::transcript::PlacedFact;
 
 use super::super::entries::Entry;
 use super::{Fold, Happened};
@@ -21,26 +22,35 @@ pub(crate) struct Queued {
     pub(crate) withdrawing: bool,
 }
 
-/// How an input left the queue.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Told {
-    Delivered,
-    Withdrawn,
-}
-
 impl Fold {
-    /// An input leaves the queue.
-    pub(super) fn unqueue(&mut self, input: InputId, how: Told) {
-        let Some(n) = self.queue.iter().position(|queued| queued.input == input) else { return };
-        let queued = self.queue.remove(n);
-        match how {
-            Told::Delivered => self.push(queued.entry),
-            // Whoever ended the run, or took it back elsewhere: the words are this person's.
-            Told::Withdrawn => match (queued.own, queued.withdrawing) {
-                (Some(written), true) => self.happened(Happened::TakenBack(written)),
-                (Some(written), false) => self.happened(Happened::GivenBack(written)),
-                (None, _) => (),
-            },
+    /// Something was said while a run is on.
+    pub(super) fn enqueue(&mut self, entry: Entry) {
+        if let Some(input) = entry.said().map(|fact| fact.input) {
+            self.queue.push(Queued { input, entry, own: None, withdrawing: false });
+        }
+    }
+
+    fn unqueue(&mut self, at: &PlacedFact) -> Option<Queued> {
+        let input = at.input()?.input;
+        let n = self.queue.iter().position(|queued| queued.input == input)?;
+        Some(self.queue.remove(n))
+    }
+
+    /// The model is told what waited.
+    pub(super) fn deliver(&mut self, at: &PlacedFact) {
+        if let Some(queued) = self.unqueue(at) {
+            self.push(queued.entry);
+        }
+    }
+
+    /// What waited will not be told. Whoever ended the run, or took it back elsewhere: the words are
+    /// this person's.
+    pub(super) fn give_back(&mut self, at: &PlacedFact) {
+        let Some(queued) = self.unqueue(at) else { return };
+        match (queued.own, queued.withdrawing) {
+            (Some(written), true) => self.happened(Happened::TakenBack(written)),
+            (Some(written), false) => self.happened(Happened::GivenBack(written)),
+            (None, _) => (),
         }
     }
 

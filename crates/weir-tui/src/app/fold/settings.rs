@@ -1,37 +1,12 @@
-//! Settings of the session, and what is done to the context.
+//! Settings of the session, as the footer and the commands have them.
 
-use weir_core::event::Event;
 use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 
-use super::super::status::Doing;
 use super::super::words::one_line;
-use super::{Fold, Placed};
+use super::Fold;
 
 impl Fold {
-    pub(super) fn configure(&mut self, at: &Placed) {
-        match at.event.as_ref() {
-            Event::SessionOpened(f) => self.configured(&f.config),
-            Event::SessionConfigured(f) => self.configured(&f.config),
-            Event::ProfileSwitched(f) => self.configured(&f.config),
-            // Jobs end with the program that had started them.
-            Event::SessionResumed(_) => self.jobs.clear(),
-            Event::ContextCondensing(f) => {
-                self.meters.context = f.tokens;
-                self.doing_now(Doing::Condensing);
-            }
-            Event::ContextSummarised(f) => self.meters.used(&f.usage, f.cost_usd),
-            Event::ContextCondensed(f) => {
-                self.meters.context = f.tokens_after;
-                self.doing = self.running().then_some(Doing::Working);
-            }
-            Event::RunRemembered(f) => self.meters.used(&f.usage, f.cost_usd),
-            Event::RecipePlanned(f) => self.meters.used(&f.usage, f.cost_usd),
-            Event::CancelRequested(_) if self.running() => self.doing = Some(Doing::Stopping),
-            _ => (),
-        }
-    }
-
     /// What settings of `config` are new to the person who looks, in words; `None`: none of those that
     /// they see.
     pub(super) fn changed(&self, config: &SessionConfig) -> Option<String> {
@@ -58,11 +33,13 @@ impl Fold {
         (!words.is_empty()).then(|| words.join(" · "))
     }
 
-    fn configured(&mut self, config: &SessionConfig) {
-        self.meters.window = config.model.window;
-        self.settings.model = config.model.model.to_string();
-        self.settings.profile = config.profile.name.clone();
-        self.settings.permission = config.permission;
-        self.settings.thinking = config.thinking;
+    /// The session has other settings.
+    pub(super) fn configured(&mut self) {
+        let settings = self.view.settings();
+        self.settings.model.clone_from(&settings.model);
+        self.settings.profile.clone_from(&settings.profile);
+        if let (Some(permission), Some(thinking)) = (settings.permission, settings.thinking) {
+            (self.settings.permission, self.settings.thinking) = (permission, thinking);
+        }
     }
 }

@@ -11,8 +11,9 @@ use weir_core::governance::Verdict;
 use weir_core::governance::filter::quoted;
 use weir_core::message::{Block, plain_text};
 use weir_core::tool::News;
+use weir_core::view::transcript::{CallStage, ChildAgent};
 
-use super::super::entries::{Agent, Row, Stage};
+use super::super::entries::Row;
 use super::super::words::{brief, lasted, one_line, status};
 use super::{Detail, FULL_LINES_MAX, block, left_out, style};
 use crate::text::clean::plain_output;
@@ -67,12 +68,12 @@ pub(crate) fn head(
 ) -> Line<'static> {
     let (width, theme) = how;
     let mark = match row.stage {
-        Stage::Done => theme.good,
-        Stage::Failed | Stage::Refused => theme.bad,
-        Stage::Unknown | Stage::Waiting => theme.warn,
-        Stage::Proposed | Stage::Running => theme.accent,
+        CallStage::Done => theme.good,
+        CallStage::Failed | CallStage::Refused => theme.bad,
+        CallStage::Unknown | CallStage::Waiting => theme.warn,
+        CallStage::Proposed | CallStage::Running => theme.accent,
     };
-    let tool = row.asked().map(|fact| one_line(&fact.tool)).unwrap_or_default();
+    let tool = row.proposal().map(|fact| one_line(&fact.tool)).unwrap_or_default();
     let tail = time.map(|time| format!(" · {time}")).unwrap_or_default();
     let first = vec![
         Span::styled(format!("{sign} "), mark),
@@ -86,19 +87,19 @@ pub(crate) fn head(
 }
 
 /// The sign of a call by how far it is, where nothing moves.
-pub(crate) fn sign(stage: Stage) -> &'static str {
+pub(crate) fn sign(stage: CallStage) -> &'static str {
     match stage {
-        Stage::Proposed | Stage::Running => "●",
-        Stage::Waiting | Stage::Unknown => "?",
-        Stage::Done => "✓",
-        Stage::Failed => "✗",
-        Stage::Refused => "⊘",
+        CallStage::Proposed | CallStage::Running => "●",
+        CallStage::Waiting | CallStage::Unknown => "?",
+        CallStage::Done => "✓",
+        CallStage::Failed => "✗",
+        CallStage::Refused => "⊘",
     }
 }
 
 /// What a call is about: the argument that tells most.
 pub(crate) fn about(row: &Row) -> String {
-    let Some(fact) = row.asked() else { return String::new() };
+    let Some(fact) = row.proposal() else { return String::new() };
     let text = match &fact.input {
         Value::Object(fields) => {
             let telling = TELLING.iter().find_map(|name| fields.get(*name)?.as_str());
@@ -115,7 +116,7 @@ pub(crate) fn about(row: &Row) -> String {
 }
 
 fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.finished().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
+    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
     let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
@@ -125,7 +126,7 @@ fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     lines.extend(row.agents.iter().take(AGENTS_MAX).map(|agent| agent_line(agent, width, theme)));
     // Who refused it and why stands there already.
-    if row.stage != Stage::Refused || row.notes.is_empty() {
+    if row.stage != CallStage::Refused || row.notes.is_empty() {
         lines.extend(outcome(row, width, theme));
     }
     lines
@@ -133,10 +134,10 @@ fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
 
 /// A little of what came of it.
 fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.finished() else { return Vec::new() };
-    let judged = row.judged();
+    let Some(fact) = row.result() else { return Vec::new() };
+    let judged = row.judgement();
     let changes = judged.and_then(|fact| fact.inspection.diff.as_deref());
-    if let (Some(text), Stage::Done) = (changes, row.stage) {
+    if let (Some(text), CallStage::Done) = (changes, row.stage) {
         return diff::render(text, width, DIFF_LINES_MAX, theme);
     }
     let said = plain_text(&fact.result);
@@ -196,7 +197,7 @@ fn printed(
 }
 
 /// A sub-agent in one line.
-pub(crate) fn agent_line(agent: &Agent, width: usize, theme: &Theme) -> Line<'static> {
+pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Line<'static> {
     let Event::AgentSpawned(fact) = agent.spawned.as_ref() else { return Line::default() };
     let (mark, word) = match &agent.ended {
         Some((ended, _)) => {
@@ -217,9 +218,9 @@ pub(crate) fn agent_line(agent: &Agent, width: usize, theme: &Theme) -> Line<'st
 }
 
 fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.finished().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
+    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
     let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
-    if let Some(fact) = row.asked() {
+    if let Some(fact) = row.proposal() {
         lines.extend(arguments(&fact.input, width, theme));
     }
     lines.extend(judgement(row, width, theme));
@@ -263,7 +264,7 @@ pub(crate) fn arguments(input: &Value, width: usize, theme: &Theme) -> Vec<Line<
 }
 
 fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.judged() else { return Vec::new() };
+    let Some(fact) = row.judgement() else { return Vec::new() };
     let verdict = match fact.verdict {
         Verdict::Allow => "allowed",
         Verdict::Ask => "a person is asked",
@@ -286,7 +287,7 @@ fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.finished() else { return Vec::new() };
+    let Some(fact) = row.result() else { return Vec::new() };
     let mut lines = Vec::new();
     let mut told = |text: String, style| lines.extend(wrap(&Line::styled(text, style), width, 4));
     if let Some(why) = &fact.withheld {

@@ -36,7 +36,10 @@ fn f1_the_next_approval_takes_no_key_before_it_was_seen() {
     // However long nothing is painted: what was not seen is not answered.
     face.now = face.now.plus_ms(60_000);
     face.app.tick(face.now);
-    assert_eq!(face.app.next_tick_ms(), Some(250).filter(|_| face.app.fold.calls_run()));
+    assert_eq!(
+        face.app.next_tick_ms(),
+        Some(250).filter(|_| face.app.fold.view.has_calls_at_work())
+    );
     face.press(KeyCode::Char('y'));
     assert_eq!(face.wished(), []);
     face.app.composer.set("");
@@ -310,10 +313,10 @@ fn f1_calls_of_unknown_outcome_are_bounded_and_go_when_they_are_known() {
         let unknown = json!({"call": call, "tool": "run_shell", "reason": "It ended."});
         face.fact("call.unknown", &unknown);
     }
-    assert_eq!(face.app.fold.unknown.len(), 64);
+    assert_eq!(face.app.fold.view.unknown().len(), 64);
     face.finished("c100", "run_shell", "done");
     face.fact("call.reconciled", &json!({"call": "c99", "evidence": "no file"}));
-    assert_eq!(face.app.fold.unknown.len(), 62);
+    assert_eq!(face.app.fold.view.unknown().len(), 62);
 }
 
 #[test]
@@ -337,7 +340,13 @@ fn d4_an_answer_takes_away_only_the_unknown_outcomes_that_its_question_told_of()
             "approval": approval, "call": call, "decision": decision, "by": "person",
         });
         face.fact("approval.resolved", &answered);
-        face.app.fold.unknown.iter().map(|unsure| unsure.call.to_string()).collect::<Vec<_>>()
+        face.app
+            .fold
+            .view
+            .unknown()
+            .iter()
+            .map(|unsure| unsure.call.to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(asks("c3", &[], "once"), ["c1", "c2"], "it told of nothing");
     assert_eq!(asks("c4", &["c1"], "deny"), ["c1", "c2"], "a no settles nothing");
@@ -345,30 +354,41 @@ fn d4_an_answer_takes_away_only_the_unknown_outcomes_that_its_question_told_of()
 }
 
 #[test]
-fn z10_a_job_is_judged_by_the_line_of_the_tool() {
-    let cases = [
-        ("j1 (serve): running for 12.0 s, 4.1 kB of output", "exit code 0", true),
-        ("j1 (serve): exit code 0, 4 bytes of output", "running for ever", false),
-        ("j1 (echo \"): running for\"): exit code 0, 4 bytes of output", "", false),
-    ];
-    for (summary, output, runs) in cases {
+fn z10_a_job_runs_until_a_tool_says_otherwise() {
+    // What a job prints, and how a tool words its line, say nothing.
+    let cases =
+        [("exit code 0", "j1", true), ("running for ever", "j1", false), ("", "j12", false)];
+    for (output, job, running) in cases {
         let mut face = Face::open(80, 24);
         face.begin("Go on.");
-        face.app.fold.jobs.push(crate::app::fold::Job { name: "j1".into(), command: "x".into() });
-        face.proposed("c1", "read_shell_output", &json!({"job": "j1"}));
-        let effects = json!({"jobs": ["j1"]});
-        let inspection =
-            json!({"known": true, "class": "read", "effects": effects, "summary": "Read"});
-        let judged = json!({"call": "c1", "verdict": "allow", "inspection": inspection});
-        face.fact("call.judged", &judged);
-        let result = json!([{"type": "text", "text": output}]);
-        let fields = json!({
-            "call": "c1", "tool": "read_shell_output", "ok": true, "summary": summary,
-            "result": result, "confirmed": false, "bytes": 100, "duration_ms": 1,
-        });
-        face.fact("call.finished", &fields);
-        assert_eq!(!face.app.fold.jobs.is_empty(), runs, "{summary}");
+        let command = json!({"command": "serve", "cwd": "", "background": true});
+        done(&mut face, "c1", "run_shell", &json!({"commands": [command]}), ("job", "j1", true));
+        let jobs = json!({"jobs": [job]});
+        done(&mut face, "c2", "read_shell_output", &jobs, (output, job, running));
+        let still = running || job != "j1";
+        assert_eq!(!face.app.fold.view.jobs().is_empty(), still, "{output}");
     }
+}
+
+/// A call from its proposal to its end, which tells of a job.
+fn done(
+    face: &mut Face,
+    call: &str,
+    tool: &str,
+    effects: &serde_json::Value,
+    told: (&str, &str, bool),
+) {
+    let (output, job, running) = told;
+    face.proposed(call, tool, &json!({}));
+    let inspection = json!({"known": true, "class": "read", "effects": effects, "summary": "It"});
+    let judged = json!({"call": call, "verdict": "allow", "inspection": inspection});
+    face.fact("call.judged", &judged);
+    let fields = json!({
+        "call": call, "tool": tool, "ok": true, "summary": output,
+        "result": [{"type": "text", "text": output}], "confirmed": false, "bytes": 100,
+        "duration_ms": 1, "news": [{"news": "job", "job": job, "running": running}],
+    });
+    face.fact("call.finished", &fields);
 }
 
 #[test]

@@ -4,13 +4,13 @@
 use ratatui::text::{Line, Span};
 use weir_core::event::RunStatus;
 use weir_core::tool::{PlanItem, PlanStatus};
+use weir_core::view::transcript::{Activity, BackgroundJob, CallStage};
 
 use crate::app::App;
-use crate::app::entries::{Row, Stage};
+use crate::app::entries::Row;
 use crate::app::lines::row::{agent_line, head, sign};
 use crate::app::lines::{block, style};
 use crate::app::notes::Loud;
-use crate::app::status::Doing;
 use crate::app::words::{brief, counted, going, one_line};
 use crate::run::{Motion, Thoughts};
 use crate::screen::chat::Last;
@@ -32,6 +32,8 @@ const QUEUED_MAX: usize = 3;
 const THINKING_LINES: usize = 4;
 /// Characters of a queued message.
 const QUEUED_CHARS_MAX: usize = 400;
+/// Characters of a command that a job is listed with.
+const COMMAND_CHARS_MAX: usize = 200;
 /// The sign that moves while something runs.
 const MOVING: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇", "⠏", "⠛"];
 
@@ -53,7 +55,7 @@ pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<
     let queued = take(queued(app, how));
     let calls = take(calls(app, how));
     let shell = take(shell(app, how));
-    let plan = take(plan(&app.fold.plan, how));
+    let plan = take(plan(app.fold.view.plan(), how));
     let jobs = take(jobs(app, how));
     let written = tail(written(app, how), left);
     let above = [written, calls, shell, plan, jobs, unknown, queued].concat();
@@ -102,7 +104,7 @@ fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     let mut open = app.fold.transcript.open_calls();
     if app.shown.is_some() {
         // The dialog tells of what waits.
-        open.retain(|row| row.stage != Stage::Waiting);
+        open.retain(|row| row.stage != CallStage::Waiting);
     }
     let mut lines = Vec::new();
     for row in open.iter().take(CALLS_MAX) {
@@ -120,12 +122,12 @@ fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 }
 
 fn call(app: &App, row: &Row, (width, theme): (usize, &Theme)) -> Line<'static> {
-    let mark = if row.stage == Stage::Running { moving(app) } else { sign(row.stage) };
+    let mark = if row.stage == CallStage::Running { moving(app) } else { sign(row.stage) };
     let time = match (row.stage, row.started) {
-        (Stage::Running, Some(since)) if app.motion == Motion::Lively => {
+        (CallStage::Running, Some(since)) if app.motion == Motion::Lively => {
             Some(going(app.now.ms_since(since)))
         }
-        (Stage::Waiting, _) => Some("waits for you".into()),
+        (CallStage::Waiting, _) => Some("waits for you".into()),
         _ => None,
     };
     head(row, mark, time, (width, theme))
@@ -177,10 +179,12 @@ fn plan(items: &[PlanItem], (width, theme): (usize, &Theme)) -> Vec<Line<'static
 }
 
 fn jobs(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
-    if app.fold.jobs.is_empty() {
+    let jobs = app.fold.view.jobs();
+    if jobs.is_empty() {
         return Vec::new();
     }
-    let named = app.fold.jobs.iter().map(|job| format!("{} {}", job.name, job.command));
+    let command = |job: &BackgroundJob| brief(&one_line(&job.command), COMMAND_CHARS_MAX);
+    let named = jobs.iter().map(|job| format!("{} {}", one_line(&job.name), command(job)));
     let text = format!("In the background: {}", named.collect::<Vec<_>>().join(" · "));
     vec![cut(Line::styled(text, theme.quiet), width)]
 }
@@ -188,12 +192,12 @@ fn jobs(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 /// Calls of which nobody knows whether they happened (D4).
 fn unknown(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    if app.fold.unknown.is_empty() {
+    if app.fold.view.unknown().is_empty() {
         return lines;
     }
     let text = "! Outcome unknown: check for yourself before it is run again";
     lines.push(cut(Line::styled(text, theme.warn), width));
-    for unsure in app.fold.unknown.iter().take(QUEUED_MAX) {
+    for unsure in app.fold.view.unknown().iter().take(QUEUED_MAX) {
         let text = format!("  {}: {}", unsure.tool, unsure.why);
         lines.push(cut(Line::styled(text, theme.warn), width));
     }
@@ -230,22 +234,22 @@ fn state(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     if fold.is_old() {
         return line(Loud::Quiet, "Reading the session…".into());
     }
-    let words = match (&fold.doing, fold.asks.is_empty()) {
-        (Some(Doing::Stopping), _) => "Stopping".to_owned(),
+    let words = match (fold.view.activity(), fold.view.asks().is_empty()) {
+        (Some(Activity::Stopping), _) => "Stopping".to_owned(),
         (_, false) if app.answered.is_some() => "Answered".into(),
         // The dialog says so itself.
-        (_, false) if !fold.calls_run() => return Vec::new(),
-        (Some(Doing::Working), _) => "Working".into(),
-        (Some(Doing::Thinking), _) => "Thinking".into(),
-        (Some(Doing::Writing), _) => "Writing".into(),
-        (Some(Doing::Calling(tool)), _) => format!("Using {tool}"),
-        (Some(Doing::Condensing), _) => "Condensing the context".into(),
-        (Some(Doing::Retrying(at)), _) => match at.ms_since(app.now) {
+        (_, false) if !fold.view.has_calls_at_work() => return Vec::new(),
+        (Some(Activity::Working), _) => "Working".into(),
+        (Some(Activity::Thinking), _) => "Thinking".into(),
+        (Some(Activity::Writing), _) => "Writing".into(),
+        (Some(Activity::Calling(tool)), _) => format!("Using {}", one_line(tool)),
+        (Some(Activity::Condensing), _) => "Condensing the context".into(),
+        (Some(Activity::Retrying(at)), _) => match at.ms_since(app.now) {
             0 => "Retrying".into(),
             ms => format!("Retrying in {}", going(ms)),
         },
         (None, _) => {
-            return match fold.ended {
+            return match fold.view.ended() {
                 Some(RunStatus::Paused) => {
                     let text = "! Stopped by the kill switch · /release lets runs start again";
                     line(Loud::Warn, text.into())
@@ -255,7 +259,7 @@ fn state(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
         }
     };
     let time = match app.motion {
-        Motion::Lively => format!(" · {}", going(app.now.ms_since(fold.since))),
+        Motion::Lively => format!(" · {}", going(app.now.ms_since(fold.view.run_started()))),
         Motion::Still => String::new(),
     };
     let text = vec![

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use weir_core::event::Event;
 use weir_core::ids::{CallId, Timestamp};
 use weir_core::model::Thinking;
+use weir_core::view::transcript::{self, PlacedFact};
 
 use super::super::{Screen, Settings, Step, View, With};
-use crate::app::entries::{Entry, Row, Stage, Transcript, What};
+use crate::app::entries::{Entry, Row, Transcript, What};
 use crate::link::{Named, News, Ticket, Wish};
 use crate::terminal::Size;
 use crate::text::theme::Theme;
@@ -129,9 +130,11 @@ pub(super) fn call(n: u32, output: &str) -> Entry {
     let done = json!({ "call": format!("c{n}"), "tool": "run_shell", "ok": true,
         "summary": "exit 0", "result": [{ "type": "text", "text": output }], "confirmed": true,
         "bytes": 9, "duration_ms": 1200 });
-    let mut row = Row::new(CallId(n), fact("call.proposed", &asked));
-    row.stage = Stage::Done;
-    row.finished = Some(fact("call.finished", &done));
+    let mut view = transcript::Transcript::default();
+    for event in [fact("call.proposed", &asked), fact("call.finished", &done)] {
+        view.apply(&PlacedFact { seq: 5, ts: NOW, event });
+    }
+    let row = Row::new(view.call(CallId(n)).expect("it was asked for"));
     Entry { seq: 5, ts: NOW, what: What::Call(Box::new(row)) }
 }
 

@@ -118,6 +118,15 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
 
 fn unknown_kind(name: &str) -> String {
     let near = KINDS.iter().find(|kind| kind.eq_ignore_ascii_case(name.trim()));
+    // What other agents call it.
+    let near = near.copied().or(match name.trim() {
+        "Bash" | "Command" | "Run" => Some("Shell"),
+        "Write" | "MultiEdit" | "Delete" => Some("Edit"),
+        "Grep" | "Glob" | "LS" => Some("Read"),
+        "WebFetch" | "Fetch" | "Domain" => Some("Web"),
+        "Task" => Some("Agent"),
+        _ => None,
+    });
     let hint = near.map_or(String::new(), |kind| format!("; did you mean {kind}(…)?"));
     format!(
         "has the unknown kind {name:?}: before the parenthesis stands one of {}{hint}",

@@ -62,6 +62,8 @@ fn c3_rules_that_can_never_match_are_errors() {
         ("Read( )", "nothing in its parentheses"),
         ("Edit(src/**", "closing parenthesis"),
         ("Foo(bar)", "unknown kind"),
+        ("Bash(ls)", "did you mean Shell(…)?"),
+        ("WebFetch(a.example)", "did you mean Web(…)?"),
         ("edit(src)", "did you mean Edit(…)?"),
         ("read file", "neither the name of a tool"),
         ("a/b", "neither the name of a tool"),

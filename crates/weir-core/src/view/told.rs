@@ -1,9 +1,15 @@
 //! Facts in words, for every face alike: what is told in passing, decisions, numbers. Pure. Not here:
 //! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
 
-use crate::event::{CheckpointRestored, CondenseReason, Decision, Event, Level, ModelReplied};
+use crate::event::{
+    CheckpointRestored, CondenseReason, Decision, Event, Level, ModelReplied, RunFinished,
+    RunStatus,
+};
 use crate::model::Stop;
 use crate::view::plain::visible;
+
+/// How whoever sits at this machine is called where nobody signed in.
+const PERSON: &str = "person";
 
 /// How loud a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +86,16 @@ pub fn everywhere(rule: &str) -> String {
 /// The mark of a reply that is only the beginning of one; `None`: it is whole.
 pub fn cut_off(reply: &ModelReplied) -> Option<&'static str> {
     (reply.stop == Stop::Interrupted).then_some("Cut off here: the run was ended.")
+}
+
+/// Who stopped a run, in words; `None`: it ended by itself, or for another reason.
+pub fn stopped_by(fact: &RunFinished) -> Option<String> {
+    let by = fact.error.as_deref()?.strip_prefix("Cancelled by ")?;
+    let by = by.strip_suffix('.').unwrap_or(by);
+    (fact.status == RunStatus::Cancelled).then(|| match by {
+        PERSON => "You stopped it".into(),
+        by => format!("Stopped by {}", one_line(by)),
+    })
 }
 
 /// What a fact tells in passing; `None`: nothing, or it is shown in another way. How a session

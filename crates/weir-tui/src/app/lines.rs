@@ -9,7 +9,7 @@ use weir_core::view::told;
 
 use super::entries::{Entry, Ran, What};
 use super::notes::Loud;
-use super::words::{brief, counted, dollars, going, one_line, status, stopped, tokens};
+use super::words::{brief, counted, dollars, going, one_line, status, stopped_by, tokens};
 use crate::text::clean::{clean, plain_output};
 use crate::text::markdown;
 use crate::text::theme::Theme;
@@ -326,7 +326,7 @@ pub(crate) fn ended(
     detail: Detail,
 ) -> Vec<Line<'static>> {
     let (loud, word) = status(fact.status);
-    let stopped = stopped(fact);
+    let stopped = stopped_by(fact);
     let word = stopped.as_deref().unwrap_or(word);
     let mut rest = format!(" · {} tokens", tokens(fact.usage.total()));
     if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) {

@@ -1,13 +1,10 @@
 //! Numbers, times and states in words. Pure.
 
-use weir_core::event::{RunFinished, RunStatus};
-pub(crate) use weir_core::view::told::{counted, decided, dollars, sentence, tokens};
+use weir_core::event::RunStatus;
+pub(crate) use weir_core::view::told::{counted, decided, dollars, sentence, stopped_by, tokens};
 
 use super::notes::Loud;
 use crate::text::clean::clean;
-
-/// How whoever sits at this machine is called where nobody signed in.
-const PERSON: &str = "person";
 
 /// `text` made safe, in one line: breaks and runs of blanks are one blank.
 pub(crate) fn one_line(text: &str) -> String {
@@ -53,16 +50,6 @@ pub(crate) fn status(status: RunStatus) -> (Loud, &'static str) {
         RunStatus::Interrupted => (Loud::Warn, "Interrupted"),
         RunStatus::Failed => (Loud::Bad, "Failed"),
     }
-}
-
-/// Who stopped a run, in words; `None`: it ended by itself, or for another reason.
-pub(crate) fn stopped(fact: &RunFinished) -> Option<String> {
-    let by = fact.error.as_deref()?.strip_prefix("Cancelled by ")?;
-    let by = by.strip_suffix('.').unwrap_or(by);
-    (fact.status == RunStatus::Cancelled).then(|| match by {
-        PERSON => "You stopped it".into(),
-        by => format!("Stopped by {}", one_line(by)),
-    })
 }
 
 #[cfg(test)]

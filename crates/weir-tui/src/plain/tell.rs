@@ -9,7 +9,7 @@ use weir_core::tool::PlanStatus;
 use weir_core::view::plain::visible;
 
 use crate::app::notes::{self, Loud};
-use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status, stopped};
+use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status, stopped_by};
 
 /// Most calls that are remembered at once; a turn has far fewer.
 const CALLS_MAX: usize = 1_000;
@@ -206,7 +206,7 @@ fn agent(event: &Event) -> Option<Saying> {
 fn ended(fact: &RunFinished) -> Vec<Saying> {
     let (loud, word) = status(fact.status);
     let mut lines = Vec::new();
-    let stopped = stopped(fact);
+    let stopped = stopped_by(fact);
     let word = stopped.as_deref().unwrap_or(word);
     if let Some(error) = fact.error.as_ref().filter(|_| stopped.is_none()) {
         // What went wrong, why, and what to do may be several lines.

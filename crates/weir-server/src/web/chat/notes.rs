@@ -2,7 +2,7 @@
 //! that only a page has.
 
 use maud::{Markup, html};
-use weir_core::event::Event;
+use weir_core::event::{CancelCause, Event};
 use weir_core::ids::{Seq, Timestamp};
 use weir_core::view::plain::visible;
 use weir_core::view::told;
@@ -59,6 +59,8 @@ pub(super) fn told(event: &Event) -> Option<(Told, Option<(String, &'static str)
                 ((Tone::Quiet, text), None)
             }
         },
+        // The end of the run says who stopped it.
+        Event::CancelRequested(f) if f.cause == CancelCause::Cancelled => return None,
         Event::ModelRetried(f) => {
             let seconds = f.wait_ms.div_ceil(1_000);
             let text = format!("{} Trying again in {seconds} s.", sentence(&f.message));

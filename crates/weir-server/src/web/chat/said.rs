@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weir_core::event::{Added, Event, ModelReplied, RunFinished, RunStatus};
 use weir_core::message::{Block, Media, plain_text};
 use weir_core::view::plain::visible;
-use weir_core::view::told::{counted, cut_off, dollars, tokens};
+use weir_core::view::told::{counted, cut_off, dollars, stopped_by, tokens};
 use weir_core::view::transcript::PlacedFact;
 use weir_engine::ledger::status_text;
 
@@ -250,7 +250,11 @@ pub(super) fn ended(view: &View, at: &PlacedFact) -> Markup {
                 @if view.acts { (again(view, fact)) }
                 (permalink(at))
             }
-            @if let Some(error) = &fact.error { p.error { (visible(error)) } }
+            @match (stopped_by(fact), &fact.error) {
+                (Some(words), _) => p.muted { (words) },
+                (None, Some(error)) => p.error { (visible(error)) },
+                (None, None) => {},
+            }
             @if let Some(output) = &fact.output {
                 details { summary { "Structured answer" } (render::json(&output.to_string())) }
             }

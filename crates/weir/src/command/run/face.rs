@@ -7,6 +7,7 @@ use serde_json::json;
 use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{InputId, SessionId, Timestamp};
+use weir_core::view::told::stopped_by;
 use weir_core::view::wire;
 use weir_engine::engine::EngineError;
 use weir_engine::hub::{Fact, SignalKind};
@@ -123,7 +124,7 @@ impl Face {
     pub(in crate::command) fn end(&mut self, finished: &RunFinished) -> anyhow::Result<()> {
         if let Some(error) = &finished.error {
             // A failure is told also when progress is not wanted.
-            terminal::err(error);
+            terminal::err(&stopped_by(finished).unwrap_or_else(|| error.clone()));
         }
         let cost = finished.cost_usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
         self.progress(&format!(

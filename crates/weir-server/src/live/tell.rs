@@ -187,7 +187,7 @@ impl Rooms {
         deciding: Deciding,
     ) -> Answer<Decided> {
         let approval = deciding.approval.clone();
-        let folded = fold::load(home.store().as_ref(), id).await?;
+        let mut folded = fold::load(home.store().as_ref(), id).await?;
         if !folded.requested.contains_key(&approval) {
             return Err(Problem::missing(format!("approval {approval}")));
         }
@@ -198,7 +198,7 @@ impl Rooms {
         let is_late = before.is_some();
         let found = match before {
             Some(found) => Some(found),
-            None => self.tell(app, home, (id, letter, by.clone()), settled).await?,
+            None => self.tell(app, home, &mut folded, (letter, by.clone()), settled).await?,
         };
         let Some((at, f)) = found else {
             return Err(Problem::conflict(format!("{approval} is not open any more")));
@@ -232,7 +232,7 @@ impl Rooms {
         id: &SessionId,
         (question, answer, by): (QuestionId, String, String),
     ) -> Answer<()> {
-        let folded = fold::load(home.store().as_ref(), id).await?;
+        let mut folded = fold::load(home.store().as_ref(), id).await?;
         if !folded.asked.contains_key(&question) {
             return Err(Problem::missing(format!("question {question}")));
         }
@@ -254,7 +254,7 @@ impl Rooms {
         }
         let letter = Letter::Reply { question: question.clone(), answer };
         let settled = |f: &Folded| f.answered.get(&question).cloned();
-        match self.tell(app, home, (id, letter, by.clone()), settled).await? {
+        match self.tell(app, home, &mut folded, (letter, by.clone()), settled).await? {
             Some((_, f)) if f.by == by => Ok(()),
             Some((at, f)) => Err(Problem::new(
                 StatusCode::CONFLICT,
@@ -276,10 +276,10 @@ impl Rooms {
         id: &SessionId,
         by: String,
     ) -> Answer<bool> {
-        let folded = fold::load(home.store().as_ref(), id).await?;
+        let mut folded = fold::load(home.store().as_ref(), id).await?;
         let Some(run) = folded.session.run() else { return Ok(false) };
         let settled = |f: &Folded| (f.session.run() != Some(run) || f.cancelled).then_some(());
-        let told = self.tell(app, home, (id, Letter::Cancel, by), settled).await?;
+        let told = self.tell(app, home, &mut folded, (Letter::Cancel, by), settled).await?;
         Ok(told.is_some())
     }
 
@@ -294,7 +294,7 @@ impl Rooms {
         id: &SessionId,
         (input, by): (InputId, String),
     ) -> Answer<()> {
-        let folded = fold::load(home.store().as_ref(), id).await?;
+        let mut folded = fold::load(home.store().as_ref(), id).await?;
         let waits = |f: &Folded| f.session.queued().iter().any(|queued| queued.input == input);
         let settled = |f: &Folded| (!waits(f)).then_some(());
         let late = || Problem::conflict(format!("input {input} was delivered already"));
@@ -302,7 +302,7 @@ impl Rooms {
             return Err(late());
         }
         let letter = Letter::Withdraw { input };
-        self.tell(app, home, (id, letter, by), settled).await?.ok_or_else(late)
+        self.tell(app, home, &mut folded, (letter, by), settled).await?.ok_or_else(late)
     }
 
     /// Goes on with other settings: between runs, and with another permission mode at once where
@@ -445,11 +445,13 @@ impl Rooms {
     ) -> Answer<()> {
         let has = |f: &Folded| f.session.leases().iter().any(|grant| grant.lease == lease);
         let missing = || Problem::missing(format!("lease {lease} of session {id}"));
-        if !has(&fold::load(home.store().as_ref(), id).await?) {
+        let mut folded = fold::load(home.store().as_ref(), id).await?;
+        if !has(&folded) {
             return Err(missing());
         }
         let settled = |f: &Folded| (!has(f)).then_some(());
-        let told = self.tell(app, home, (id, Letter::Revoke { lease }, by), settled).await?;
+        let told =
+            self.tell(app, home, &mut folded, (Letter::Revoke { lease }, by), settled).await?;
         told.ok_or_else(missing)
     }
 
@@ -495,18 +497,20 @@ impl Rooms {
     }
 
     /// Tells a session something, until `settled` finds in its journal what came of it. `None`: it
-    /// wants nothing of this any more.
+    /// wants nothing of this any more. `folded`: the session as its journal was a moment ago; it is
+    /// caught up, never read from the start again.
     async fn tell<T>(
         &self,
         app: &App,
         home: &Arc<dyn Home>,
-        (id, letter, by): (&SessionId, Letter, String),
+        folded: &mut Folded,
+        (letter, by): (Letter, String),
         settled: impl Fn(&Folded) -> Option<T>,
     ) -> Answer<Option<T>> {
         let store = home.store();
-        let mut folded = fold::load(store.as_ref(), id).await?;
+        let id = &folded.session.id().clone();
         for _ in 0..ATTEMPTS_MAX {
-            if let Some(found) = settled(&folded) {
+            if let Some(found) = settled(folded) {
                 return Ok(Some(found));
             }
             let top = family::root(id);
@@ -521,7 +525,7 @@ impl Rooms {
                     match done {
                         Err(EngineError::Stopped) => (),
                         Ok(()) | Err(EngineError::Refused(_)) => {
-                            return until(&mut folded, store.as_ref(), &settled).await;
+                            return until(folded, store.as_ref(), &settled).await;
                         }
                         Err(error) => return Err(error.into()),
                     }
@@ -532,7 +536,7 @@ impl Rooms {
                         Delivered::Settled(found) => return Ok(Some(found)),
                         Delivered::Refused => {
                             folded.catch_up(store.as_ref()).await?;
-                            return Ok(settled(&folded));
+                            return Ok(settled(folded));
                         }
                         Delivered::Free => (),
                         Delivered::Late => return Err(busy(&holder)),

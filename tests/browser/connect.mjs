@@ -103,6 +103,14 @@ await test('s10_who_is_no_admin_adds_neither', async () => {
   await anns.close();
 });
 
+await test('s10_an_endpoint_goes_as_it_came_with_its_key', async () => {
+  await page.goto('/models');
+  await page.getByRole('button', { name: 'Remove endpoint own' }).click();
+  await page.getByText('The endpoint own was removed').waitFor();
+  holds(!/\bown\b/.test(settings()), 'it is gone from the settings');
+  same(await page.getByRole('rowheader', { name: 'own' }).count(), 0, 'rows of it');
+});
+
 await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());
 
 await browser.close();

@@ -34,7 +34,7 @@ mod reference;
 mod servers;
 mod settings;
 
-pub(crate) use adopt::{Additions, add as add_all, remove_server};
+pub(crate) use adopt::{Additions, add as add_all, remove_endpoint, remove_server};
 pub(crate) use catalogue::{Entry, entries, schema, shapes};
 pub(crate) use edit::{add_rule, allow_here, remove_rule, set_value};
 pub(crate) use file::{insert, key_text, read_text};

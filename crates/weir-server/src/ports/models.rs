@@ -115,6 +115,12 @@ pub trait ModelDesk: Send + Sync {
     /// [`HouseError::Refused`] with the reason: the name is taken or is none, it does not answer, or
     /// the settings cannot be written. Nothing is kept then.
     async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError>;
+    /// Takes an endpoint out of the installation's settings, with its key; whether it was there. Only
+    /// for admins.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be written.
+    async fn remove_endpoint(&self, name: &str) -> Result<bool, HouseError>;
     /// Keeps a key of the installation. Only for admins: the caller sees to it, and so does this.
     ///
     /// # Errors

@@ -75,14 +75,26 @@ pub(crate) fn add(path: &Path, additions: &Additions) -> anyhow::Result<()> {
     write(path, &text)
 }
 
-/// Takes a server out of a file; whether it was there.
+/// Takes the MCP server of this name out of a file; whether it was there.
 ///
 /// # Errors
-/// The file cannot be read or written.
+/// The file cannot be read or written, or would not be valid any more.
 pub(crate) fn remove_server(path: &Path, name: &str) -> anyhow::Result<bool> {
+    remove_entry(path, "mcp_servers", name)
+}
+
+/// Takes the endpoint of models of this name out of a file; whether it was there.
+///
+/// # Errors
+/// The file cannot be read or written, or would not be valid any more.
+pub(crate) fn remove_endpoint(path: &Path, name: &str) -> anyhow::Result<bool> {
+    remove_entry(path, "providers", name)
+}
+
+fn remove_entry(path: &Path, table: &str, name: &str) -> anyhow::Result<bool> {
     let mut document = open(path)?;
-    let servers = document.get_mut("mcp_servers").and_then(Item::as_table_like_mut);
-    if servers.and_then(|servers| servers.remove(name)).is_none() {
+    let entries = document.get_mut(table).and_then(Item::as_table_like_mut);
+    if entries.and_then(|entries| entries.remove(name)).is_none() {
         return Ok(false);
     }
     let text = document.to_string();

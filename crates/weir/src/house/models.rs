@@ -141,6 +141,15 @@ impl PersonHome {
         Ok(found)
     }
 
+    fn without(&self, name: &str) -> anyhow::Result<bool> {
+        let cx = self.at(None)?;
+        let removed = config::remove_endpoint(&cx.files().user, name)?;
+        if removed {
+            cx.keys()?.clone().remove(name)?;
+        }
+        Ok(removed)
+    }
+
     fn keep_key(&self, provider: &str, key: Secret) -> anyhow::Result<()> {
         let cx = self.at(None)?;
         if models::catalogue(&cx)?.vendor(provider).is_none() {
@@ -204,6 +213,13 @@ impl ModelDesk for PersonHome {
         let found = self.added(new).await.map_err(|error| refused(&error))?;
         self.renew();
         Ok(found)
+    }
+
+    async fn remove_endpoint(&self, name: &str) -> Result<bool, HouseError> {
+        self.of_admin()?;
+        let removed = self.without(name).map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(removed)
     }
 
     async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError> {

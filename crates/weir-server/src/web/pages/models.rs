@@ -32,6 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/models/key", set_key).access(Access::Admin),
         Route::post("/models/endpoint", add_endpoint).access(Access::Admin),
         Route::post("/providers/{name}/forget", forget_key).access(Access::Admin),
+        Route::post("/providers/{name}/remove", remove_endpoint).access(Access::Admin),
     ]
 }
 
@@ -191,7 +192,7 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
                     }
                     td.mono { (line.base_url) }
                     td { (key(line)) }
-                    @if admin { td { (forget_form(caller, line)) } }
+                    @if admin { td { (forget_form(caller, line)) (remove_form(caller, line)) } }
                 } } }
             }
         }
@@ -287,7 +288,21 @@ fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
             form method="post" action={ "/providers/" (line.name) "/forget" } {
                 (csrf(caller))
                 button.btn.danger type="submit" {
-                    "Remove" span.unseen { " the key of " (line.name) }
+                    "Remove key" span.unseen { " of " (line.name) }
+                }
+            }
+        }
+    }
+}
+
+/// Takes an endpoint away that was added; built-in ones stay.
+fn remove_form(caller: &Caller, line: &ProviderLine) -> Markup {
+    html! {
+        @if line.custom {
+            form method="post" action={ "/providers/" (line.name) "/remove" } {
+                (csrf(caller))
+                button.btn.danger type="submit" {
+                    "Remove endpoint" span.unseen { " " (line.name) }
                 }
             }
         }
@@ -409,6 +424,20 @@ async fn add_endpoint(
         note.push_str(&format!(" New chats use {first}."));
     }
     back(Ok(note))
+}
+
+async fn remove_endpoint(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(Asked {}): Form<Asked>,
+) -> Answer<Redirect> {
+    let home = app.home(&caller.person).await?;
+    let removed = home.models().remove_endpoint(&name).await;
+    back(removed.map(|was| match was {
+        true => format!("The endpoint {name} was removed, with its key."),
+        false => format!("No endpoint {name} was added here."),
+    }))
 }
 
 async fn forget_key(

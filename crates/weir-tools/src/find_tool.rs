@@ -138,6 +138,14 @@ fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
     Raw { news, label, ..Raw::ok(text).with_summary(summary) }
 }
 
+/// Words for what is done that fit any number of tools: alone they choose none, unless nothing else
+/// was said.
+const VERBS: [&str; 22] = [
+    "add", "change", "create", "delete", "edit", "find", "generate", "get", "list", "make",
+    "manage", "new", "open", "read", "remove", "run", "save", "set", "show", "update", "use",
+    "write",
+];
+
 /// The tools that fit best, with their scores, best first; of equals the first of the list.
 fn best<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
     let wanted = words(query);
@@ -154,6 +162,7 @@ fn best<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
 
 fn score(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> u32 {
     let exact = if named.contains(tool.name.as_str()) { EXACT } else { 0 };
+    let is_verb = |word: &&String| VERBS.contains(&word.as_str());
     let mut fields = String::new();
     field_names(&tool.input_schema, &mut fields);
     let texts = [&tool.name, synonyms::of(&tool.name), &fields, &tool.description].map(words);
@@ -161,7 +170,12 @@ fn score(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> 
         let place = texts.iter().position(|text| text.iter().any(|known| is_same(known, word)));
         place.map_or(0, |place| SCORES[place])
     };
-    exact + wanted.iter().map(worth).sum::<u32>()
+    // "create slides" is not about everything that creates something.
+    let about = wanted.iter().filter(|word| !is_verb(word)).map(worth).sum::<u32>();
+    if exact == 0 && about == 0 && !wanted.iter().all(|word| is_verb(&word)) {
+        return 0;
+    }
+    exact + about + wanted.iter().filter(is_verb).map(worth).sum::<u32>()
 }
 
 /// Names of the fields of a schema.
@@ -257,6 +271,8 @@ mod tests {
         let text = weir_core::message::plain_text(&raw.blocks);
         assert!(raw.ok && raw.news.is_empty());
         assert!(deferred.iter().all(|tool| text.contains(&tool.name)), "{text}");
+        let slides = answer("create powerpoint slides", &deferred, &loaded);
+        assert!(slides.news.is_empty(), "a verb alone chooses nothing: {:?}", slides.news);
         let none = answer("bake a cake", &[], &loaded);
         assert!(weir_core::message::plain_text(&none.blocks).contains("loaded already"));
     }

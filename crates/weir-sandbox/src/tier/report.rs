@@ -81,15 +81,16 @@ const MISSING_NONE: [&str; 4] = [
 ];
 
 const MISSING_OWN_VIEW: [&str; 3] = [
-    "what is not ignored can be read, everywhere on the machine",
+    "what is not ignored can be read outside of the home folder; inside it, the workspace, tools and \
+     what was granted",
     "a protected folder that is missing is held by an empty one while a command runs; a file that \
      somebody outside replaces meanwhile is no longer guarded for that command",
     "sockets that programs open in visible folders after a command began can be reached by it",
 ];
 
 const MISSING_LANDLOCK: [&str; 6] = [
-    "what is not ignored can be read, everywhere on the machine; names, sizes and times of ignored \
-     files can be seen too",
+    "what is not ignored can be read outside of the home folder; inside it, the workspace, tools and \
+     what was granted; names, sizes and times of all files can be seen",
     "modes, owners, times and attributes of your own files can be changed everywhere",
     "the command lines of other processes can be seen, and other programs of this machine can connect \
      to a server that a command opens at the loopback",

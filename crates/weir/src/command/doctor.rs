@@ -221,12 +221,13 @@ fn commands(cx: &Cx) -> Vec<Finding> {
             "commands",
             detail,
             "every command needs approval unless you allow it; avoid `--permission full` on a \
-             machine you care about",
+             machine you care about. People of a server who are not admins can run no commands",
         ),
         (true, Tier::Landlock) => note(
             "commands",
             detail,
-            "if this is not enough, let this user create namespaces, or install bubblewrap",
+            "if this is not enough, let this user create namespaces, or install bubblewrap: with \
+             this tier, people of a server who are not admins can run no commands",
         ),
         (true, Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
     }];

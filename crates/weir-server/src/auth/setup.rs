@@ -75,8 +75,8 @@ pub(crate) async fn first(shelf: &Shelf, name: &str, hash: &str) -> Answer<Perso
 /// What is said of a code that does not hold.
 pub(crate) fn wrong_code() -> Problem {
     Problem::forbidden(
-        "this is not the setup code. It stands where `weir serve` was started; a new start prints \
-         a new one",
+        "this is not the setup code. `weir serve` printed it in its terminal or log; restart it for a \
+         new one",
     )
 }
 

@@ -267,8 +267,8 @@ pub(crate) struct AgentSettings {
     pub(crate) max_concurrent_runs: u32,
     /// Runs of scheduled agents that begin within an hour; the others wait. 0: no bound.
     pub(crate) max_runs_per_hour: u32,
-    /// Ticks that passed while nothing could be started: run (the newest, once) or report (in the
-    /// history). An agent may say it for itself.
+    /// What happens to start times that passed while Weir was not running: run (the latest one, once)
+    /// or report (in the history only). An agent can have a setting of its own.
     #[schemars(with = "MissedTicks")]
     pub(crate) missed: MissedTicks,
 }

@@ -12,7 +12,7 @@ use super::JsonFlag;
 #[command(
     long_about = "List known models with context window, output limit, prices (US dollars per \
                   million tokens) and capabilities, and whether a key is set for their provider. \
-                  --probe asks the configured endpoints which models they offer.",
+                  --probe asks providers with a key, and local servers, which models they offer.",
     after_help = "Examples:\n  \
         weir models\n  \
         weir models anthropic --json\n  \
@@ -21,7 +21,7 @@ use super::JsonFlag;
 pub(crate) struct ModelsArgs {
     /// List only models of this provider
     pub(crate) provider: Option<String>,
-    /// Ask the endpoints (those with a key, and local servers) for their models
+    /// Ask providers with a key, and local servers, which models they offer
     #[arg(long)]
     pub(crate) probe: bool,
     #[command(flatten)]

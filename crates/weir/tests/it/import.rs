@@ -181,7 +181,7 @@ trust_level = "trusted"
         "permission = \"full\"",
         "config.toml:5",
         "trusted folders -> trust is given here with `weir trust`",
-        "1 would let more pass",
+        "1 would allow more than before",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -154,8 +154,8 @@ fn g7_undo_leaves_what_a_person_changed_and_merges_only_when_asked() {
     house.write(&house.at("work/c.txt"), &overlapping);
     let said = house.run(&["undo"]);
     assert_eq!(said.status, 1, "conflicts were left: {}", said.out);
-    assert!(said.out.contains("a.txt  both changes fit together: --merge"), "{}", said.out);
-    assert!(said.out.contains("c.txt  both changed the same lines"), "{}", said.out);
+    assert!(said.out.contains("a.txt  the changes do not overlap: --merge"), "{}", said.out);
+    assert!(said.out.contains("c.txt  the same lines were changed"), "{}", said.out);
     assert_eq!(read(&house.at("work/a.txt")), mine, "what a person wrote stays");
     assert!(!house.at("work/n.txt").exists(), "the rest was taken back");
     let said = house.run(&["undo", "--run", "r1", "--merge"]);

@@ -82,7 +82,7 @@ fn m7_two_daemons_run_each_tick_once() {
     let said = [ended(one, &house), ended(two, &house)].concat();
     let runs = history(&house, "tick");
     let of = |wanted: &str| runs.iter().filter(|run| run["state"] == wanted).count();
-    let begun = said.lines().filter(|line| line.starts_with("tick begins: ")).count();
+    let begun = said.lines().filter(|line| line.starts_with("tick started: ")).count();
     assert_eq!(begun, of("completed") + of("waiting") + of("interrupted"), "{said}\n{runs:?}");
     let mut ticks: Vec<String> = runs.iter().map(|run| text(&run["tick"])).collect();
     ticks.sort();

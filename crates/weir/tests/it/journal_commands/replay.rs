@@ -40,12 +40,12 @@ fn d2_replay_is_the_same_and_names_the_first_difference() {
     let denied = lines.iter().position(|line| line.contains("\"verdict\":\"deny\"")).expect("one");
     let edited = lines[denied].replacen("\"verdict\":\"deny\"", "\"verdict\":\"allow\"", 1);
     let told = different(&whole.replace(lines[denied], &edited));
-    assert!(told.contains(&format!("fact {}: expected call.judged", denied + 1)), "{told}");
+    assert!(told.contains(&format!("event {}: expected call.judged", denied + 1)), "{told}");
     assert!(told.contains("expected {\"verdict\":\"deny\"}"), "{told}");
     // Nor can a fact be taken out, or moved, or a derived one be changed.
     let mut fewer = lines.clone();
     fewer.remove(10);
-    assert!(different(&fewer.join("\n")).contains("fact 11 is missing"));
+    assert!(different(&fewer.join("\n")).contains("event 11 is missing"));
     let end = whole.replacen("\"iterations\":4", "\"iterations\":5", 1);
     assert!(different(&end).contains("expected {\"iterations\":4}"));
     assert!(different(&lines[..lines.len() - 1].join("\n")).contains("found nothing"));

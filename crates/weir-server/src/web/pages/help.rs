@@ -29,6 +29,7 @@ const AROUND: usize = 110;
 #[include = "*.md"]
 #[exclude = "decisions/*"]
 #[exclude = "generated/*"]
+#[exclude = "requirements.*"]
 struct Documents;
 
 /// Which document helps on which page of the server.

@@ -25,12 +25,18 @@ pub fn journal(played: &Played) -> String {
 }
 
 fn told(facts: &[Fact]) -> String {
+    in_order(facts).iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
+}
+
+/// The facts in the one order that is no chance: those of calls that ran beside each other stand
+/// call after call.
+pub fn in_order(facts: &[Fact]) -> Vec<&Fact> {
     let mut ordered: Vec<&Fact> = facts.iter().collect();
     for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some())
     {
         beside.sort_by_key(|fact| call(&fact.event));
     }
-    ordered.iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
+    ordered
 }
 
 /// The call that a fact between proposal and result is about.

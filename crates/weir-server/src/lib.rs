@@ -3,7 +3,8 @@
 //! A face like any other: it folds what the engine publishes and sends it commands. What it needs
 //! of the program around it stands in [`ports`]; concrete stores, tools and providers it never
 //! sees. Reading order: [`people`], [`ports`], `app`, `route`, `guard`; then `auth` (who somebody is),
-//! `live` (sessions that run), `api` (JSON), `web` (pages), `render` (text to safe HTML).
+//! `live` (sessions that run), `api` (JSON), `web` (pages), `render` (text to safe HTML); `offscreen` is
+//! for tests that compare faces.
 #![warn(missing_docs)]
 
 mod agents;
@@ -21,6 +22,7 @@ pub mod mail;
 mod memory;
 mod metrics;
 pub mod notify;
+pub mod offscreen;
 mod openapi;
 mod peer;
 pub mod people;

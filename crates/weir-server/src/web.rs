@@ -8,6 +8,8 @@ mod pages;
 pub(crate) mod parts;
 pub(crate) mod side;
 
+pub(crate) use pages::shared_entries;
+
 /// Every page, and what pages load.
 pub(crate) fn routes() -> Vec<Route> {
     let mut all = pages::routes();

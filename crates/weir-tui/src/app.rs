@@ -52,7 +52,7 @@ pub(crate) const TICK_MS: u64 = 250;
 pub(crate) const SCREENS_MAX: usize = 8;
 
 /// What stands in the box while nothing else does.
-const HINT: &str = "Say what to do · ? keys · / commands";
+pub(crate) const HINT: &str = "Say what to do · ? keys · / commands";
 
 /// What is to be painted.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 //! It holds nothing that matters: what happened comes over a [`link::Link`], what a person wants goes
 //! back over it, and whoever stands at its other end (an engine in this process, a server far away)
 //! makes it so. Reading order: `link`, `app`, `run`; then `text`, `compose`, `screen`, `terminal`,
-//! `plain`. Not here: engine, store, network, files.
+//! `plain`; `offscreen` is for tests that compare faces. Not here: engine, store, network, files.
 #![warn(missing_docs)]
 
 mod app;
@@ -12,6 +12,7 @@ mod familiar;
 pub mod fuzzy;
 mod keys;
 pub mod link;
+pub mod offscreen;
 pub mod plain;
 pub mod run;
 mod screen;

@@ -25,6 +25,7 @@ mod asks;
 mod clipboard;
 mod commands;
 mod heard;
+mod offscreen;
 mod picks;
 mod state;
 mod stream;
@@ -34,6 +35,7 @@ mod tests;
 mod typed;
 mod words;
 
+pub(crate) use offscreen::OffscreenTalk;
 use state::Talk;
 use typed::{Begun, LINES_WAITING_MAX, Lines, Typed};
 

@@ -42,6 +42,8 @@ pub(crate) mod undo;
 mod workflows;
 
 #[cfg(test)]
+mod faces;
+#[cfg(test)]
 mod generated;
 
 /// Runs the command that was asked for.

@@ -24,6 +24,8 @@ mod signin;
 mod usage;
 mod users;
 
+pub(crate) use shared::shared_entries;
+
 /// Every page.
 pub(crate) fn routes() -> Vec<Route> {
     let groups = [

@@ -28,6 +28,8 @@ mod dry;
 mod face;
 mod input;
 mod keyboard;
+#[cfg(test)]
+pub(super) mod offscreen;
 mod pictures;
 pub(crate) mod tidy;
 

@@ -26,6 +26,8 @@ mod delete;
 mod export;
 mod html;
 mod markdown;
+#[cfg(test)]
+pub(super) mod offscreen;
 mod summary;
 mod transcript;
 

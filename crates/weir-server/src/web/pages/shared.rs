@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue, header};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::{BlobId, SessionId, Timestamp};
+use weir_engine::hub::Fact;
 
 use crate::api::files::download::{disposition, image_kind};
 use crate::api::shares::{self, NewShare, Share, ShareLine};
@@ -110,6 +111,12 @@ fn entry(shown: &Shown, token: &str) -> Markup {
             },
         }
     }
+}
+
+/// The entries of a link that shows all of these facts, calls of tools too.
+pub(crate) fn shared_entries(facts: &[Fact]) -> Vec<String> {
+    let transcript = Transcript::of(facts);
+    transcript.shown.iter().map(|(_, shown)| entry(shown, "link").into_string()).collect()
 }
 
 fn pictures(images: &[BlobId], token: &str) -> Markup {

@@ -8,6 +8,7 @@ use weir_core::event::{CallFinished, Event};
 use weir_core::ids::{BlobId, CallId, InputId, Seq, Timestamp};
 use weir_core::message::{Block, plain_text};
 use weir_core::view::told::cut_off;
+use weir_engine::hub::Fact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 
@@ -90,6 +91,14 @@ impl Transcript {
         transcript.left_out = transcript.shown.len().saturating_sub(ENTRIES_MAX);
         transcript.shown.drain(..transcript.left_out);
         Ok(transcript)
+    }
+
+    /// The same of facts that are at hand, with calls of tools.
+    pub(super) fn of(facts: &[Fact]) -> Transcript {
+        let mut transcript = Transcript::default();
+        facts.iter().for_each(|fact| transcript.take(fact.ts, fact.event.as_ref(), true));
+        transcript.forget_withdrawn();
+        transcript
     }
 
     fn take(&mut self, ts: Timestamp, event: &Event, tools: bool) {

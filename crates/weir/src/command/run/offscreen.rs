@@ -1,0 +1,64 @@
+//! Headless runs of a journal that is there already: what each of them prints. For tests that hold
+//! all faces against each other. Not here: a model, signals, typed answers.
+
+use weir_core::event::Event;
+use weir_core::ids::SessionId;
+use weir_engine::hub::Fact;
+
+use super::ask::{Asking, Asks};
+use super::face::{Face, Shown};
+use crate::cx::Cx;
+use crate::options::OutputFormat;
+use crate::terminal::paper;
+
+/// One run under way.
+struct HeadlessRun {
+    face: Face,
+    asking: Asking,
+}
+
+impl HeadlessRun {
+    fn begin(session: &SessionId, asks: Asks) -> HeadlessRun {
+        let output = OutputFormat::Text;
+        let shown = Shown { output, deltas: false, quiet: false, resumable: true };
+        let face = Face::new(shown, session.clone());
+        face.begin();
+        HeadlessRun { face, asking: Asking::new(asks) }
+    }
+}
+
+/// Everything that is printed while these facts happen: by one run, and after its end by the one
+/// that takes the session up again.
+pub(in crate::command) fn print_runs(
+    cx: &Cx,
+    session: &SessionId,
+    asks: Asks,
+    facts: &[Fact],
+) -> String {
+    paper::printed_by(|| {
+        let mut running = None;
+        for fact in facts {
+            if running.is_none() && begins(fact) {
+                running = Some(HeadlessRun::begin(session, asks));
+            }
+            let Some(HeadlessRun { face, asking }) = &mut running else { continue };
+            face.fact(fact).expect("it is kept and not printed");
+            asking.fact(cx, &fact.event);
+            if let Some(finished) = face.at_rest() {
+                face.end(&finished).expect("it is kept and not printed");
+                running = None;
+            }
+        }
+    })
+}
+
+/// Whether somebody ran the program for this.
+fn begins(fact: &Fact) -> bool {
+    matches!(
+        fact.event.as_ref(),
+        Event::SessionOpened(_)
+            | Event::SessionResumed(_)
+            | Event::InputAccepted(_)
+            | Event::RunStarted(_)
+    )
+}

@@ -1,0 +1,41 @@
+//! What `weir sessions show` prints of a journal that stands in no store. For tests that hold all
+//! faces against each other.
+
+use weir_core::ids::SessionId;
+use weir_core::session::Session;
+use weir_engine::hub::Fact;
+use weir_engine::ledger::status_word;
+use weir_engine::ports::SessionMeta;
+
+use super::{summary, transcript};
+
+/// The lines above the conversation.
+pub(in crate::command) fn summary(id: &SessionId, facts: &[Fact]) -> String {
+    let meta = meta(id, facts);
+    let status = meta.status.clone();
+    summary::Summary::of(&meta, status, facts).told()
+}
+
+/// The conversation.
+pub(in crate::command) fn conversation(facts: &[Fact]) -> String {
+    facts.iter().filter_map(transcript::brief).collect::<Vec<_>>().join("\n")
+}
+
+/// What a store would keep of the session.
+fn meta(id: &SessionId, facts: &[Fact]) -> SessionMeta {
+    let mut session = Session::new(id.clone());
+    facts.iter().for_each(|fact| session.apply(fact.ts, &fact.event));
+    let config = session.config().expect("the first fact opens the session");
+    SessionMeta {
+        id: id.clone(),
+        workspace: config.workspace.clone(),
+        title: session.title().to_owned(),
+        model: config.model.model.to_string(),
+        profile: config.profile.name.clone(),
+        status: status_word(&session),
+        created: facts.first().map(|fact| fact.ts).unwrap_or_default(),
+        updated: session.last(),
+        facts: facts.len() as u64,
+        parent: None,
+    }
+}

@@ -198,7 +198,7 @@ impl Rooms {
         let is_late = before.is_some();
         let found = match before {
             Some(found) => Some(found),
-            None => self.tell(app, home, &mut folded, (letter, by.clone()), settled).await?,
+            None => self.tell(app, home, (&mut folded, letter, by.clone()), settled).await?,
         };
         let Some((at, f)) = found else {
             return Err(Problem::conflict(format!("{approval} is not open any more")));
@@ -254,7 +254,7 @@ impl Rooms {
         }
         let letter = Letter::Reply { question: question.clone(), answer };
         let settled = |f: &Folded| f.answered.get(&question).cloned();
-        match self.tell(app, home, &mut folded, (letter, by.clone()), settled).await? {
+        match self.tell(app, home, (&mut folded, letter, by.clone()), settled).await? {
             Some((_, f)) if f.by == by => Ok(()),
             Some((at, f)) => Err(Problem::new(
                 StatusCode::CONFLICT,
@@ -279,7 +279,7 @@ impl Rooms {
         let mut folded = fold::load(home.store().as_ref(), id).await?;
         let Some(run) = folded.session.run() else { return Ok(false) };
         let settled = |f: &Folded| (f.session.run() != Some(run) || f.cancelled).then_some(());
-        let told = self.tell(app, home, &mut folded, (Letter::Cancel, by), settled).await?;
+        let told = self.tell(app, home, (&mut folded, Letter::Cancel, by), settled).await?;
         Ok(told.is_some())
     }
 
@@ -302,7 +302,7 @@ impl Rooms {
             return Err(late());
         }
         let letter = Letter::Withdraw { input };
-        self.tell(app, home, &mut folded, (letter, by), settled).await?.ok_or_else(late)
+        self.tell(app, home, (&mut folded, letter, by), settled).await?.ok_or_else(late)
     }
 
     /// Goes on with other settings: between runs, and with another permission mode at once where
@@ -451,7 +451,7 @@ impl Rooms {
         }
         let settled = |f: &Folded| (!has(f)).then_some(());
         let told =
-            self.tell(app, home, &mut folded, (Letter::Revoke { lease }, by), settled).await?;
+            self.tell(app, home, (&mut folded, Letter::Revoke { lease }, by), settled).await?;
         told.ok_or_else(missing)
     }
 
@@ -503,8 +503,7 @@ impl Rooms {
         &self,
         app: &App,
         home: &Arc<dyn Home>,
-        folded: &mut Folded,
-        (letter, by): (Letter, String),
+        (folded, letter, by): (&mut Folded, Letter, String),
         settled: impl Fn(&Folded) -> Option<T>,
     ) -> Answer<Option<T>> {
         let store = home.store();

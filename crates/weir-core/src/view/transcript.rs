@@ -109,7 +109,7 @@ use TranscriptChange as Change;
 /// What a person sees of a session, as far as it was told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
-    /// Calls of the run that is on, and of earlier ones those of unknown outcome.
+    /// Calls of the run that is on, and of earlier ones those of unknown outcome or with a question.
     calls: BTreeMap<CallId, CallEntry>,
     queue: Vec<(InputId, PlacedFact)>,
     asks: Vec<Ask>,
@@ -183,6 +183,10 @@ impl Transcript {
     }
 
     /// Takes a fact in. The match is exhaustive: whoever adds a fact says here what is seen of it.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the fold is one exhaustive match, read in one place"
+    )]
     pub fn apply(&mut self, at: &PlacedFact) -> Vec<TranscriptChange> {
         match at.event.as_ref() {
             Event::SessionOpened(f) => self.configured(&f.config),
@@ -304,7 +308,9 @@ impl Transcript {
     fn run_finished(&mut self, status: RunStatus, at: &PlacedFact) {
         self.changes.push(Change::StreamAbandoned);
         (self.is_running, self.ended, self.activity) = (false, Some(status), None);
-        self.calls.retain(|_, call| call.stage == CallStage::Unknown);
+        // A question may be answered after its run, and then its call ends.
+        let asks = |call: CallId| self.asks.iter().any(|ask| ask.call() == call);
+        self.calls.retain(|id, call| call.stage == CallStage::Unknown || asks(*id));
         self.changes.push(Change::RunEnded(at.clone()));
     }
 }

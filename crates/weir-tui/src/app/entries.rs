@@ -188,12 +188,13 @@ impl Transcript {
         Some(place)
     }
 
-    /// No call changes any more, but those of which nobody knows how they ended.
+    /// No call changes any more, but those of which nobody knows how they ended, and those whose
+    /// question is open.
     pub(crate) fn settle(&mut self) {
         self.open.clear();
         let entries = &self.entries;
         self.calls.retain(|_, n| match entries.get(*n).map(|entry| &entry.what) {
-            Some(What::Call(row)) => row.stage == CallStage::Unknown,
+            Some(What::Call(row)) => matches!(row.stage, CallStage::Unknown | CallStage::Waiting),
             _ => false,
         });
     }

@@ -41,6 +41,13 @@ impl Ask {
         }
     }
 
+    /// The call of this session that it is about.
+    pub fn call(&self) -> CallId {
+        match self {
+            Ask::Approval { call, .. } | Ask::Question { call, .. } => *call,
+        }
+    }
+
     /// What is asked for approval.
     pub fn request(&self) -> Option<&ApprovalRequested> {
         match self.event().as_ref() {

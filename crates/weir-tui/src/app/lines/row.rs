@@ -120,7 +120,7 @@ fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
-        if !note.starts_with("Saved first") {
+        if !note.starts_with("Saved before the change") {
             lines.extend(wrap(&Line::styled(format!("  {note}"), theme.quiet), width, 2));
         }
     }

@@ -21,7 +21,7 @@ mod calls;
 mod meters;
 
 pub use asks::Ask;
-pub use calls::{BackgroundJob, CallEntry, CallStage, ChildAgent, UnknownCall};
+pub use calls::{BackgroundJob, CallEntry, CallNote, CallStage, ChildAgent, UnknownCall};
 pub use meters::{Activity, Meters};
 
 /// A fact with its place. Facts are shared, never copied.

@@ -237,7 +237,7 @@ fn words(entry: &Entry) -> String {
             [asked, done]
                 .into_iter()
                 .flatten()
-                .chain(row.notes.clone())
+                .chain(row.notes.iter().map(|note| note.text().to_owned()))
                 .collect::<Vec<_>>()
                 .join("\n")
         }

@@ -9,7 +9,7 @@ use crate::event::{
 use crate::ids::{ApprovalId, CallId};
 use crate::view::told::{decided, one_line};
 
-use super::{CallStage, PlacedFact, Transcript, TranscriptChange as Change};
+use super::{CallNote, CallStage, PlacedFact, Transcript, TranscriptChange as Change};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +113,7 @@ impl Transcript {
         self.change_call(f.call, |entry| {
             let allows = f.decision.allows();
             entry.stage = if allows { CallStage::Proposed } else { CallStage::Refused };
-            entry.notes.push(words);
+            entry.notes.push(CallNote::Told(words));
         });
         // Whoever allows a call settles what its question told them of, and nothing else (D4).
         if let Some(ask) = ask.filter(|ask| f.decision.allows() && !ask.unknown().is_empty()) {
@@ -156,7 +156,7 @@ impl Transcript {
         self.close_ask(f.approval.as_str(), words.clone());
         self.change_call(f.call, |entry| {
             entry.agents.iter_mut().for_each(|agent| agent.asks &= agent.id != f.agent);
-            entry.notes.push(words);
+            entry.notes.push(CallNote::Told(words));
         });
     }
 }

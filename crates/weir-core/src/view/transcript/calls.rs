@@ -61,6 +61,24 @@ pub struct ChildAgent {
     pub ended: Option<(RunStatus, String)>,
 }
 
+/// Something that happened to a call: a sentence, made safe already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallNote {
+    /// What was saved before it: of use when something is taken back.
+    Saved(String),
+    /// Anything else.
+    Told(String),
+}
+
+impl CallNote {
+    /// The sentence.
+    pub fn text(&self) -> &str {
+        match self {
+            CallNote::Saved(text) | CallNote::Told(text) => text,
+        }
+    }
+}
+
 /// A call, as far as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallEntry {
@@ -76,8 +94,8 @@ pub struct CallEntry {
     pub started: Option<Timestamp>,
     /// `call.finished`.
     pub finished: Option<Arc<Event>>,
-    /// What else happened to it, a sentence each, made safe already.
-    pub notes: Vec<String>,
+    /// What else happened to it, in order.
+    pub notes: Vec<CallNote>,
     /// Its sub-agents.
     pub agents: Vec<ChildAgent>,
 }
@@ -188,7 +206,7 @@ impl Transcript {
     pub(super) fn checkpoint_taken(&mut self, f: &CheckpointTaken) {
         if !f.paths.is_empty() {
             let note = format!("Saved before the change: {}", one_line(&f.paths.join(", ")));
-            self.change_call(f.call, |entry| entry.notes.push(note));
+            self.change_call(f.call, |entry| entry.notes.push(CallNote::Saved(note)));
         }
     }
 
@@ -205,7 +223,7 @@ impl Transcript {
     pub(super) fn call_reconciled(&mut self, f: &CallReconciled) {
         self.settle_unknown(|call| call == f.call);
         let note = format!("It did not happen: {}", one_line(&f.evidence));
-        self.change_call(f.call, |entry| entry.notes.push(note));
+        self.change_call(f.call, |entry| entry.notes.push(CallNote::Told(note)));
     }
 
     pub(super) fn call_finished(&mut self, f: &CallFinished, at: &PlacedFact) {
@@ -234,7 +252,7 @@ impl Transcript {
         self.changes.push(Change::UnknownCallsChanged);
         self.change_call(call, |entry| {
             entry.stage = CallStage::Unknown;
-            entry.notes.push(why);
+            entry.notes.push(CallNote::Told(why));
         });
         self.end_call(call);
     }

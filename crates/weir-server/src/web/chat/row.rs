@@ -55,7 +55,7 @@ pub(super) fn row(view: &View, row: &CallEntry) -> Markup {
                     h4 { "Arguments" }
                     (render::json(&fact.input.to_string()))
                     @if let Some(judged) = row.judgement() { (judgement(judged)) }
-                    @for note in &row.notes { p.muted { (note) } }
+                    @for note in &row.notes { p.muted { (note.text()) } }
                     @if let Some(finished) = row.result() { (result(view, finished)) }
                 }
             }

@@ -11,7 +11,7 @@ use weir_core::governance::Verdict;
 use weir_core::governance::filter::quoted;
 use weir_core::message::{Block, plain_text};
 use weir_core::tool::News;
-use weir_core::view::transcript::{CallStage, ChildAgent};
+use weir_core::view::transcript::{CallNote, CallStage, ChildAgent};
 
 use super::super::entries::Row;
 use super::super::words::{brief, lasted, one_line, status};
@@ -120,8 +120,8 @@ fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
-        if !note.starts_with("Saved before the change") {
-            lines.extend(wrap(&Line::styled(format!("  {note}"), theme.quiet), width, 2));
+        if let CallNote::Told(text) = note {
+            lines.extend(wrap(&Line::styled(format!("  {text}"), theme.quiet), width, 2));
         }
     }
     lines.extend(row.agents.iter().take(AGENTS_MAX).map(|agent| agent_line(agent, width, theme)));
@@ -225,7 +225,7 @@ fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     lines.extend(judgement(row, width, theme));
     for note in &row.notes {
-        lines.extend(wrap(&Line::styled(format!("  {note}"), theme.quiet), width, 2));
+        lines.extend(wrap(&Line::styled(format!("  {}", note.text()), theme.quiet), width, 2));
     }
     for agent in row.agents.iter().take(AGENTS_MAX) {
         lines.push(agent_line(agent, width, theme));

@@ -156,6 +156,8 @@ pub(crate) struct App {
     pub(crate) about: About,
     /// A session is open.
     pub(crate) opened: bool,
+    /// Whether the settings of what is open were told; they come after it.
+    pub(crate) settings_known: bool,
     /// Everything that can be typed as `/name`.
     pub(crate) named: Vec<Named>,
     pub(crate) hint: Option<Hint>,
@@ -209,6 +211,7 @@ impl App {
             widening: None,
             about: About::default(),
             opened: false,
+            settings_known: false,
             named: Vec::new(),
             hint: None,
             armed: None,

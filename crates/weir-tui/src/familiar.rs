@@ -32,6 +32,12 @@ pub(crate) fn waits(line: &str) -> bool {
     name.is_some_and(|name| yields(name) && name != "exit")
 }
 
+/// Whether a line asks for the settings of the session, which are told a little later than that it
+/// is open.
+pub(crate) fn shows_settings(line: &str) -> bool {
+    line.split(char::is_whitespace).next() == Some("/status")
+}
+
 /// What `/init` says.
 pub(crate) const INIT: &str = "Write a first AGENTS.md for this project: what an agent who works \
     here needs to know and cannot see at a glance. Look first at the files that are there (README, \

@@ -34,6 +34,7 @@ impl App {
                 self.fold.fact(*seq, *ts, event.clone(), now);
                 if matches!(**event, Event::SessionOpened(_) | Event::SessionConfigured(_)) {
                     self.wanted = Wanted::default();
+                    self.know_settings();
                 }
                 self.hear_happened();
                 self.tell_copy();
@@ -50,6 +51,7 @@ impl App {
                 (settings.model, settings.profile) = (model.clone(), profile.clone());
                 (settings.permission, settings.thinking) = (*permission, *thinking);
                 (self.wanted, self.dirty) = (Wanted::default(), true);
+                self.know_settings();
             }
             News::Listed { ticket, items: Items::Files(found) } => {
                 self.composer.files(*ticket, found.clone());
@@ -119,6 +121,13 @@ impl App {
         self.dirty = true;
     }
 
+    /// The settings of what is open are known from here on: what waited for them is done.
+    fn know_settings(&mut self) {
+        if self.opened && !std::mem::replace(&mut self.settings_known, true) {
+            self.send_held();
+        }
+    }
+
     /// The connection is lost, or there again.
     fn lost(&mut self, why: Option<&str>) {
         if self.lost.is_some() && why.is_none() {
@@ -180,9 +189,8 @@ impl App {
             let (loud, text) = (Loud::Warn, one_line(note));
             self.fold.greet(loud, text, self.now);
         }
-        for held in std::mem::take(&mut self.held) {
-            self.send(held);
-        }
+        self.settings_known = false;
+        self.send_held();
         self.dirty = true;
     }
 

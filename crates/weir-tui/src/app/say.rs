@@ -21,9 +21,14 @@ impl App {
             self.run_shell(command, &written);
             return;
         }
+        let is_command = written.kind == WrittenKind::Command;
+        if is_command && self.opened && !self.settings_known && familiar::shows_settings(text) {
+            self.hold(written);
+            return;
+        }
         // Before a session is open nobody knows what it has under such a name.
         let waits = !self.opened && familiar::waits(text);
-        if written.kind == WrittenKind::Command && !waits && self.slash(text, &written) {
+        if is_command && !waits && self.slash(text, &written) {
             return;
         }
         self.say(written);
@@ -31,14 +36,8 @@ impl App {
 
     /// Words go out; before a session is open they wait.
     pub(crate) fn say(&mut self, mut written: Written) {
-        if !self.opened && self.held.len() >= HELD_MAX {
-            self.composer.give_back(&written);
-            self.hint(Tone::Bad, "Too many messages wait already: no session is open yet");
-            return;
-        }
         if !self.opened {
-            self.held.push(written);
-            self.dirty = true;
+            self.hold(written);
             return;
         }
         self.shell.dismiss();
@@ -49,6 +48,24 @@ impl App {
         self.sent.insert(client_id.clone(), plain);
         self.wishes.push(Wish::Say { text: written.text, attached: written.attached, client_id });
         self.dirty = true;
+    }
+
+    /// It waits for what it needs to know; more than a person means to say comes back into the box.
+    fn hold(&mut self, written: Written) {
+        if self.held.len() >= HELD_MAX {
+            self.composer.give_back(&written);
+            self.hint(Tone::Bad, "Too many messages wait already: no session is open yet");
+            return;
+        }
+        self.held.push(written);
+        self.dirty = true;
+    }
+
+    /// What waits is said now, in its order; what must wait longer does.
+    pub(crate) fn send_held(&mut self) {
+        for held in std::mem::take(&mut self.held) {
+            self.send(held);
+        }
     }
 
     /// The last thing that was said here and waits comes back into the box. Whether there was one.

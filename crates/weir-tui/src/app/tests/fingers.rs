@@ -2,6 +2,7 @@
 //! is long.
 
 use serde_json::json;
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
 use super::made::{Face, opened};
@@ -102,6 +103,24 @@ fn f1_such_a_word_waits_until_it_is_known_what_the_session_has() {
     }
     let mut face = Face::shut(80, 24);
     assert_eq!(said(&mut face, "/exit"), [Wish::Leave]);
+}
+
+#[test]
+fn f1_the_status_waits_until_the_settings_are_known() {
+    let mut face = Face::shut(80, 24);
+    assert_eq!(said(&mut face, "/status"), []);
+    let about = Box::default();
+    face.news(&News::Opened { session: None, known: 0, about, named: Vec::new() });
+    assert!(!face.shot().contains("Permission"), "{}", face.shot());
+    face.news(&News::Settings {
+        model: "script/model".into(),
+        profile: "standard".into(),
+        permission: PermissionMode::Ask,
+        thinking: Thinking::Off,
+    });
+    let shot = face.shot();
+    assert!(shot.contains("Model       script/model"), "{shot}");
+    assert_eq!(face.app.held.len(), 0);
 }
 
 #[test]

@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use crate::governance::canonical;
 use crate::record::sha256_hex;
+use crate::safe_text::{is_deceptive, look_alikes};
 use crate::tool::{Group, ToolSpec};
-use crate::view::plain::is_deceptive;
-use crate::view::visible::look_alikes;
 
 mod template;
 #[cfg(test)]

@@ -11,31 +11,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::governance::label::Label;
+use crate::config::SessionConfig;
 use crate::governance::lease::LeaseTerms;
 use crate::governance::rules::Rule;
 use crate::governance::{Opinion, Verdict};
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, Timestamp, TurnId,
 };
+use crate::knowledge::recipe::{RecipeMatch, RecipeUse};
+use crate::knowledge::skill::SkillNote;
+use crate::label::Label;
 use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
 use crate::profile::PermissionMode;
-use crate::recipe::{RecipeMatch, RecipeUse};
-use crate::session::SessionConfig;
-use crate::skill::SkillNote;
 use crate::tool::{Inspection, News, PlanItem};
 
 mod agents;
 mod context;
 mod ended;
+mod keep;
 mod question;
 mod recipe;
 
 pub use agents::*;
 pub use context::*;
+pub use keep::{KEEP_CHARS_MAX, Keep};
 pub use question::*;
 pub use recipe::*;
+
+pub use crate::message::Note;
+pub use crate::run_status::RunStatus;
 
 /// A fact could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -256,15 +261,6 @@ pub struct RunStarted {
     pub run: RunId,
     /// What started it.
     pub trigger: Trigger,
-}
-
-/// One dated piece of context that the model is told (P2): a section of stability *run*.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Note {
-    /// Name of the section.
-    pub section: String,
-    /// Its text.
-    pub text: String,
 }
 
 /// The engine looked at clock and workspace; here is what differs from what the model was last
@@ -716,30 +712,6 @@ pub struct CancelRequested {
     pub cause: CancelCause,
     /// Who.
     pub by: String,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// The task was done, or the agent says so.
-    Completed,
-    /// A person is needed.
-    NeedsInput,
-    /// A denial under `--strict`.
-    Denied,
-    /// A limit ended it.
-    Limit,
-    /// A budget ended it.
-    Budget,
-    /// Somebody cancelled it.
-    Cancelled,
-    /// The kill switch ended it.
-    Paused,
-    /// The program died and the run was not taken up again.
-    Interrupted,
-    /// Provider or engine error.
-    Failed,
 }
 
 /// A call that was not allowed.

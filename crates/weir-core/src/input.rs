@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::config::SessionConfig;
 use crate::event::{
-    Added, AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Decision, Note,
+    Added, AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Decision, Keep, Note,
     RecipePlanned, RunRemembered,
 };
 use crate::governance::Cleaned;
-use crate::governance::label::Label;
 use crate::governance::lease::LeaseTerms;
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId,
 };
+use crate::label::Label;
 use crate::message::Block;
 use crate::model::Reply;
 use crate::recipe::RecipeMatch;
-use crate::session::SessionConfig;
-use crate::session::condense::Keep;
+
 use crate::skill::SkillNote;
 use crate::tool::{Clean, Inspection};
 

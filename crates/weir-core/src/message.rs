@@ -44,6 +44,15 @@ pub struct Seal {
     pub data: Value,
 }
 
+/// One dated piece of context that the model is told (P2): a section of stability *run*.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Name of the section.
+    pub section: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// Bytes that stand in the blob store: an image, a PDF.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Media {

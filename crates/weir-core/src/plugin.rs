@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::view::plain::{is_deceptive, visible};
+use crate::safe_text::{is_deceptive, visible};
 
 pub mod address;
 pub mod arguments;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Thinking;
-use crate::session::SessionConfig;
 use crate::tool::Group;
 
 /// How much passes without asking (C3).
@@ -158,42 +157,6 @@ impl Profile {
         let named = |list: &[String]| list.iter().any(|name| name == tool);
         !named(&self.denied_tools) && (self.groups.contains(&group) || named(&self.extra_tools))
     }
-}
-
-/// What a session with settings `new` may do that one with `old` may not, in words; empty: nothing
-/// (P7).
-pub fn widens(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
-    let mut words = Vec::new();
-    let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
-    if rank(new.permission) > rank(old.permission) {
-        words.push(format!("permission {} instead of {}", new.permission, old.permission));
-    }
-    let has = |tool: &str| old.all_tools().any(|known| known.name == tool);
-    let more: Vec<&str> =
-        new.all_tools().map(|tool| tool.name.as_str()).filter(|tool| !has(tool)).collect();
-    if !more.is_empty() {
-        words.push(format!("the tools {}", more.join(", ")));
-    }
-    let (ours, theirs) = (&old.limits, &new.limits);
-    if theirs.max_iterations > ours.max_iterations {
-        words.push(format!("{} model calls per run", theirs.max_iterations));
-    }
-    let more = [
-        (is_more(ours.max_tool_calls, theirs.max_tool_calls), "more calls of tools"),
-        (is_more(ours.budget_usd, theirs.budget_usd), "more money"),
-        (is_more(ours.budget_tokens, theirs.budget_tokens), "more tokens"),
-        (is_more(ours.run_timeout_ms, theirs.run_timeout_ms), "more time"),
-    ];
-    words.extend(more.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_string()));
-    if new.model.model != old.model.model {
-        words.push(format!("the model {}", new.model.model));
-    }
-    words
-}
-
-/// Whether a bound is wider than the one before; `None`: there is none.
-fn is_more<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
-    old.is_some_and(|old| new.is_none_or(|new| new > old))
 }
 
 fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profile {

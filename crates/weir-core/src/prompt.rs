@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::event::Note;
 use crate::memory::MemoryFact;
+use crate::message::Note;
 use crate::profile::Profile;
 use crate::recipe::RecipeMatch;
 use crate::skill::{SkillLine, SkillNote};

@@ -8,10 +8,10 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::RunStatus;
 use crate::ids::{SessionId, Timestamp};
 use crate::model::Thinking;
 use crate::profile::{PermissionMode, Profile};
+use crate::run_status::RunStatus;
 
 /// Calls of tools that a run may make where the definition says nothing.
 pub const TOOL_CALLS_DEFAULT: u32 = 20;

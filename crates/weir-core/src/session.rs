@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{Added, CancelCause, Denial, Event, Origin, RunFinished};
-use crate::governance::label::Label;
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::rules::Rule;
@@ -20,6 +19,7 @@ use crate::governance::{Permit, RecentCall};
 use crate::ids::{
     ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
 };
+use crate::label::Label;
 use crate::message::{Block, History, Media};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::recipe::SolvedRun;
@@ -31,7 +31,6 @@ mod apply;
 mod calls;
 pub mod child;
 pub mod condense;
-mod config;
 mod deeds;
 mod derive;
 mod handle;
@@ -42,6 +41,8 @@ mod nested;
 mod outlook;
 mod pending;
 mod recipe;
+#[cfg(test)]
+mod share_tests;
 mod solving;
 #[cfg(test)]
 mod switch_tests;
@@ -49,8 +50,8 @@ mod todo;
 mod turns;
 mod window;
 
+pub use crate::config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 pub use calls::NOT_RECORDED;
-pub use config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use deeds::Deeds;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::governance::label::Label;
 use crate::ids::{BlobId, Seq};
-use crate::memory::MemoryNote;
+use crate::knowledge::memory::MemoryNote;
+use crate::knowledge::recipe::{PlannedCall, Recipe};
+use crate::knowledge::skill::SkillNote;
+use crate::label::Label;
 use crate::message::Block;
-use crate::model::Usage;
-use crate::recipe::{PlannedCall, Recipe};
-use crate::skill::SkillNote;
+use crate::usage::Usage;
 
 pub mod defer;
 pub mod foreign;

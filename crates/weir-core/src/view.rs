@@ -2,8 +2,10 @@
 //! kept by the session itself, as it is folded forward with every fact.
 
 pub mod audit;
-pub mod plain;
 pub mod told;
 pub mod transcript;
 pub mod visible;
 pub mod wire;
+
+/// The name by which other crates know it.
+pub use crate::safe_text as plain;

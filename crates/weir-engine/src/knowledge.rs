@@ -205,7 +205,7 @@ impl Knowledge for Known {
     fn profiles(&self) -> Vec<ProfileLine> {
         let line = |(name, description): (String, String)| {
             let switched = self.profiles.switched(&self.config, &name);
-            let widens = switched.map(|to| weir_core::profile::widens(&self.config, &to.config));
+            let widens = switched.map(|to| weir_core::config::widens(&self.config, &to.config));
             ProfileLine { present: name == self.config.profile.name, name, description, widens }
         };
         self.profiles.list().into_iter().map(line).collect()

@@ -8,7 +8,6 @@ use super::{ApprovalRequested, Decision, Denial, Event, RunStatus};
 use crate::ids::{ApprovalId, CallId, RunId, SessionId};
 use crate::model::Usage;
 use crate::profile::PermissionMode;
-use crate::session::child::Share;
 
 /// A call started a sub-agent. Its authority was computed once and stands whole in its own
 /// `session.opened`.
@@ -142,4 +141,19 @@ impl From<AgentNews> for Event {
             AgentNews::Finished(f) => (*f).into(),
         }
     }
+}
+
+/// What a sub-agent may use up of what its parent has left; `None`: as much as it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Share {
+    /// USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// Wall time in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_timeout_ms: Option<u64>,
 }

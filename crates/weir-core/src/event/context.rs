@@ -6,13 +6,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::governance::label::Label;
+use crate::config::SessionConfig;
 use crate::ids::{CallId, TurnId};
-use crate::memory::MemoryNote;
+use crate::knowledge::memory::MemoryNote;
+use crate::label::Label;
 use crate::message::Message;
-use crate::model::Usage;
-use crate::session::SessionConfig;
-use crate::session::condense::Keep;
+use crate::usage::Usage;
+
+use super::keep::Keep;
 
 /// The agent has another profile (P7). The prompt was rebuilt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TurnId;
+use crate::knowledge::recipe::PlannedCall;
 use crate::message::CallBlock;
 use crate::model::Usage;
-use crate::recipe::PlannedCall;
 
 /// A recipe fits what was said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,8 +4,8 @@
 //! per result, and their work is journaled: a replay never filters again. Writing the file of an
 //! externalised result is the engine's business.
 
-use crate::governance::label::Label;
 use crate::ids::{BlobId, CallId};
+use crate::label::Label;
 use crate::message::{Block, plain_text};
 use crate::record::sha256_hex;
 use crate::tool::{Clean, Raw, ToolSpec};

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{MemoryFact, MemoryKind, MemoryStatus};
-use crate::view::plain::visible;
+use crate::safe_text::visible;
 
 const STATUSES: [(MemoryStatus, &str); 5] = [
     (MemoryStatus::Kept, "Kept"),
@@ -95,8 +95,8 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::governance::label::Label;
     use crate::ids::{MemoryId, SessionId, Timestamp};
+    use crate::label::Label;
     use crate::memory::{MemorySource, NewMemory};
 
     fn fact(id: &str, text: &str, kind: MemoryKind, status: MemoryStatus) -> MemoryFact {

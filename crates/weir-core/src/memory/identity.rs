@@ -2,8 +2,8 @@
 //! asks here, so that they cannot differ. Not here: what is worth remembering.
 
 use super::{BY_PERSON, MemoryFact, MemorySource, MemoryStatus, NewMemory};
-use crate::governance::label::{Integrity, Label, Privacy};
 use crate::ids::{MemoryId, Timestamp};
+use crate::label::{Integrity, Label, Privacy};
 use crate::record::sha256_hex;
 
 /// Hex digits of an id: 64 bits, so that a million facts of one store do not collide.

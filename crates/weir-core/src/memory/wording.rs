@@ -1,7 +1,7 @@
 //! The form that a fact must have (M4): one short line, a few topics. What a fact says is not judged
 //! here, and a text that reads like an instruction is no safer for its form: its label decides.
 
-use crate::view::plain::is_deceptive;
+use crate::safe_text::is_deceptive;
 
 /// Most characters of a fact: two sentences. What needs more belongs into a file.
 pub const FACT_CHARS_MAX: usize = 400;

@@ -65,7 +65,7 @@ fn full() -> Scene {
             source: "yours".into(),
             by: "person".into(),
             text: "Tag it.".into(),
-            label: crate::governance::label::Label::default(),
+            label: crate::label::Label::default(),
         }],
         workspace: Some("Workspace: /w".into()),
         clock: Some("Now: Monday".into()),

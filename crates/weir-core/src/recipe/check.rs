@@ -4,7 +4,7 @@
 
 use super::placeholder::{self, Placeholder};
 use super::{Recipe, RecipeStep, words};
-use crate::view::plain::is_deceptive;
+use crate::safe_text::is_deceptive;
 
 /// Most characters of an id.
 pub const ID_CHARS_MAX: usize = 64;
@@ -181,7 +181,7 @@ fn line(wrong: &mut Vec<String>, field: &str, text: &str, max: usize) {
 }
 
 fn short(text: &str) -> String {
-    crate::view::plain::visible(&text.chars().take(ID_CHARS_MAX).collect::<String>())
+    crate::safe_text::visible(&text.chars().take(ID_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]

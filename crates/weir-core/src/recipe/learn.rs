@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Recipe, RecipeSource, RecipeStep, TRIGGERS_MAX, check, words};
-use crate::governance::label::{Integrity, Label, Privacy};
 use crate::ids::{RunId, SessionId, Timestamp};
+use crate::label::{Integrity, Label, Privacy};
 use crate::record::sha256_hex;
 
 mod merge;

@@ -179,7 +179,7 @@ mod tests {
             source: RecipeSource::Bundled,
             profiles: Vec::new(),
             attachments: false,
-            label: crate::governance::label::Label::default(),
+            label: crate::label::Label::default(),
         }
     }
 

@@ -12,11 +12,11 @@ use crate::event::{
     RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, SkillActivated};
-use crate::governance::label::{Integrity, Label, Taint};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::{self, UnknownOutcome};
 use crate::governance::{RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
+use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
 use crate::message::{Block, Message, plain_text};
 use crate::prompt;

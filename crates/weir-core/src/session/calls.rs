@@ -181,7 +181,7 @@ pub(super) fn answered(call: CallId, tool: String, ok: bool, text: &str) -> Call
         externalized: None,
         full: None,
         changed: Vec::new(),
-        label: crate::governance::label::Label::default(),
+        label: crate::label::Label::default(),
         marks: None,
         withheld: None,
         notes: Vec::new(),

@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::governance::rules::RuleAction;
 use crate::ids::{CallId, SessionId};
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{Group, ToolSpec};
 
 use super::{Condensing, Guards, MemoryPolicy, SessionConfig};
+
+pub use crate::event::Share;
 
 /// The tool that starts sub-agents: absent where no deeper one may stand.
 pub const NEW_TASK: &str = "new_task";
@@ -44,21 +43,6 @@ const TAME: [&str; 7] = [
     "recall",
     NEW_TASK,
 ];
-
-/// What a sub-agent may use up of what its parent has left; `None`: as much as it likes.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Share {
-    /// USD.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub budget_usd: Option<f64>,
-    /// Tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub budget_tokens: Option<u64>,
-    /// Wall time in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_timeout_ms: Option<u64>,
-}
 
 /// The session of the agent that `call` of `parent` starts: the same name after a crash, so that the
 /// repeated call finds it.

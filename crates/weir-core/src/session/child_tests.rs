@@ -81,7 +81,7 @@ fn m6_the_authority_of_a_child_is_an_intersection() {
         let child = config(&parent, &own, &Share::default());
         assert_eq!((child.permission, names(&child)), (mode, tools));
         assert_eq!(child.depth, 1);
-        assert!(crate::profile::widens(&parent, &child).is_empty());
+        assert!(crate::config::widens(&parent, &child).is_empty());
         assert_eq!(config(&parent, &child, &Share::default()), child, "twice changes nothing more");
     }
 }

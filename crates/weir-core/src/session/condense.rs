@@ -18,11 +18,10 @@ use super::window::Weight;
 use super::{Phase, Session, TurnStage};
 
 mod head;
-mod keep;
 mod passes;
 mod work;
 
-pub use keep::{KEEP_CHARS_MAX, Keep};
+pub use crate::event::{KEEP_CHARS_MAX, Keep};
 pub use work::{CondenseWork, read_summary};
 
 /// After condensing a request should take at most this share of what it may take.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::config::widens;
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested,
     CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn,
@@ -10,15 +11,16 @@ use crate::event::{
     SessionResumed,
 };
 use crate::event::{CondenseReason, ContextCondensing, ContextUncondensed, Note, ProfileSwitched};
-use crate::governance::label::{self, Label};
+use crate::governance::label;
 use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
 use crate::governance::{CallFacts, GateContext, judge};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{Answer, Command, Input};
+use crate::label::Label;
 use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Stop, parse_arguments};
-use crate::profile::{PermissionMode, widens};
+use crate::profile::PermissionMode;
 use crate::tool::defer::{CARRIER, carried};
 use crate::tool::foreign;
 use crate::tool::{Clean, Inspection};

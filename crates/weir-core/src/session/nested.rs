@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::governance::label::Label;
 use crate::governance::{
     CallFacts, GateContext, Judgement, Permit, Provenance, Verdict, judge_each,
 };
+use crate::label::Label;
 use crate::tool::Inspection;
 
 use super::Session;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::{Condensing, Guards, MemoryPolicy, Session, SessionConfig, Switching};
+use crate::config::widens;
 use crate::event::{Event, ProfileSwitched};
 use crate::governance::rules::{RuleContext, RuleSet};
 use crate::ids::{SessionId, Timestamp};
 use crate::input::{Answer, Input};
 use crate::model::{ModelInfo, ModelRef, Thinking};
-use crate::profile::{Limits, PermissionMode, built_in_profiles, widens};
+use crate::profile::{Limits, PermissionMode, built_in_profiles};
 
 pub(super) fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
     let found = built_in_profiles().into_iter().find(|known| known.name == profile);

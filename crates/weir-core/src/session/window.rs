@@ -191,11 +191,14 @@ impl Session {
     }
 }
 
-/// What instructions and tools take, before any vendor has counted.
-pub(super) fn standing_tokens(config: &SessionConfig) -> u64 {
-    let mut window = Window::default();
-    window.configured(config);
-    window.system_tokens() + window.tools_tokens()
+impl SessionConfig {
+    /// Estimated tokens of what stands in every request, before any vendor has counted: instructions
+    /// and tools.
+    pub fn standing_tokens(&self) -> u64 {
+        let mut window = Window::default();
+        window.configured(self);
+        window.system_tokens() + window.tools_tokens()
+    }
 }
 
 pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {

@@ -6,7 +6,7 @@ use crate::event::{
     RunStatus,
 };
 use crate::model::Stop;
-use crate::view::plain::visible;
+use crate::safe_text::visible;
 
 /// How whoever sits at this machine is called where nobody signed in.
 const PERSON: &str = "person";

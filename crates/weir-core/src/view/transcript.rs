@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::config::SessionConfig;
 use crate::event::{Event, InputAccepted, RunStatus};
 use crate::ids::{CallId, InputId, Seq, Timestamp, TurnId};
 use crate::model::Thinking;
 use crate::profile::PermissionMode;
-use crate::session::SessionConfig;
 use crate::tool::PlanItem;
 
 mod asks;

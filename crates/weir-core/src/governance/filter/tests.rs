@@ -31,7 +31,7 @@ fn cleaned(raw: Raw, tool: &ToolSpec, secrets: &[&str]) -> Cleaned {
             externalize_over: 2_000,
             window: 0,
             externalize_to: ".weir/tmp/task",
-            label: &crate::governance::label::Label::default(),
+            label: &crate::label::Label::default(),
             withhold: None,
         },
     )

@@ -7,9 +7,9 @@
 use super::{CallFacts, Gate, GateContext, Opinion, Verdict, instructing, quoted};
 use crate::governance::Provenance;
 use crate::governance::flow::{self, Cell, Sink};
-use crate::governance::label::{Label, Taint};
 use crate::governance::rules::{RuleSet, Ruling, Touches};
 use crate::ids::CallId;
+use crate::label::{Label, Taint};
 use crate::message::Block;
 use crate::tool::{
     CommandEffect, FeedEffect, HostEffect, PathEffect, Place, QueryEffect, SendEffect,

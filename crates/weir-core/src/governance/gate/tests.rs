@@ -11,11 +11,11 @@ mod flow;
 
 use super::floor_table::FLOOR;
 use super::*;
-use crate::governance::label::Label;
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use crate::governance::{Provenance, RecentCall, call_form, canonical};
 use crate::ids::CallId;
+use crate::label::Label;
 use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{

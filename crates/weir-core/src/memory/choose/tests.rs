@@ -1,8 +1,8 @@
 //! Tests of what is told and found.
 
 use super::*;
-use crate::governance::label::Label;
 use crate::ids::MemoryId;
+use crate::label::Label;
 use crate::memory::{MemorySource, NewMemory};
 
 const HERE: &str = "/home/a/project";

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::memory::{MemoryFact, MemoryKind};
 use crate::prompt::Scene;
-use crate::view::plain::visible;
+use crate::safe_text::visible;
 
 /// Characters of `USER.md` that are told: two pages; the rest is left out, visibly.
 const USER_CHARS_MAX: usize = 8_000;
@@ -105,8 +105,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::governance::label::Label;
     use crate::ids::{MemoryId, Timestamp};
+    use crate::label::Label;
     use crate::memory::{MemorySource, MemoryStatus, NewMemory};
     use crate::tool::{Group, ToolSpec};
 

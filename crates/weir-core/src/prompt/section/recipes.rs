@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::governance::label::Label;
+    use crate::label::Label;
     use crate::recipe::Standing;
 
     fn found(id: &str, content: &str) -> RecipeMatch {

@@ -1,7 +1,7 @@
 //! Skills in the prompt (M1): the catalogue, what is in force (section 10), and what the agent wrote
 //! itself (section 13). Not here: which skills there are, and which are in force.
 
-use crate::governance::label::Integrity;
+use crate::label::Integrity;
 use crate::prompt::Scene;
 use crate::skill::{SkillLine, SkillNote};
 
@@ -129,7 +129,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::governance::label::Label;
+    use crate::label::Label;
     use crate::tool::{Group, ToolSpec};
 
     fn line(name: &str, self_written: bool) -> SkillLine {

@@ -139,7 +139,7 @@ impl Merging<'_> {
         };
         let example = values.iter().map(text_of).find(|text| {
             let fits = text.chars().count() <= EXAMPLE_CHARS_MAX && !text.trim().is_empty();
-            let plain = |c: char| !c.is_control() && !crate::view::plain::is_deceptive(c);
+            let plain = |c: char| !c.is_control() && !crate::safe_text::is_deceptive(c);
             fits && text.chars().all(plain) && !looks_private(text)
         });
         match example {

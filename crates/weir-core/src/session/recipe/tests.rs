@@ -95,7 +95,7 @@ impl Case {
         case.input(Input::Answer(Answer::Seen {
             notes: Vec::new(),
             skills: Vec::new(),
-            label: crate::governance::label::Label::default(),
+            label: crate::label::Label::default(),
             input: InputId(1),
             recipe: Some(Box::new(found)),
         }));
@@ -191,7 +191,7 @@ fn cleaned(call: CallId, raw: Raw) -> Clean {
     let context = FilterContext {
         call,
         tool: None,
-        label: &crate::governance::label::Label::default(),
+        label: &crate::label::Label::default(),
         withhold: None,
         secrets: &[],
         externalize_over: 0,

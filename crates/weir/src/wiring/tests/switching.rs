@@ -1,6 +1,6 @@
 //! What a switch of profile gives a session, and what it never changes (P7).
 
-use weir_core::profile::widens;
+use weir_core::config::widens;
 use weir_engine::ports::Switched;
 
 use super::*;

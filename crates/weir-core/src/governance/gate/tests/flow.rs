@@ -1,7 +1,7 @@
 //! The gate `labels`: the flow table applied to calls, as tables and as laws (Z2).
 
 use super::*;
-use crate::governance::label::{Integrity, Taint};
+use crate::label::{Integrity, Taint};
 use crate::message::Block;
 use crate::tool::{FeedEffect, QueryEffect, SendEffect};
 

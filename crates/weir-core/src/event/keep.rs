@@ -1,5 +1,5 @@
 //! What a person wants a summary to keep, in their own words. Not here: what a helper is asked
-//! (`work`).
+//! (`session::condense`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -72,11 +72,6 @@ impl SessionConfig {
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().chain(self.deferred.iter())
     }
-
-    /// Estimated tokens of what stands in every request: instructions and tools.
-    pub fn standing_tokens(&self) -> u64 {
-        super::window::standing_tokens(self)
-    }
 }
 
 /// How the model's window is kept from bursting (X2).
@@ -130,6 +125,42 @@ impl Default for RecipePolicy {
     }
 }
 
+/// What a session with settings `new` may do that one with `old` may not, in words; empty: nothing
+/// (P7).
+pub fn widens(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
+    let mut words = Vec::new();
+    let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
+    if rank(new.permission) > rank(old.permission) {
+        words.push(format!("permission {} instead of {}", new.permission, old.permission));
+    }
+    let has = |tool: &str| old.all_tools().any(|known| known.name == tool);
+    let more: Vec<&str> =
+        new.all_tools().map(|tool| tool.name.as_str()).filter(|tool| !has(tool)).collect();
+    if !more.is_empty() {
+        words.push(format!("the tools {}", more.join(", ")));
+    }
+    let (ours, theirs) = (&old.limits, &new.limits);
+    if theirs.max_iterations > ours.max_iterations {
+        words.push(format!("{} model calls per run", theirs.max_iterations));
+    }
+    let more = [
+        (is_more(ours.max_tool_calls, theirs.max_tool_calls), "more calls of tools"),
+        (is_more(ours.budget_usd, theirs.budget_usd), "more money"),
+        (is_more(ours.budget_tokens, theirs.budget_tokens), "more tokens"),
+        (is_more(ours.run_timeout_ms, theirs.run_timeout_ms), "more time"),
+    ];
+    words.extend(more.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_string()));
+    if new.model.model != old.model.model {
+        words.push(format!("the model {}", new.model.model));
+    }
+    words
+}
+
+/// Whether a bound is wider than the one before; `None`: there is none.
+fn is_more<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
+    old.is_some_and(|old| new.is_none_or(|new| new > old))
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -172,49 +203,6 @@ impl Guards {
             (true, PermissionMode::Ask | PermissionMode::AutoEdit | PermissionMode::Full) => {
                 PermissionMode::Full
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::SessionId;
-    use crate::session::{Session, switch_tests};
-    use crate::tool::Group;
-
-    fn tool(name: &str) -> ToolSpec {
-        ToolSpec {
-            name: name.into(),
-            description: String::new(),
-            group: Group::Read,
-            input_schema: serde_json::json!({ "type": "object" }).into(),
-            deferred: false,
-            parallel_safe: true,
-            poll: false,
-            keeps_result: false,
-            timeout_ms: None,
-        }
-    }
-
-    fn settings(tools: &[&str]) -> SessionConfig {
-        let tools = Arc::new(tools.iter().map(|name| tool(name)).collect());
-        SessionConfig { tools, ..switch_tests::config("code", PermissionMode::Ask) }
-    }
-
-    #[test]
-    fn q18_what_a_journal_told_is_shared_with_what_the_program_has_only_where_it_is_the_same() {
-        let program = settings(&["look", "write"]);
-        for (journal, shared) in [(&["look", "write"][..], true), (&["look"][..], false)] {
-            let mut session = Session::new(SessionId::new("s"));
-            let told = settings(journal);
-            session.tools = told.tools.clone();
-            session.config = Some(Arc::new(told.clone()));
-            session.share_tools(&program);
-            let kept = session.config().expect("it was configured");
-            assert_eq!(**kept, told, "nothing is another");
-            assert_eq!(Arc::ptr_eq(&kept.tools, &program.tools), shared);
-            assert_eq!(Arc::ptr_eq(&session.tools, &program.tools), shared);
         }
     }
 }

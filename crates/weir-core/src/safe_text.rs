@@ -1,5 +1,9 @@
 //! Text that somebody else wrote, made safe to look at: nothing in it moves the cursor, hides, or
-//! turns the line round (Z10).
+//! turns the line round (Z10). Not here: what a face shows of it (`view`).
+
+mod look_alikes;
+
+pub use look_alikes::look_alikes;
 
 /// Whether a character would be invisible or reorder what stands beside it.
 pub fn is_deceptive(c: char) -> bool {

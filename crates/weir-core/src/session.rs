@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::event::{Added, CancelCause, Denial, Event, Origin, RunFinished};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
-use crate::governance::rules::Rule;
 use crate::governance::{Permit, RecentCall};
 use crate::ids::{
     ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
@@ -24,10 +23,11 @@ use crate::message::{Block, History, Media};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
-use crate::tool::{Control, EffectClass, Inspection, PlanItem, ToolSpec};
+use crate::tool::{Control, EffectClass, PlanItem, ToolSpec};
 
 mod agents;
 mod apply;
+mod call;
 mod calls;
 pub mod child;
 pub mod condense;
@@ -51,6 +51,8 @@ mod turns;
 mod window;
 
 pub use crate::config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
+pub use call::Call;
+use call::CallStage;
 pub use calls::NOT_RECORDED;
 use deeds::Deeds;
 use pending::PendingBlocks;
@@ -281,67 +283,6 @@ enum TurnStage {
     Working,
 }
 
-/// One call of the current turn.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Its number.
-    pub id: CallId,
-    /// The tool, as the model wrote it.
-    pub tool: String,
-    /// The arguments.
-    pub input: Value,
-    /// The parser's message when they were not JSON.
-    pub broken: Option<String>,
-    /// What was found about it, once it was judged.
-    pub inspection: Option<Arc<Inspection>>,
-    stage: Stage,
-    confirmed: bool,
-    saved: bool,
-    started: Option<Timestamp>,
-    approval: Option<ApprovalId>,
-    /// When no answer to its approval is a denial.
-    expires: Option<Timestamp>,
-    rules: Vec<Rule>,
-    ask_reason: String,
-    /// Calls of unknown outcome that questions about it told of (D4).
-    told: Vec<CallId>,
-    /// Only an answer to this very call lifts the ask.
-    exact: bool,
-    /// Foreign words stood in the context that it was asked from.
-    foreign: bool,
-    question: Option<QuestionId>,
-    /// What a foreign server asks the person while it runs.
-    during: Option<(QuestionId, Control)>,
-    result: Option<(bool, Vec<Block>)>,
-    /// Nothing of its result was cut or withheld.
-    whole: bool,
-    mistake: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Stage {
-    /// To be looked at.
-    Proposed,
-    /// A person must be asked; the request is not journaled yet.
-    Ask,
-    /// A person is being asked.
-    Asking,
-    /// It may run.
-    Ready,
-    /// It will be answered with this text and never run.
-    Refused(String),
-    /// It may have happened.
-    Started,
-    /// It had started before a crash.
-    Reconciling,
-    /// Its question waits for an answer.
-    Questioning,
-    /// Its question was answered.
-    Answered(String),
-    /// It is answered.
-    Done,
-}
-
 impl Session {
     /// A session without a journal.
     pub fn new(id: SessionId) -> Session {
@@ -509,8 +450,7 @@ impl Session {
     }
     /// The call that an open approval is about.
     pub fn approval(&self, id: &ApprovalId) -> Option<&Call> {
-        let calls = &self.turn.as_ref()?.calls;
-        calls.iter().find(|call| call.stage == Stage::Asking && call.approval.as_ref() == Some(id))
+        self.open_approvals().find(|(open, _)| *open == id).map(|(_, call)| call)
     }
     /// The question that waits for an answer.
     pub fn open_question(&self) -> Option<(&QuestionId, &Control)> {
@@ -527,11 +467,7 @@ impl Session {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         calls.filter_map(|call| match &call.during {
             Some((question, control)) => Some((question, control)),
-            None if call.stage == Stage::Questioning => {
-                let control = call.inspection.as_ref()?.effects.control.as_ref()?;
-                Some((call.question.as_ref()?, control))
-            }
-            None => None,
+            None => Some((call.open_question()?, call.control()?)),
         })
     }
     /// The join of everything that was read so far (Z1).
@@ -570,8 +506,7 @@ impl Session {
     /// Every approval that waits for an answer, with its call.
     pub fn open_approvals(&self) -> impl Iterator<Item = (&ApprovalId, &Call)> {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-        let open = calls.filter(|call| call.stage == Stage::Asking);
-        open.filter_map(|call| Some((call.approval.as_ref()?, call)))
+        calls.filter_map(|call| Some((&call.open_approval()?.approval, call)))
     }
     /// The specification of a tool that this session has, loaded or not.
     pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -610,17 +545,14 @@ impl Session {
         if turn.stage != TurnStage::Working {
             return Status::Streaming;
         }
-        let by_agent = |c: &Call| {
-            c.stage == Stage::Started && (c.during.is_some() || self.waits_by_agent(c.id))
+        let by_agent =
+            |c: &Call| c.is_started() && (c.during.is_some() || self.waits_by_agent(c.id));
+        let waiting = |c: &Call| {
+            matches!(c.stage, CallStage::Asking(_) | CallStage::Questioning(_)) || by_agent(c)
         };
-        let waiting =
-            |c: &Call| matches!(c.stage, Stage::Asking | Stage::Questioning) || by_agent(c);
         let working = |c: &Call| {
-            let works = matches!(
-                c.stage,
-                Stage::Proposed | Stage::Ready | Stage::Started | Stage::Reconciling
-            );
-            works && !by_agent(c)
+            let works = matches!(c.stage, CallStage::Proposed | CallStage::Ready(_));
+            (works || c.is_running()) && !by_agent(c)
         };
         let mut scope = turn.scope(self);
         if scope.clone().any(waiting) && !scope.any(working) {
@@ -647,7 +579,7 @@ impl Session {
     /// The right to run a started call: once per call and life of the program (G1).
     pub fn permit(&mut self, id: CallId) -> Option<Permit> {
         let call = self.call(id)?;
-        if call.stage != Stage::Started || self.issued.contains(&id) {
+        if !call.is_started() || self.issued.contains(&id) {
             return None;
         }
         let inspection = call.inspection.as_ref()?;
@@ -663,28 +595,5 @@ impl Session {
     pub fn waits_for_disk(&self, id: CallId) -> bool {
         let inspection = self.call(id).and_then(|call| call.inspection.as_ref());
         inspection.is_none_or(|i| i.class != EffectClass::Read || i.effects.changes_world())
-    }
-}
-
-impl Call {
-    /// Whether foreign words stood in the context that it was asked from (Z1).
-    pub fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-    /// When it started.
-    pub fn started(&self) -> Option<Timestamp> {
-        self.started
-    }
-    /// Whether it is still unanswered and may have happened.
-    pub fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Started | Stage::Reconciling)
-    }
-    /// When no answer to its approval is a denial.
-    pub fn expires(&self) -> Option<Timestamp> {
-        self.expires
-    }
-    /// Why a person is asked, while one is.
-    pub fn ask_reason(&self) -> &str {
-        &self.ask_reason
     }
 }

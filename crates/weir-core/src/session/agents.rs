@@ -8,7 +8,7 @@ use crate::ids::{ApprovalId, CallId, SessionId, Timestamp};
 use crate::tool::SpawnEffect;
 
 use super::child::{self, Share};
-use super::{Call, Session, Stage, limits};
+use super::{Call, Session, limits};
 
 /// A sub-agent as its parent knows it.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl Session {
                 Some(inspection) => inspection.effects.spawns.is_some(),
                 None => Some(call.tool.as_str()) == name,
             };
-            starts && call.stage != Stage::Done && !self.agents.contains_key(&call.id)
+            starts && !call.is_done() && !self.agents.contains_key(&call.id)
         };
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         let shares = u32::try_from(calls.filter(waits).count()).unwrap_or(u32::MAX);

@@ -24,6 +24,7 @@ use crate::record::sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
 
+use super::call::{CallClearance, CallResult};
 use super::calls::{unknown_text, workspace};
 use super::child;
 use super::condense;
@@ -31,7 +32,7 @@ use super::limits;
 use super::recipe;
 use super::solving;
 use super::turns::without_media;
-use super::{Call, Phase, Queued, Run, Sent, Session, SessionConfig, Stage, Turn, TurnStage};
+use super::{Call, CallStage, Phase, Queued, Run, Sent, Session, SessionConfig, Turn, TurnStage};
 
 /// Corrections that a final answer may need before the run fails (`--output-schema`).
 const MISMATCHES_MAX: u32 = 2;
@@ -114,18 +115,11 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::CallJudged(f) => judged(s, f),
         Event::ApprovalRequested(f) => {
             s.next.asked += 1;
-            with_call(s, f.call, |call| {
-                call.stage = Stage::Asking;
-                call.approval = Some(f.approval.clone());
-                call.ask_reason.clone_from(&f.reason);
-                call.told.extend(&f.unknown);
-                call.rules.clone_from(&f.rules);
-                call.expires = f.expires;
-            });
+            with_call(s, f.call, |call| call.open_ask(f));
         }
         Event::ApprovalResolved(f) => approval_resolved(s, ts, f),
         Event::LeaseRevoked(f) => s.leases.retain(|lease| lease.lease != f.lease),
-        Event::CheckpointTaken(f) => with_call(s, f.call, |call| call.saved = true),
+        Event::CheckpointTaken(f) => with_call(s, f.call, Call::note_saved),
         Event::CheckpointRestored(f) => {
             let text = format!(
                 "Note: {} took changes back in these files: {}. Read them again before you rely \
@@ -135,13 +129,14 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             );
             s.pending.push_composed(text);
         }
-        Event::CallStarted(f) => with_call(s, f.call, |call| {
-            call.stage = Stage::Started;
-            call.started = Some(ts);
-        }),
+        Event::CallStarted(f) => with_call(s, f.call, |call| call.begin_run(ts)),
         Event::CallReconciled(f) => {
             s.issued.remove(&f.call);
-            with_call(s, f.call, |call| call.stage = Stage::Started);
+            with_call(s, f.call, |call| {
+                if let CallStage::Reconciling(start) = call.stage {
+                    call.stage = CallStage::Started(start);
+                }
+            });
         }
         Event::CallFinished(f) => call_finished(s, f),
         Event::CallUnknown(f) => call_unknown(s, f),
@@ -153,10 +148,7 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                     let control = Control::Ask { text, options, multiple: f.multiple };
                     call.during = Some((f.question.clone(), control));
                 }
-                None => {
-                    call.stage = Stage::Questioning;
-                    call.question = Some(f.question.clone());
-                }
+                None => call.stage = CallStage::Questioning(f.question.clone()),
             });
         }
         Event::QuestionAnswered(f) => question_answered(s, f),
@@ -266,8 +258,11 @@ fn resumed(s: &mut Session, gap_ms: u64) {
     }
     for call in &mut turn.calls {
         let read = call.inspection.as_ref().is_some_and(|i| i.class == EffectClass::Read);
-        if call.stage == Stage::Started && !read && !call.asks_person() {
-            call.stage = Stage::Reconciling;
+        let found_out = !read && !call.asks_person();
+        if let CallStage::Started(start) = call.stage
+            && found_out
+        {
+            call.stage = CallStage::Reconciling(start);
         }
     }
 }
@@ -470,18 +465,18 @@ fn judged(s: &mut Session, f: &CallJudged) {
             poll,
         });
         call.inspection = Some(Arc::new((*f.inspection).clone()));
+        let exact = f.gates.iter().any(|opinion| opinion.exact);
+        let clearance = CallClearance { reason: reason.clone(), exact, ..CallClearance::default() };
         call.stage = match f.verdict {
-            Verdict::Allow => Stage::Ready,
-            Verdict::Ask => Stage::Ask,
-            Verdict::Deny if no_denial => Stage::Refused(reason.clone()),
-            Verdict::Deny => Stage::Refused(format!("Denied: {reason}")),
+            Verdict::Allow => CallStage::Ready(clearance),
+            Verdict::Ask => CallStage::ToAsk(clearance),
+            Verdict::Deny if no_denial => CallStage::Refused(reason.clone()),
+            Verdict::Deny => CallStage::Refused(format!("Denied: {reason}")),
         };
         if let Some(why) = steers.filter(|_| f.verdict != Verdict::Deny) {
-            call.stage = Stage::Refused(why.into());
+            call.stage = CallStage::Refused(why.into());
         }
-        call.ask_reason.clone_from(&reason);
         call.foreign = foreign;
-        call.exact = f.gates.iter().any(|opinion| opinion.exact);
         if f.verdict == Verdict::Deny && !no_denial {
             denial = Some(Denial {
                 call: call.id,
@@ -522,9 +517,7 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     let cancelled = f.decision == Decision::Cancelled;
     with_call(s, f.call, |call| {
         if f.decision.allows() {
-            call.stage = Stage::Ready;
-            call.confirmed = true;
-            rules.clone_from(&call.rules);
+            rules = call.allow_run();
             texts_in(&call.input, &mut approved);
             return;
         }
@@ -544,9 +537,9 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
             tool: call.tool.clone(),
             summary: call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default(),
             by: f.by.clone(),
-            reason: f.reason.clone().unwrap_or_else(|| call.ask_reason.clone()),
+            reason: f.reason.clone().unwrap_or_else(|| call.ask_reason().to_owned()),
         });
-        call.stage = Stage::Refused(text);
+        call.stage = CallStage::Refused(text);
     });
     if f.decision.allows()
         && let Some(call) = s.call(f.call)
@@ -599,15 +592,15 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     with_call(s, f.call, |call| {
         // What a crash interrupted is no mistake of the model, nor is what a person or the gate
         // refused, unless it asks for that again (L5).
-        let its_own = !matches!(call.stage, Stage::Proposed | Stage::Reconciling) && !denied;
-        call.mistake = !f.ok && !cancelled && its_own;
-        ran = matches!(call.stage, Stage::Started | Stage::Reconciling);
+        let interrupted = matches!(call.stage, CallStage::Proposed | CallStage::Reconciling(_));
+        let mistake = !f.ok && !cancelled && !interrupted && !denied;
+        ran = call.is_running();
         changed_world =
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
         input = call.same_form(&root);
-        call.stage = Stage::Done;
-        call.result = Some((f.ok, f.result.clone()));
-        call.whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;
+        let whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;
+        call.stage =
+            CallStage::Done(CallResult { ok: f.ok, blocks: f.result.clone(), whole, mistake });
     });
     if changed_world {
         s.changes += 1;
@@ -641,8 +634,8 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
         let text = f.told.clone().unwrap_or_else(|| unknown_text(&f.reason, class));
         let form = call.canonical();
         unknown = Some(UnknownOutcome { call: call.id, form, settled: false });
-        call.stage = Stage::Done;
-        call.result = Some((false, vec![Block::text(text)]));
+        let blocks = vec![Block::text(text)];
+        call.stage = CallStage::Done(CallResult { blocks, ..CallResult::default() });
     });
     s.unknown.extend(unknown);
     if let Some(run) = &mut s.run {
@@ -652,9 +645,8 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
 }
 
 fn fold_turn_if_done(s: &mut Session) {
-    let done = |turn: &Turn| {
-        turn.proposed == turn.calls.len() && turn.calls.iter().all(|c| c.stage == Stage::Done)
-    };
+    let done =
+        |turn: &Turn| turn.proposed == turn.calls.len() && turn.calls.iter().all(Call::is_done);
     if s.turn.as_ref().is_some_and(done) {
         s.fold_turn();
     }
@@ -694,12 +686,11 @@ fn question_answered(s: &mut Session, f: &QuestionAnswered) {
     if f.input.is_none() {
         s.said.extend(f.answer.clone());
     }
-    let question = f.question.clone();
     let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
-    for call in calls.filter(|call| call.question.as_ref() == Some(&question)) {
+    for call in calls.filter(|call| call.open_question() == Some(&f.question)) {
         call.stage = match &f.answer {
-            Some(answer) => Stage::Answered(format!("The person answered: {answer}")),
-            None => Stage::Refused("The question was not answered: the run was ended.".into()),
+            Some(answer) => CallStage::Answered(format!("The person answered: {answer}")),
+            None => CallStage::Refused("The question was not answered: the run was ended.".into()),
         };
     }
     if let Some(input) = f.input {

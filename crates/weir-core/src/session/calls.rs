@@ -1,81 +1,23 @@
-//! A call's stages: what they mean for the facts that follow.
+//! What the stages of a call mean for the facts that follow. Not here: the stages (`call`).
 
 use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
 use crate::governance::filter::one_line;
 use crate::governance::outcome::{self, Told};
-use crate::governance::{call_form, canonical, rules, same_form};
+use crate::governance::{canonical, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
-use crate::message::{Block, CallBlock};
+use crate::message::Block;
 use crate::record::sha256_hex;
-use crate::tool::{Control, EffectClass, Inspection};
+use crate::tool::EffectClass;
 
-use super::{Call, Session, Stage};
+use super::call::CallClearance;
+use super::{Call, Session};
 
 /// What the model reads where a call has no recorded result (V3).
 pub const NOT_RECORDED: &str = "No result was recorded for this call.";
 
 impl Call {
-    /// A call as a reply asked for it; `None` for any other block.
-    pub fn proposed(block: &Block) -> Option<Call> {
-        let Block::Call(CallBlock { call, tool, input, broken, .. }) = block else { return None };
-        Some(Call {
-            id: *call,
-            tool: tool.clone(),
-            input: input.clone(),
-            broken: broken.clone(),
-            inspection: None,
-            stage: Stage::Proposed,
-            confirmed: false,
-            saved: false,
-            started: None,
-            approval: None,
-            expires: None,
-            rules: Vec::new(),
-            ask_reason: String::new(),
-            told: Vec::new(),
-            exact: false,
-            foreign: false,
-            question: None,
-            during: None,
-            result: None,
-            whole: false,
-            mistake: false,
-        })
-    }
-
-    /// Whether files must be saved before it runs (G7).
-    pub(super) fn needs_checkpoint(&self) -> bool {
-        self.inspection.as_deref().is_some_and(Inspection::needs_checkpoint)
-    }
-
-    /// Whether it runs a command that may write: then the workspace is compared before and after.
-    pub fn changes_unknown(&self) -> bool {
-        self.inspection.as_deref().is_some_and(Inspection::changes_unknown)
-    }
-
-    pub(super) fn fails(&self) -> Option<&str> {
-        self.inspection.as_ref().and_then(|i| i.fails.as_deref())
-    }
-
-    pub(super) fn control(&self) -> Option<&Control> {
-        self.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
-    }
-
-    /// The one form in which calls are compared.
-    pub(super) fn canonical(&self) -> String {
-        call_form(&self.tool, &self.input)
-    }
-
-    /// The form in which the repetition gate compares it (L6).
-    pub(super) fn same_form(&self, workspace: &str) -> String {
-        match &self.inspection {
-            Some(inspection) => same_form(&self.input, &inspection.effects, workspace),
-            None => canonical(&self.input),
-        }
-    }
-
     pub(super) fn proposal(&self, turn: TurnId) -> Event {
         CallProposed { call: self.id, turn, tool: self.tool.clone(), input: self.input.clone() }
             .into()
@@ -111,12 +53,17 @@ impl Session {
 
     /// The fact by which a person is asked about `call` (G4). Whichever gate asks, the question tells
     /// of the unknown outcomes that concern the call: only then does the answer settle them.
-    pub(super) fn approval_request(&self, call: &Call, now: Timestamp) -> Option<Event> {
+    pub(super) fn approval_request(
+        &self,
+        call: &Call,
+        clearance: &CallClearance,
+        now: Timestamp,
+    ) -> Option<Event> {
         let timeout = self.config.as_ref().and_then(|c| c.limits.approval_timeout_ms);
         let inspection = call.inspection.as_ref()?;
         let effects = serde_json::to_value(&inspection.effects).unwrap_or_default();
         let bound = json!([call.tool, call.input, effects]);
-        let (mut reason, mut unknown) = (call.ask_reason.clone(), Vec::new());
+        let (mut reason, mut unknown) = (clearance.reason.clone(), Vec::new());
         if let Some(told) = self.untold(call) {
             if !reason.contains(&told.text) {
                 let between = if reason.is_empty() { "" } else { " " };
@@ -134,7 +81,7 @@ impl Session {
                 diff: inspection.diff.clone(),
                 reason,
                 unknown,
-                rules: self.rules_for(call),
+                rules: self.rules_for(call, clearance),
                 binds: sha256_hex(canonical(&bound).as_bytes()),
                 expires: timeout.map(|ms| now.plus_ms(ms)),
                 label: self.turn_label().clone(),
@@ -145,9 +92,9 @@ impl Session {
 
     /// The allow rules that would save the next question like `call`; none where a rule cannot say it,
     /// or where what asks is not a rule's to lift.
-    fn rules_for(&self, call: &Call) -> Vec<rules::Rule> {
+    fn rules_for(&self, call: &Call, clearance: &CallClearance) -> Vec<rules::Rule> {
         let Some(inspection) = &call.inspection else { return Vec::new() };
-        if call.exact || inspection.confirm.is_some() || inspection.effects.unknown {
+        if clearance.exact || inspection.confirm.is_some() || inspection.effects.unknown {
             return Vec::new();
         }
         let Some(config) = &self.config else { return Vec::new() };
@@ -156,11 +103,11 @@ impl Session {
     }
 
     /// What a call that may run leads to next.
-    pub(super) fn ready(&self, call: &Call) -> Option<Event> {
+    pub(super) fn ready(&self, call: &Call, clearance: &CallClearance) -> Option<Event> {
         if let Some(text) = call.fails() {
             return Some(self.refusal(call.id, text).into());
         }
-        if call.needs_checkpoint() && !call.saved {
+        if call.needs_checkpoint() && !clearance.saved {
             return None;
         }
         Some(CallStarted { call: call.id }.into())

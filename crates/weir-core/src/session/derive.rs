@@ -14,8 +14,9 @@ use crate::message::plain_text;
 use crate::tool::Control;
 
 use super::apply::task_list;
+use super::call::{CallStage, OpenApproval};
 use super::calls::answered;
-use super::{Call, Phase, Run, Session, Stage, Turn, TurnStage, limits};
+use super::{Call, Phase, Run, Session, Turn, TurnStage, limits};
 
 /// The next fact that follows, if any.
 pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
@@ -129,25 +130,24 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
         return Some(call.proposal(turn.id));
     }
     let completed = |c: &Call| {
-        c.stage == Stage::Done
-            && c.result.as_ref().is_some_and(|(ok, _)| *ok)
+        c.call_result().is_some_and(|result| result.ok)
             && matches!(c.control(), Some(Control::Complete { .. }))
     };
     let done = turn.calls.iter().any(completed);
     let cap = session.config.as_ref().map_or(1, |c| c.limits.parallel_calls.max(1)) as usize;
     let running = turn.calls.iter().filter(|call| call.is_running()).count();
     for call in turn.scope(session) {
-        let waits = call.stage == Stage::Proposed;
-        if done && waits {
+        if done && call.stage == CallStage::Proposed {
             let text = "Skipped: the task was completed by an earlier call of the same reply.";
             return Some(session.refusal(call.id, text).into());
         }
-        if call.stage == Stage::Ready && call.fails().is_none() && running >= cap {
+        let ready = matches!(call.stage, CallStage::Ready(_));
+        if ready && call.fails().is_none() && running >= cap {
             continue;
         }
         // Two agents that change the same workspace never run beside each other (M6).
         let writes = |call: &Call| call.is_running() && call.spawns_a_writer();
-        if call.stage == Stage::Ready && call.spawns_a_writer() && turn.calls.iter().any(writes) {
+        if ready && call.spawns_a_writer() && turn.calls.iter().any(writes) {
             continue;
         }
         if let Some(event) = step(session, run, call, now) {
@@ -161,43 +161,50 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
 fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Event> {
     let attended = session.config.as_ref().is_some_and(|config| config.attended);
     if let Some((question, _)) = &call.during
-        && (call.stage != Stage::Started || !session.hears_servers())
+        && (!call.is_started() || !session.hears_servers())
     {
         return Some(unanswered(question, NOBODY));
     }
     match &call.stage {
-        Stage::Proposed | Stage::Reconciling | Stage::Done => None,
-        Stage::Ask => session.approval_request(call, now),
-        Stage::Asking if attended && call.expires.is_some_and(|expires| expires <= now) => {
-            Some(Event::ApprovalResolved(ApprovalResolved {
-                approval: call.approval.clone()?,
-                call: call.id,
-                decision: Decision::Expired,
-                by: "the time limit".into(),
-                reason: Some("nobody answered in time".into()),
-                terms: None,
-            }))
+        CallStage::Proposed | CallStage::Reconciling(_) | CallStage::Done(_) => None,
+        CallStage::ToAsk(clearance) => session.approval_request(call, clearance, now),
+        CallStage::Asking(open) if !attended => {
+            // Fail closed: nobody can be asked, so the answer is no, at once (C2, G4).
+            Some(resolution(call, open, Decision::Deny, NOBODY, "nobody can be asked in this run"))
         }
-        Stage::Asking if attended => None,
-        // Fail closed: nobody can be asked, so the answer is no, at once (C2, G4).
-        Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
-            approval: call.approval.clone()?,
-            call: call.id,
-            decision: Decision::Deny,
-            by: NOBODY.into(),
-            reason: Some("nobody can be asked in this run".into()),
-            terms: None,
-        })),
-        Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        CallStage::Asking(open) => open.expires.is_some_and(|expires| expires <= now).then(|| {
+            let why = "nobody answered in time";
+            resolution(call, open, Decision::Expired, "the time limit", why)
+        }),
+        CallStage::Refused(text) => Some(session.refusal(call.id, text).into()),
         // What was decided before an outcome became unknown is asked again (D4).
-        Stage::Ready if call.fails().is_none() && session.untold(call).is_some() => {
-            session.approval_request(call, now)
+        CallStage::Ready(clearance) if call.fails().is_none() && session.untold(call).is_some() => {
+            session.approval_request(call, clearance, now)
         }
-        Stage::Ready => session.ready(call),
-        Stage::Started => started(session, call),
-        Stage::Questioning => questioning(session, run, attended, call),
-        Stage::Answered(text) => Some(answered(call.id, call.tool.clone(), true, text).into()),
+        CallStage::Ready(clearance) => session.ready(call, clearance),
+        CallStage::Started(_) => started(session, call),
+        CallStage::Questioning(question) => questioning(session, run, call, question),
+        CallStage::Answered(text) => Some(answered(call.id, call.tool.clone(), true, text).into()),
     }
+}
+
+/// An answer to a question whether `call` may run that no person gave.
+fn resolution(
+    call: &Call,
+    open: &OpenApproval,
+    decision: Decision,
+    by: &str,
+    reason: &str,
+) -> Event {
+    ApprovalResolved {
+        approval: open.approval.clone(),
+        call: call.id,
+        decision,
+        by: by.into(),
+        reason: Some(reason.into()),
+        terms: None,
+    }
+    .into()
 }
 
 fn started(session: &Session, call: &Call) -> Option<Event> {
@@ -229,11 +236,11 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
 
 /// An open question takes the next input as its answer; where nobody attends, the run ends and the
 /// question stays open (L13).
-fn questioning(session: &Session, run: &Run, attended: bool, call: &Call) -> Option<Event> {
+fn questioning(session: &Session, run: &Run, call: &Call, question: &QuestionId) -> Option<Event> {
     if let Some(queued) = session.queue.front() {
         return Some(
             QuestionAnswered {
-                question: call.question.clone()?,
+                question: question.clone(),
                 answer: Some(plain_text(&queued.content)),
                 by: "person".into(),
                 input: Some(queued.input),
@@ -241,7 +248,7 @@ fn questioning(session: &Session, run: &Run, attended: bool, call: &Call) -> Opt
             .into(),
         );
     }
-    if attended {
+    if session.config.as_ref().is_some_and(|config| config.attended) {
         return None;
     }
     let Some(Control::Ask { text, .. }) = call.control() else { return None };
@@ -260,7 +267,7 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
         if let Some(call) = turn.calls.get(turn.proposed) {
             return Some(call.proposal(turn.id));
         }
-        for call in turn.calls.iter().filter(|call| call.stage != Stage::Done) {
+        for call in turn.calls.iter().filter(|call| !call.is_done()) {
             match settled(session, call, by) {
                 Some(event) => return Some(event),
                 None if call.is_running() && !call.asks_person() => (),
@@ -295,21 +302,27 @@ fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
         return Some(unanswered(question, by));
     }
     match &call.stage {
-        Stage::Asking => Some(Event::ApprovalResolved(ApprovalResolved {
-            approval: call.approval.clone()?,
-            call: call.id,
-            decision: Decision::Cancelled,
-            by: by.into(),
-            reason: None,
-            terms: None,
-        })),
-        Stage::Questioning => Some(unanswered(call.question.as_ref()?, by)),
-        Stage::Started if call.asks_person() => {
+        CallStage::Asking(open) => Some(
+            ApprovalResolved {
+                approval: open.approval.clone(),
+                call: call.id,
+                decision: Decision::Cancelled,
+                by: by.into(),
+                reason: None,
+                terms: None,
+            }
+            .into(),
+        ),
+        CallStage::Questioning(question) => Some(unanswered(question, by)),
+        CallStage::Started(_) if call.asks_person() => {
             Some(session.refusal(call.id, "Not asked: the run was ended.").into())
         }
-        Stage::Started | Stage::Reconciling | Stage::Done => None,
-        Stage::Refused(text) => Some(session.refusal(call.id, text).into()),
-        Stage::Proposed | Stage::Ask | Stage::Ready | Stage::Answered(_) => {
+        CallStage::Started(_) | CallStage::Reconciling(_) | CallStage::Done(_) => None,
+        CallStage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        CallStage::Proposed
+        | CallStage::ToAsk(_)
+        | CallStage::Ready(_)
+        | CallStage::Answered(_) => {
             Some(session.refusal(call.id, "Not run: the run was ended first.").into())
         }
     }

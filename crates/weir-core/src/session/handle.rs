@@ -28,7 +28,7 @@ use crate::tool::{Clean, Inspection};
 use super::calls::unknown_text;
 use super::condense::Pending;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
-use super::{Call, Phase, Session, SessionConfig, Stage, Turn, TurnStage};
+use super::{Call, CallStage, Phase, Session, SessionConfig, Turn, TurnStage};
 
 impl Session {
     /// Takes one input and returns the facts that follow, already folded in. The driver appends
@@ -130,7 +130,7 @@ impl Session {
         (text, options): (String, Vec<String>),
     ) -> Option<Event> {
         let found = self.call(call)?;
-        let free = found.stage == Stage::Started && found.during.is_none();
+        let free = found.is_started() && found.during.is_none();
         let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
         let question = self.question_id(self.next.asked + 1);
         let (multiple, server) = (false, Some(server));
@@ -191,12 +191,11 @@ impl Session {
             Answer::Salvaged { turn, text, thinking } => self.salvaged(turn, text, thinking),
             Answer::Inspected { call, inspection } => self.inspected(now, call, inspection),
             Answer::Saved { call, checkpoint, paths } => {
-                let found = self.call(call)?;
-                (found.stage == Stage::Ready && !found.saved)
-                    .then(|| CheckpointTaken { checkpoint, call, paths }.into())
+                self.unsaved(call)?;
+                Some(CheckpointTaken { checkpoint, call, paths }.into())
             }
             Answer::NotSaved { call, reason } => {
-                self.call(call).filter(|c| c.stage == Stage::Ready && !c.saved)?;
+                self.unsaved(call)?;
                 let text = format!(
                     "Not run: the files it touches could not be saved first ({reason}). Nothing \
                      was changed."
@@ -214,7 +213,7 @@ impl Session {
             }
             Answer::Switched { config, notes } => self.switched(config, notes),
             Answer::NotRun { call, evidence } => {
-                self.call(call).filter(|c| c.stage == Stage::Reconciling)?;
+                self.call(call).filter(|c| matches!(c.stage, CallStage::Reconciling(_)))?;
                 Some(CallReconciled { call, evidence }.into())
             }
             Answer::Lost { call, reason } => {
@@ -234,6 +233,13 @@ impl Session {
         }
     }
 
+    /// A call that waits until its files are saved.
+    fn unsaved(&self, id: CallId) -> Option<&Call> {
+        let waits =
+            |call: &&Call| matches!(&call.stage, CallStage::Ready(clearance) if !clearance.saved);
+        self.call(id).filter(waits)
+    }
+
     /// The decision that may be recorded about an open approval, and its call.
     fn decidable(
         &self,
@@ -242,13 +248,14 @@ impl Session {
         decision: Decision,
     ) -> Option<(Decision, CallId)> {
         let call = self.approval(approval)?;
+        let open = call.open_approval()?;
         // Too late: that it expired follows from state.
-        if call.expires.is_some_and(|expires| expires <= now) {
+        if open.expires.is_some_and(|expires| expires <= now) {
             return None;
         }
         // A lasting answer needs a rule that would have allowed this very call (G4).
         let lasting = matches!(decision, Decision::Session | Decision::Always);
-        let decision = if lasting && call.rules.is_empty() { Decision::Once } else { decision };
+        let decision = if lasting && open.rules.is_empty() { Decision::Once } else { decision };
         Some((decision, call.id))
     }
 
@@ -454,7 +461,7 @@ impl Session {
     fn inspected(&self, now: Timestamp, id: CallId, inspection: Box<Inspection>) -> Option<Event> {
         let config = self.config.as_ref()?;
         self.run.as_ref().filter(|run| run.cancel.is_none())?;
-        let call = self.call(id).filter(|call| call.stage == Stage::Proposed)?;
+        let call = self.call(id).filter(|call| call.stage == CallStage::Proposed)?;
         let facts = CallFacts {
             call: id,
             tool: &call.tool,
@@ -513,7 +520,8 @@ impl Session {
         clean: Clean,
         notes: Vec<Note>,
     ) -> Option<Event> {
-        let call = self.call(id).filter(|call| call.is_running())?;
+        let call = self.call(id)?;
+        let start = call.run_start()?;
         Some(
             CallFinished {
                 call: id,
@@ -521,9 +529,9 @@ impl Session {
                 ok: clean.ok,
                 summary: clean.summary,
                 result: clean.blocks,
-                confirmed: call.confirmed,
+                confirmed: start.confirmed,
                 bytes: clean.bytes,
-                duration_ms: call.started.map_or(0, |started| now.ms_since(started)),
+                duration_ms: now.ms_since(start.at),
                 externalized: clean.externalized,
                 full: clean.full,
                 marks: self.marks(call, &clean.changed),

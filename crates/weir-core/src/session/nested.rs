@@ -60,7 +60,7 @@ impl Session {
         let why = || judgement.reason.clone().unwrap_or_default();
         match judgement.verdict {
             Verdict::Deny => return Err(format!("{tool} was denied: {}", why())),
-            Verdict::Ask if !call.confirmed => {
+            Verdict::Ask if !call.is_confirmed() => {
                 return Err(format!("{tool} would need a person's approval: {}", why()));
             }
             Verdict::Ask if judgement.gates.iter().any(|opinion| opinion.exact) => {

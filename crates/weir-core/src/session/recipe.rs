@@ -13,6 +13,7 @@ use crate::recipe::plan::{self, Given};
 use crate::recipe::{PlannedCall, Recipe, RecipeMatch, RecipeUse};
 use crate::tool::{Control, ToolSpec};
 
+use super::call::CallResult;
 use super::{Call, Phase, Run, Session, Turn, TurnStage};
 
 mod told;
@@ -330,9 +331,10 @@ impl Session {
         let mut done = guide.done();
         let Progress::Following { calls, mut given } = guide.stage else { return };
         for call in turn.calls {
-            let (ok, blocks) = call.result.clone().unwrap_or_default();
-            run.count(ok, &call, &blocks);
-            let gave = Given::of(&call.tool, plain_text(&blocks), call.whole);
+            let result = call.call_result().cloned().unwrap_or_default();
+            run.count(&call, &result);
+            let CallResult { ok, blocks, whole, .. } = result;
+            let gave = Given::of(&call.tool, plain_text(&blocks), whole);
             let at = given.len();
             let expect = calls.get(at).and_then(|call| call.expect.as_ref());
             let came = match ok {

@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 
-use super::{Call, Phase, Session, Stage, Turn, TurnStage, limits};
+use super::{Call, CallStage, Phase, Session, Turn, TurnStage, limits};
 
 impl Session {
     /// Everything that is owed now. What a driver has in flight and does not find here is to be
@@ -57,9 +57,9 @@ impl Session {
             TurnStage::Thinking => owed.push(Effect::Ask { turn: turn.id }),
             TurnStage::Working => {
                 owed.extend(turn.scope(self).filter_map(|call| self.owed_by_call(call)));
-                let asking = turn.scope(self).filter(|call| call.stage == Stage::Asking);
+                let asking = turn.scope(self).filter_map(Call::open_approval);
                 owed.extend(
-                    asking.filter_map(|call| call.expires).map(|until| Effect::Wait { until }),
+                    asking.filter_map(|open| open.expires).map(|until| Effect::Wait { until }),
                 );
             }
         }
@@ -67,20 +67,21 @@ impl Session {
 
     fn owed_by_call(&self, call: &Call) -> Option<Effect> {
         match &call.stage {
-            Stage::Proposed => Some(Effect::Inspect { call: call.id }),
-            Stage::Asking => call.approval.clone().map(|approval| Effect::AskPerson { approval }),
-            Stage::Questioning => {
-                call.question.clone().map(|question| Effect::AskQuestion { question })
+            CallStage::Proposed => Some(Effect::Inspect { call: call.id }),
+            CallStage::Asking(open) => Some(Effect::AskPerson { approval: open.approval.clone() }),
+            CallStage::Questioning(question) => {
+                Some(Effect::AskQuestion { question: question.clone() })
             }
-            Stage::Ready if call.needs_checkpoint() && !call.saved && call.fails().is_none() => {
-                Some(Effect::Checkpoint { call: call.id })
+            CallStage::Ready(clearance) => {
+                let saves = call.needs_checkpoint() && !clearance.saved && call.fails().is_none();
+                saves.then_some(Effect::Checkpoint { call: call.id })
             }
-            Stage::Started if call.asks_person() => None,
-            Stage::Started => Some(Effect::Run { call: call.id }),
-            Stage::Reconciling => Some(Effect::Reconcile { call: call.id }),
-            Stage::Ask | Stage::Ready | Stage::Refused(_) | Stage::Answered(_) | Stage::Done => {
-                None
-            }
+            CallStage::Started(_) => (!call.asks_person()).then_some(Effect::Run { call: call.id }),
+            CallStage::Reconciling(_) => Some(Effect::Reconcile { call: call.id }),
+            CallStage::ToAsk(_)
+            | CallStage::Refused(_)
+            | CallStage::Answered(_)
+            | CallStage::Done(_) => None,
         }
     }
 }
@@ -89,13 +90,9 @@ impl Call {
     /// What is owed by a call of a run that is being ended.
     fn ending(&self) -> Option<Effect> {
         match self.stage {
-            Stage::Started => Some(Effect::Stop { call: self.id }),
-            Stage::Reconciling => Some(Effect::Reconcile { call: self.id }),
+            CallStage::Started(_) => Some(Effect::Stop { call: self.id }),
+            CallStage::Reconciling(_) => Some(Effect::Reconcile { call: self.id }),
             _ => None,
         }
-    }
-
-    pub(super) fn asks_person(&self) -> bool {
-        matches!(self.control(), Some(crate::tool::Control::Ask { .. }))
     }
 }

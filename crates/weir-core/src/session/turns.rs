@@ -6,8 +6,9 @@ use crate::message::{Block, Message};
 use crate::model::{Stop, Usage};
 use crate::tool::Control;
 
+use super::call::CallResult;
 use super::pending::PendingBlocks;
-use super::{Call, Phase, Run, Session, Stage, Turn};
+use super::{Call, Phase, Run, Session, Turn};
 
 /// Attempts of one model request before its failure counts as final (L8).
 pub(super) const RETRY_ATTEMPTS_MAX: u32 = 6;
@@ -72,7 +73,7 @@ impl Turn {
     ) -> impl Iterator<Item = &'a Call> + Clone + use<'a> {
         let beside = |call: &Call| session.tool(&call.tool).is_none_or(|tool| tool.parallel_safe);
         let parallel = self.calls.iter().all(beside);
-        let open = self.calls.iter().filter(|call| call.stage != Stage::Done);
+        let open = self.calls.iter().filter(|call| !call.is_done());
         open.take(if parallel { usize::MAX } else { 1 })
     }
 }
@@ -202,9 +203,12 @@ impl Session {
         }
         let (mut completion, mut follow) = (None, None);
         for call in turn.calls {
-            let (ok, blocks) = call.result.clone().unwrap_or_default();
+            let result = call.call_result().cloned().unwrap_or_default();
             if let Some(run) = &mut self.run {
-                run.count(ok, &call, &blocks);
+                run.count(&call, &result);
+            }
+            let CallResult { ok, blocks, .. } = result;
+            if let Some(run) = &mut self.run {
                 let guide = run.recipe.as_mut().filter(|_| ok);
                 guide.into_iter().for_each(|guide| guide.saw(&call.tool));
             }
@@ -281,14 +285,14 @@ impl Run {
     }
 
     /// Counts one answered call of a turn, in the order asked (L5).
-    pub(super) fn count(&mut self, ok: bool, call: &Call, blocks: &[Block]) {
-        if ok {
+    pub(super) fn count(&mut self, call: &Call, result: &CallResult) {
+        if result.ok {
             self.mistakes = 0;
             self.refusals = 0;
             self.mistake_texts.clear();
-        } else if call.mistake {
+        } else if result.mistake {
             self.mistakes += 1;
-            let text = crate::message::plain_text(blocks);
+            let text = crate::message::plain_text(&result.blocks);
             let line: String = text.lines().next().unwrap_or_default().chars().take(160).collect();
             self.mistake_texts.push(format!("{}: {line}", call.tool));
         } else if self.denials.iter().any(|denial| denial.call == call.id) {

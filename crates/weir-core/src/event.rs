@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::config::SessionConfig;
 use crate::governance::lease::LeaseTerms;
 use crate::governance::rules::Rule;
-use crate::governance::{Opinion, Verdict};
+use crate::governance::{GateName, Opinion, Verdict};
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, Timestamp, TurnId,
 };
@@ -23,7 +23,8 @@ use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
 use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
-use crate::profile::PermissionMode;
+use crate::open_name::open_names;
+use crate::profile::{LimitName, PermissionMode};
 use crate::tool::{Inspection, News, PlanItem};
 
 mod agents;
@@ -421,7 +422,7 @@ pub struct CallJudged {
     pub verdict: Verdict,
     /// The gate that decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<String>,
+    pub gate: Option<GateName>,
     /// The rule it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -673,7 +674,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitReached {
     /// Its name in the table of limits.
-    pub limit: String,
+    pub limit: LimitName,
     /// How hard.
     pub level: Level,
     /// Where the run is.
@@ -682,11 +683,21 @@ pub struct LimitReached {
     pub max: f64,
 }
 
+open_names! {
+    /// What a protection saw.
+    pub enum AlertName {
+        /// A word of the prompt was about to leave: the run ends.
+        Canary = "canary",
+        /// A result gave the model orders and was withheld (G8 `screen`).
+        Injection = "injection",
+    }
+}
+
 /// Something that a person should see.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlertRaised {
-    /// What kind: `chain`, `budget`, …
-    pub alert: String,
+    /// What kind.
+    pub alert: AlertName,
     /// What happened.
     pub detail: String,
 }

@@ -21,6 +21,7 @@ mod acknowledge;
 pub mod filter;
 pub mod flow;
 pub mod gate;
+mod gate_name;
 pub mod instructs;
 pub mod judge;
 pub mod label;
@@ -32,6 +33,7 @@ pub mod shell;
 
 pub use filter::{Cleaned, FilterContext, clean};
 pub use gate::{GATES, Judgement, judge, judge_each};
+pub use gate_name::GateName;
 
 /// The right to run one call once (G1). Made only in this module, for a call that was judged,
 /// approved where that was asked, and journaled as started. It cannot be cloned or read from
@@ -101,7 +103,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Opinion {
     /// Which gate.
-    pub gate: String,
+    pub gate: GateName,
     /// What it says.
     pub verdict: Verdict,
     /// The rule it rests on, with its place where it stands in a file:

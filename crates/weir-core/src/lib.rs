@@ -15,6 +15,7 @@ pub mod label;
 pub mod memory;
 pub mod message;
 pub mod model;
+mod open_name;
 pub mod plugin;
 pub mod profile;
 pub mod prompt;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Thinking;
+use crate::open_name::open_names;
 use crate::tool::Group;
 
 /// How much passes without asking (C3).
@@ -108,6 +109,28 @@ impl Default for Limits {
             tool_timeout_ms: 120_000,
             approval_timeout_ms: Some(24 * 60 * 60 * 1_000),
         }
+    }
+}
+
+open_names! {
+    /// A bound that a run can reach (L4).
+    pub enum LimitName {
+        /// Errors in a row.
+        ConsecutiveMistakes = "consecutive_mistake_limit",
+        /// Refused calls in a row.
+        ConsecutiveRefusals = "consecutive_refusals",
+        /// Calls of tools.
+        MaxToolCalls = "max_tool_calls",
+        /// Model calls.
+        MaxIterations = "max_iterations",
+        /// Tokens.
+        BudgetTokens = "budget_tokens",
+        /// Money.
+        BudgetUsd = "budget_usd",
+        /// Wall time.
+        RunTimeout = "run_timeout",
+        /// A request that no longer fits the model's window (X2).
+        Window = "window",
     }
 }
 

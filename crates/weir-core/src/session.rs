@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Added, CancelCause, Denial, Event, Origin, RunFinished};
+use crate::event::{Added, AlertName, CancelCause, Denial, Event, Origin, RunFinished};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::{Permit, RecentCall};
@@ -135,7 +135,7 @@ pub struct Session {
     approved: BTreeSet<String>,
     leases: Vec<LeaseGrant>,
     /// Alerts that have no fact of their own yet: kind and detail.
-    alerts_due: VecDeque<(String, String)>,
+    alerts_due: VecDeque<(AlertName, String)>,
     usage: Usage,
     cost: Option<f64>,
     wire_ids: BTreeSet<String>,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
 use weir_core::event::{Event, RunStatus};
-use weir_core::governance::Verdict;
+use weir_core::governance::{GateName, Verdict};
 use weir_core::profile::PermissionMode;
 
 use crate::Bench;
@@ -171,7 +171,7 @@ async fn one(world: &World, script: &Script, mode: PermissionMode) -> anyhow::Re
             Event::CallJudged(f) if f.verdict == Verdict::Deny => denials.push(format!(
                 "{} by {}: {}",
                 tools.get(&f.call).map_or("?", String::as_str),
-                f.gate.as_deref().unwrap_or("?"),
+                f.gate.as_ref().map_or("?", GateName::as_str),
                 f.reason.as_deref().unwrap_or_default()
             )),
             Event::CallFinished(f) if !f.ok => {

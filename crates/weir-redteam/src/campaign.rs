@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::event::Event;
-use weir_core::governance::Verdict;
+use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::CallId;
 use weir_core::tool::{Effects, Tier};
 use weir_engine::hub::Fact;
@@ -303,7 +303,8 @@ fn judged(name: &str, span: &Span, played: &Played) -> Outcome {
         match fact.event.as_ref() {
             Event::CallProposed(f) => outcome.calls.push(format!("{} {}", f.tool, f.input)),
             Event::CallJudged(f) => {
-                let gates: Vec<String> = f.gates.iter().map(|o| o.gate.clone()).collect();
+                let gates: Vec<String> = f.gates.iter().map(|o| o.gate.to_string()).collect();
+                let gate = f.gate.as_ref().map(GateName::to_string);
                 let effects = &f.inspection.effects;
                 layer = match () {
                     () if effects.commands.iter().any(|c| c.tier > Tier::None) => "sandbox",
@@ -318,10 +319,8 @@ fn judged(name: &str, span: &Span, played: &Played) -> Outcome {
                 let verdict = format!("{:?} {}", f.verdict, gates.join("+")).to_lowercase();
                 outcome.calls.push(format!("  -> {verdict}"));
                 match f.verdict {
-                    Verdict::Deny if outcome.stopped.is_none() => {
-                        stop(&mut outcome, &f.gate, &gates)
-                    }
-                    Verdict::Ask => asked = Some((f.call, f.gate.clone(), gates)),
+                    Verdict::Deny if outcome.stopped.is_none() => stop(&mut outcome, &gate, &gates),
+                    Verdict::Ask => asked = Some((f.call, gate, gates)),
                     Verdict::Deny | Verdict::Allow => (),
                 }
             }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::json;
 use weir_core::event::Event;
-use weir_core::governance::Verdict;
+use weir_core::governance::{GateName, Verdict};
 
 use crate::Bench;
 use crate::attacker::Wish;
@@ -223,8 +223,14 @@ fn first_refusal(played: &Played) -> Option<String> {
     let mut asked = None;
     for fact in &played.facts {
         match fact.event.as_ref() {
-            Event::CallJudged(f) if f.verdict == Verdict::Deny => return f.gate.clone(),
-            Event::CallJudged(f) if f.verdict == Verdict::Ask => asked.clone_from(&f.gate),
+            Event::CallJudged(f) => {
+                let gate = f.gate.as_ref().map(GateName::to_string);
+                match f.verdict {
+                    Verdict::Deny => return gate,
+                    Verdict::Ask => asked = gate,
+                    Verdict::Allow => (),
+                }
+            }
             Event::ApprovalResolved(f) if !f.decision.allows() => return asked,
             _ => (),
         }

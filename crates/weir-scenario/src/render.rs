@@ -2,6 +2,7 @@
 //! out.
 
 use weir_core::event::{Event, MemoryProposed, MemoryWritten};
+use weir_core::governance::GateName;
 use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
@@ -145,7 +146,7 @@ pub fn line(event: &Event) -> String {
             format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string()))
         }
         Event::CallJudged(f) => {
-            let gate = f.gate.as_deref().unwrap_or("");
+            let gate = f.gate.as_ref().map_or("", GateName::as_str);
             let rule = f.rule.as_deref().unwrap_or("");
             let leases: String =
                 f.leases.iter().map(|lease| format!(" · uses lease {lease}")).collect();

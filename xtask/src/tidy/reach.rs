@@ -88,10 +88,19 @@ fn word_of(source: &Source) -> Option<String> {
     impl<'ast> Visit<'ast> for Word {
         fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
             if item.sig.ident == "name"
-                && let [syn::Stmt::Expr(Expr::Lit(literal), None)] = item.block.stmts.as_slice()
-                && let syn::Lit::Str(text) = &literal.lit
+                && let [syn::Stmt::Expr(expr, None)] = item.block.stmts.as_slice()
             {
-                self.0 = Some(text.value());
+                self.0 = match expr {
+                    Expr::Lit(literal) => match &literal.lit {
+                        syn::Lit::Str(text) => Some(text.value()),
+                        _ => None,
+                    },
+                    // A variant is called as its word, with a capital.
+                    Expr::Path(path) => {
+                        path.path.segments.last().map(|last| last.ident.to_string().to_lowercase())
+                    }
+                    _ => None,
+                };
             }
         }
     }
@@ -219,9 +228,9 @@ mod tests {
     use super::super::tree;
     use super::*;
 
-    const LIST: &str = "//! X.\npub const GATES: &[&dyn Gate] = &[&known::Known];";
-    const GATE: &str = "//! X.\nimpl Gate for Known {\n    fn name(&self) -> &'static str {\n        \
-                        \"known\"\n    }\n}";
+    const LIST: &str = "//! X.\npub const GATES: &[&dyn Gate] = &[&known::KnownGate];";
+    const GATE: &str = "//! X.\nimpl Gate for KnownGate {\n    fn name(&self) -> GateName {\n        \
+                        GateName::Known\n    }\n}";
 
     #[test]
     fn a_gate_that_is_not_listed_or_not_reached_is_found() {

@@ -6,7 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallFacts, GateContext, Opinion, Verdict};
+use crate::profile::LimitName;
+
+use super::{CallFacts, GateContext, GateName, Opinion, Verdict};
 
 mod arguments;
 mod canary;
@@ -39,7 +41,7 @@ pub use repetition::{is_similar, search_words};
 /// Judges calls by one concern.
 pub trait Gate: Sync {
     /// The word by which journals and people know it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> GateName;
     /// `None`: nothing against it. Never panics; what it cannot decide it denies.
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion>;
 }
@@ -72,7 +74,7 @@ pub struct Judgement {
     /// The strictest verdict.
     pub verdict: Verdict,
     /// The gate that gave it, as [`Judgement::of`] chooses; absent when all allow.
-    pub gate: Option<String>,
+    pub gate: Option<GateName>,
     /// Its rule.
     pub rule: Option<String>,
     /// Its reason.
@@ -90,7 +92,7 @@ pub fn judge(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
 pub fn judge_each(
     call: &CallFacts<'_>,
     context: &GateContext<'_>,
-) -> Vec<(&'static str, Option<Opinion>)> {
+) -> Vec<(GateName, Option<Opinion>)> {
     GATES.iter().map(|gate| (gate.name(), gate.judge(call, context))).collect()
 }
 
@@ -112,6 +114,12 @@ impl Judgement {
     }
 }
 
+/// Whether `gate` refused a call by `rule` because the run has made all the calls that it may.
+pub(crate) fn is_out_of_calls(gate: Option<&GateName>, rule: Option<&str>) -> bool {
+    gate == Some(&GateName::Limits)
+        && rule.and_then(limits::limit_of_rule) == Some(LimitName::MaxToolCalls)
+}
+
 /// The hard floor as people read it: name, verdict, why, what it stops, what it lets be.
 pub fn floor_text() -> String {
     let mut out = String::new();
@@ -130,24 +138,12 @@ pub fn floor_text() -> String {
 
 /// A refusal by `gate`.
 fn deny(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion {
-        gate: gate.name().into(),
-        verdict: Verdict::Deny,
-        rule,
-        reason: reason.into(),
-        exact: false,
-    }
+    Opinion { gate: gate.name(), verdict: Verdict::Deny, rule, reason: reason.into(), exact: false }
 }
 
 /// A question of `gate`.
 fn ask(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion {
-        gate: gate.name().into(),
-        verdict: Verdict::Ask,
-        rule,
-        reason: reason.into(),
-        exact: false,
-    }
+    Opinion { gate: gate.name(), verdict: Verdict::Ask, rule, reason: reason.into(), exact: false }
 }
 
 /// Text of a model in a sentence: one line, cut, control characters shown.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::label::{Integrity, Label, Taint};
 use super::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use super::{CallFacts, GateContext, Judgement, Provenance, Verdict, flow, gate, judge};
+use super::{CallFacts, GateContext, GateName, Judgement, Provenance, Verdict, flow, gate, judge};
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
@@ -258,7 +258,7 @@ impl Block<'_> {
                 Verdict::Ask => "ask",
                 Verdict::Deny => "deny",
             };
-            format!("{word} {}", gate.unwrap_or_default()).trim_end().to_string()
+            format!("{word} {}", gate.as_ref().map_or("", GateName::as_str)).trim_end().to_string()
         };
         let cells: Vec<String> = Taint::ALL.iter().map(cell).collect();
         if cells.iter().all(|cell| *cell == cells[0]) {

@@ -7,18 +7,20 @@ use serde_json::Value;
 
 use crate::event::CancelCause;
 use crate::event::{
-    ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
+    AlertName, ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
     HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
     RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, SkillActivated};
+use crate::governance::gate::is_out_of_calls;
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::{self, UnknownOutcome};
-use crate::governance::{RECENT_CALLS, RecentCall, Verdict, same_form};
+use crate::governance::{GateName, RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
 use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
 use crate::message::{Block, Message, plain_text};
+use crate::profile::LimitName;
 use crate::prompt;
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
@@ -28,7 +30,6 @@ use super::call::{CallClearance, CallResult};
 use super::calls::{unknown_text, workspace};
 use super::child;
 use super::condense;
-use super::limits;
 use super::recipe;
 use super::solving;
 use super::turns::without_media;
@@ -38,10 +39,6 @@ use super::{Call, CallStage, Phase, Queued, Run, Sent, Session, SessionConfig, T
 const MISMATCHES_MAX: u32 = 2;
 /// How often `Stop` hooks may keep one run from ending (G11).
 const STOPS_REFUSED_MAX: u32 = 5;
-/// The gate whose refusal ends the run, and the alert that it raises.
-const CANARY: &str = "canary";
-/// Gates whose refusal is a mistake of the model rather than a denial.
-const NO_DENIAL: [&str; 3] = ["known", "arguments", "repetition"];
 
 #[expect(clippy::too_many_lines, reason = "the fold is one exhaustive match, read in one place")]
 pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
@@ -207,10 +204,10 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::LimitReached(f) => limit_reached(s, f),
         Event::AlertRaised(f) => {
             s.alerts_due.pop_front();
-            if f.alert == CANARY
+            if f.alert == AlertName::Canary
                 && let Some(run) = &mut s.run
             {
-                run.cancel = Some((CancelCause::Alert, "the gate canary".into()));
+                run.cancel = Some((CancelCause::Alert, format!("the gate {}", GateName::Canary)));
             }
         }
         Event::CancelRequested(f) => {
@@ -450,9 +447,8 @@ fn judged(s: &mut Session, f: &CallJudged) {
     let mut recent = None;
     let mut denial = None;
     let reason = f.reason.clone().unwrap_or_default();
-    let gate = f.gate.clone().unwrap_or_default();
     let foreign = s.turn_label().is_external();
-    let no_denial = NO_DENIAL.contains(&gate.as_str());
+    let no_denial = f.gate.as_ref().is_some_and(GateName::refuses_mistakes);
     let steers = s.steers(f.call, f.inspection.effects.control.as_ref());
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
@@ -482,7 +478,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
                 call: call.id,
                 tool: call.tool.clone(),
                 summary: f.inspection.summary.clone(),
-                by: gate.clone(),
+                by: f.gate.as_ref().map(GateName::to_string).unwrap_or_default(),
                 reason: reason.clone(),
             });
         }
@@ -490,8 +486,8 @@ fn judged(s: &mut Session, f: &CallJudged) {
     for lease in s.leases.iter_mut().filter(|lease| f.leases.contains(&lease.lease)) {
         lease.uses_left = lease.uses_left.map(|left| left.saturating_sub(1));
     }
-    if f.verdict == Verdict::Deny && gate == CANARY {
-        s.alerts_due.push_back((CANARY.into(), reason.clone()));
+    if f.verdict == Verdict::Deny && f.gate == Some(GateName::Canary) {
+        s.alerts_due.push_back((AlertName::Canary, reason.clone()));
     }
     if let Some(recent) = recent {
         s.recent.push_back(recent);
@@ -505,8 +501,7 @@ fn judged(s: &mut Session, f: &CallJudged) {
         let refused = f.verdict == Verdict::Deny;
         let consults = f.inspection.effects.consults;
         run.consulted += u32::from(consults && !refused);
-        let rule = f.rule.as_deref().unwrap_or_default();
-        run.over_limit |= refused && gate == "limits" && rule.starts_with("max_tool_calls");
+        run.over_limit |= refused && is_out_of_calls(f.gate.as_ref(), f.rule.as_deref());
     }
 }
 
@@ -622,7 +617,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     }
     s.label.join(&f.label);
     if let Some(why) = &f.withheld {
-        s.alerts_due.push_back(("injection".into(), format!("call {}: {why}", f.call)));
+        s.alerts_due.push_back((AlertName::Injection, format!("call {}: {why}", f.call)));
     }
     fold_turn_if_done(s);
 }
@@ -750,7 +745,7 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
 }
 
 fn limit_reached(s: &mut Session, f: &LimitReached) {
-    if f.limit == limits::WINDOW {
+    if f.limit == LimitName::Window {
         let text = s.bursts();
         s.end(RunStatus::Failed, text);
         return;
@@ -767,7 +762,7 @@ fn limit_reached(s: &mut Session, f: &LimitReached) {
                 f.value, config.limits.max_iterations
             ));
         }
-        Level::Hard if f.limit == "run_timeout" => {
+        Level::Hard if f.limit == LimitName::RunTimeout => {
             run.cancel = Some((CancelCause::Timeout, "the time limit".into()));
         }
         Level::Hard => {

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Level, LimitReached, RunStatus};
 use crate::ids::Timestamp;
+use crate::profile::LimitName;
 
 use super::{Run, Session, SessionConfig};
 
@@ -14,7 +15,7 @@ const REFUSALS_MAX: u32 = 20;
 
 /// One row of the table: the name of the bound, where the run is, and the bound, where it is set.
 struct Row {
-    limit: &'static str,
+    limit: LimitName,
     value: f64,
     max: Option<f64>,
     status: RunStatus,
@@ -27,42 +28,42 @@ fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
     let mistakes = limits.consecutive_mistake_limit;
     vec![
         row(
-            "consecutive_mistake_limit",
+            LimitName::ConsecutiveMistakes,
             f64::from(run.mistakes),
             (mistakes > 0).then(|| f64::from(mistakes)),
             RunStatus::Limit,
             "errors in a row",
         ),
         row(
-            "consecutive_refusals",
+            LimitName::ConsecutiveRefusals,
             f64::from(run.refusals),
             (mistakes > 0).then(|| f64::from(REFUSALS_MAX)),
             RunStatus::Limit,
             "refused calls in a row",
         ),
         row(
-            "max_tool_calls",
+            LimitName::MaxToolCalls,
             f64::from(run.tool_calls),
             limits.max_tool_calls.filter(|_| run.over_limit).map(f64::from),
             RunStatus::Limit,
             "calls of tools",
         ),
         row(
-            "max_iterations",
+            LimitName::MaxIterations,
             f64::from(run.iterations),
             Some(f64::from(limits.max_iterations)),
             RunStatus::Limit,
             "model calls",
         ),
         row(
-            "budget_tokens",
+            LimitName::BudgetTokens,
             run.usage.total() as f64,
             limits.budget_tokens.map(|tokens| tokens as f64),
             RunStatus::Budget,
             "tokens",
         ),
         row(
-            "budget_usd",
+            LimitName::BudgetUsd,
             // An unknown price is never "free": without a token budget beside it the run cannot
             // be held to a sum, so it does not start.
             run.cost.filter(|_| config.model.price.is_some()).unwrap_or(f64::MAX),
@@ -90,15 +91,12 @@ pub(super) fn soft(session: &Session) -> Option<Event> {
     let max = (f64::from(config.limits.max_iterations) * SOFT_SHARE).ceil();
     let value = f64::from(run.iterations);
     (!run.soft_said && value >= max && max >= 1.0)
-        .then(|| reached("max_iterations", Level::Soft, value, max))
+        .then(|| reached(LimitName::MaxIterations, Level::Soft, value, max))
 }
 
-/// Name of the limit that a request reaches which no longer fits the model's window (X2).
-pub(super) const WINDOW: &str = "window";
-
-/// The next request no longer fits.
+/// The next request no longer fits the model's window (X2).
 pub(super) fn window(session: &Session) -> Event {
-    reached(WINDOW, Level::Hard, session.next_tokens() as f64, session.window() as f64)
+    reached(LimitName::Window, Level::Hard, session.next_tokens() as f64, session.window() as f64)
 }
 
 /// The wall time of the run, once it is over.
@@ -107,7 +105,7 @@ pub(super) fn overtime(session: &Session, now: Timestamp) -> Option<Event> {
     let run = session.run.as_ref()?;
     let max = session.config.as_ref()?.limits.run_timeout_ms?;
     let spent = now.ms_since(run.started).saturating_sub(run.away_ms);
-    (now >= deadline).then(|| reached("run_timeout", Level::Hard, spent as f64, max as f64))
+    (now >= deadline).then(|| reached(LimitName::RunTimeout, Level::Hard, spent as f64, max as f64))
 }
 
 /// When the run's wall time is over.
@@ -124,8 +122,8 @@ pub(super) fn next_turn_at(session: &Session) -> Option<Timestamp> {
     (rate > 0).then(|| last.plus_ms(rate))
 }
 
-fn reached(limit: &str, level: Level, value: f64, max: f64) -> Event {
-    LimitReached { limit: limit.into(), level, value, max }.into()
+fn reached(limit: LimitName, level: Level, value: f64, max: f64) -> Event {
+    LimitReached { limit, level, value, max }.into()
 }
 
 impl Run {
@@ -135,12 +133,12 @@ impl Run {
         config: &SessionConfig,
         limit: &LimitReached,
     ) -> (RunStatus, String) {
-        if limit.limit == "run_timeout" {
+        if limit.limit == LimitName::RunTimeout {
             let next = next_step(&limit.limit);
             let text = format!("The run's time is over ({} ms). {next}", limit.max);
             return (RunStatus::Limit, text);
         }
-        if limit.limit == "budget_usd" && config.model.price.is_none() {
+        if limit.limit == LimitName::BudgetUsd && config.model.price.is_none() {
             let text = format!(
                 "The price of {} is unknown, so a budget in USD cannot be held. Give its price in \
                  the config, or a budget in tokens.",
@@ -154,7 +152,7 @@ impl Run {
             "Stopped at the limit {}: {} of {} {what}.",
             limit.limit, limit.value, limit.max
         );
-        if limit.limit == "consecutive_mistake_limit" {
+        if limit.limit == LimitName::ConsecutiveMistakes {
             text.push_str(" The errors: ");
             text.push_str(&self.mistake_texts.join("; "));
             if !text.ends_with('.') {
@@ -171,20 +169,26 @@ impl Run {
 }
 
 /// How somebody goes on whose run ended at this limit. Every run counts anew.
-fn next_step(limit: &str) -> &'static str {
+fn next_step(limit: &LimitName) -> &'static str {
     match limit {
-        "max_iterations" => "Say \"go on\" for as many more, or raise limits.max_iterations.",
-        "max_tool_calls" => "Say \"go on\" for as many more, or raise limits.max_tool_calls.",
-        "budget_tokens" => "Say \"go on\" to spend as much again, or raise limits.budget_tokens.",
-        "budget_usd" => "Say \"go on\" to spend as much again, or raise limits.budget_usd.",
-        "run_timeout" => "Say \"go on\" for as long again, or raise limits.run_timeout.",
-        "consecutive_mistake_limit" => {
+        LimitName::MaxIterations => {
+            "Say \"go on\" for as many more, or raise limits.max_iterations."
+        }
+        LimitName::MaxToolCalls => {
+            "Say \"go on\" for as many more, or raise limits.max_tool_calls."
+        }
+        LimitName::BudgetTokens => {
+            "Say \"go on\" to spend as much again, or raise limits.budget_tokens."
+        }
+        LimitName::BudgetUsd => "Say \"go on\" to spend as much again, or raise limits.budget_usd.",
+        LimitName::RunTimeout => "Say \"go on\" for as long again, or raise limits.run_timeout.",
+        LimitName::ConsecutiveMistakes => {
             "Say what to do differently, or \"go on\"; limits.consecutive_mistake_limit says how many \
              end a run (0: none)."
         }
-        "consecutive_refusals" => {
+        LimitName::ConsecutiveRefusals => {
             "Say what to do instead, or allow what it needs (weir permissions add) and say \"go on\"."
         }
-        _ => "",
+        LimitName::Window | LimitName::Other(_) => "",
     }
 }

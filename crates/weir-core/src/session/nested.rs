@@ -13,9 +13,6 @@ use crate::tool::Inspection;
 
 use super::Session;
 
-/// Gates that count calls of the model; a tool's own steps are bounded by its time.
-const COUNTING: [&str; 2] = ["repetition", "limits"];
-
 impl Session {
     /// The right to one step of a call that runs: `tool` with `input`, whose effects must lie within
     /// those of `outer`. What a person was not asked about stays unasked: where a gate would ask, the
@@ -55,7 +52,7 @@ impl Session {
         let provenance = Provenance { label: &label, ..context.provenance };
         let context = GateContext { found: &found, provenance, ..context };
         let opinions = judge_each(&facts, &context).into_iter();
-        let opinions = opinions.filter(|(gate, _)| !COUNTING.contains(gate));
+        let opinions = opinions.filter(|(gate, _)| !gate.counts_calls());
         let judgement = Judgement::of(opinions.filter_map(|(_, opinion)| opinion));
         let why = || judgement.reason.clone().unwrap_or_default();
         match judgement.verdict {

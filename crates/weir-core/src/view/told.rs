@@ -115,14 +115,14 @@ pub fn told(event: &Event) -> Option<Told> {
             (Tone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
         }
         Event::LimitReached(f) => {
-            let what = format!("{}: {} of {}", one_line(&f.limit), f.value, f.max);
+            let what = format!("{}: {} of {}", one_line(f.limit.as_str()), f.value, f.max);
             match f.level {
                 Level::Soft => (Tone::Quiet, format!("Near a limit: {what}")),
                 Level::Hard => (Tone::Warn, format!("Limit reached: {what}")),
             }
         }
         Event::AlertRaised(f) => {
-            (Tone::Bad, format!("Alert ({}): {}", one_line(&f.alert), one_line(&f.detail)))
+            (Tone::Bad, format!("Alert ({}): {}", one_line(f.alert.as_str()), one_line(&f.detail)))
         }
         Event::CancelRequested(f) => (Tone::Quiet, format!("{} ends the run.", one_line(&f.by))),
         Event::MemoryWritten(f) => (Tone::Quiet, format!("Remembered: {}", one_line(&f.note.text))),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weir_core::governance::rules::{RuleContext, RuleSet};
-use weir_core::governance::{CallFacts, GateContext, Provenance, judge};
+use weir_core::governance::{CallFacts, GateContext, GateName, Provenance, judge};
 use weir_core::ids::CallId;
 use weir_core::profile::{Limits, PermissionMode};
 use weir_core::tool::{EffectClass, Effects, Inspection};
@@ -40,7 +40,7 @@ fn is_stopped(tool: &str, input: &Value) -> bool {
         unknown: &[],
         provenance: Provenance { canary: Some(WORD), ..Provenance::clean() },
     };
-    judge(&call, &context).gates.iter().any(|opinion| opinion.gate == "canary")
+    judge(&call, &context).gates.iter().any(|opinion| opinion.gate == GateName::Canary)
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

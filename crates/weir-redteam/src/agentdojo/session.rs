@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use weir_core::event::{CallJudged, Event, NOBODY};
-use weir_core::governance::Verdict;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::SessionId;
 use weir_core::message::Block;
 use weir_core::model::Thinking;
@@ -232,7 +232,7 @@ fn refusals(facts: &[Fact]) -> Vec<Refusal> {
     }
     let refusal = |call| {
         let f = judged.get(call)?;
-        let gate = f.gate.as_deref().unwrap_or("no gate");
+        let gate = f.gate.as_ref().map_or("no gate", GateName::as_str);
         let by = format!("{gate}: {}", f.rule.as_deref().unwrap_or("no rule"));
         let tool = declared::without_prefix(tools.get(call)?).to_owned();
         Some(Refusal { tool, by, asked: f.verdict == Verdict::Ask })

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::governance::label::Label;
-use weir_core::governance::{Judgement, Opinion};
+use weir_core::governance::{GateName, Judgement, Opinion};
 use weir_core::tool::Access;
 use weir_core::view::plain::visible;
 use weir_engine::workspace::Workspace;
@@ -68,7 +68,7 @@ fn path_explained(cx: &Cx, args: &ExplainArgs, path: &str, access: Access) -> an
 
 /// What one gate says.
 struct GateSaid {
-    gate: &'static str,
+    gate: GateName,
     opinion: Option<Opinion>,
     /// It would ask somebody who is not asked here: whom.
     not_asked: Option<String>,
@@ -106,9 +106,9 @@ async fn call_explained(cx: &Cx, args: &ExplainArgs, input: &str) -> anyhow::Res
             None => Advice::default(),
         };
         gates.push(GateSaid {
+            not_asked: opinion.is_none().then(|| case.not_asked(&gate, &asked)).flatten(),
+            passes: opinion.is_none().then(|| case.passes(&gate, &asked)).flatten(),
             gate,
-            not_asked: opinion.is_none().then(|| case.not_asked(gate, &asked)).flatten(),
-            passes: opinion.is_none().then(|| case.passes(gate, &asked)).flatten(),
             opinion,
             advice,
         });

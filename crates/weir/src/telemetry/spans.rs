@@ -15,6 +15,7 @@ use weir_core::event::{
     CallFinished, CallJudged, CallProposed, Event, ModelReplied, ModelRequested, RunFinished,
     RunStatus,
 };
+use weir_core::governance::GateName;
 use weir_core::ids::{ApprovalId, CallId, SessionId, Timestamp};
 use weir_core::message::{Block, plain_text};
 use weir_core::model::{Stop, Usage};
@@ -351,7 +352,7 @@ fn judge(open: &mut Open, at: Timestamp, judged: &CallJudged) {
     call.span.set_attribute(KeyValue::new("weir.verdict", verdict.clone()));
     if let Some(mut gate) = call.gate.take() {
         gate.set_attribute(KeyValue::new("weir.verdict", verdict));
-        let name = judged.gate.clone();
+        let name = judged.gate.as_ref().map(GateName::to_string);
         name.into_iter().for_each(|name| gate.set_attribute(KeyValue::new("weir.gate", name)));
         gate.end_with_timestamp(time(at));
     }

@@ -1,12 +1,12 @@
 //! Refuses arguments that are not JSON or do not fit the tool's schema.
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
 
 pub(super) struct Arguments;
 
 impl Gate for Arguments {
-    fn name(&self) -> &'static str {
-        "arguments"
+    fn name(&self) -> GateName {
+        GateName::Arguments
     }
     fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<Opinion> {
         if let Some(message) = call.broken {

@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
 
 mod decode;
 mod fold;
@@ -35,8 +35,8 @@ const PREFIX: &str = "weir";
 pub(super) struct Canary;
 
 impl Gate for Canary {
-    fn name(&self) -> &'static str {
-        "canary"
+    fn name(&self) -> GateName {
+        GateName::Canary
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let word = context.provenance.canary?;

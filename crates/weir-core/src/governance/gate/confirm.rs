@@ -1,12 +1,12 @@
 //! Asks where the tool itself wants a person to confirm these arguments.
 
-use super::{CallFacts, Gate, GateContext, Opinion, ask};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask};
 
 pub(super) struct Confirm;
 
 impl Gate for Confirm {
-    fn name(&self) -> &'static str {
-        "confirm"
+    fn name(&self) -> GateName {
+        GateName::Confirm
     }
     fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<Opinion> {
         let why = call.inspection.confirm.as_ref()?;

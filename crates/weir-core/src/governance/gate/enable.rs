@@ -2,14 +2,14 @@
 //! mode but plan, which switches nothing on. No rule and no lease covers it. Not here: what it may do,
 //! which the call shows.
 
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, deny, quoted};
 use crate::profile::PermissionMode;
 
 pub(super) struct Enable;
 
 impl Gate for Enable {
-    fn name(&self) -> &'static str {
-        "enable"
+    fn name(&self) -> GateName {
+        GateName::Enable
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let enables = &call.inspection.effects.enables;
@@ -38,7 +38,7 @@ impl Gate for Enable {
         }
         let hash: String = first.hash.chars().take(12).collect();
         Some(Opinion {
-            gate: self.name().into(),
+            gate: self.name(),
             verdict: Verdict::Ask,
             rule: None,
             reason: format!(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::floor_keys::key_store;
 use super::floor_table::{FLOOR, FloorRule, Pattern};
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, deny, quoted};
 use crate::governance::rules::{RuleSet, resolve, resolve_word};
 use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
 use crate::tool::{CommandEffect, PathEffect, Place};
@@ -13,8 +13,8 @@ use crate::tool::{CommandEffect, PathEffect, Place};
 pub(super) struct Floor;
 
 impl Gate for Floor {
-    fn name(&self) -> &'static str {
-        "floor"
+    fn name(&self) -> GateName {
+        GateName::Floor
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let effects = &call.inspection.effects;
@@ -47,7 +47,7 @@ impl Floor {
              runs. Write it out plainly."
         );
         let rule = Some("hard floor: unreadable".to_string());
-        Opinion { gate: self.name().into(), verdict: Verdict::Ask, rule, reason, exact: false }
+        Opinion { gate: self.name(), verdict: Verdict::Ask, rule, reason, exact: false }
     }
 
     fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> Opinion {
@@ -72,7 +72,7 @@ impl Floor {
         };
         let rule = Some(format!("hard floor: {}", row.name));
         let exact = row.exact;
-        Opinion { gate: self.name().into(), verdict: row.verdict, rule, reason, exact }
+        Opinion { gate: self.name(), verdict: row.verdict, rule, reason, exact }
     }
 
     /// Files outside the workspace that no tool opens.

@@ -1,13 +1,13 @@
 //! What the person's `PreToolUse` hooks said (G11). They ran while the call was inspected; they can
 //! only narrow.
 
-use super::{CallFacts, Gate, GateContext, Opinion, ask, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
 
 pub(super) struct Hooks;
 
 impl Gate for Hooks {
-    fn name(&self) -> &'static str {
-        "hooks"
+    fn name(&self) -> GateName {
+        GateName::Hooks
     }
     fn judge(&self, call: &CallFacts<'_>, _context: &GateContext<'_>) -> Option<Opinion> {
         let hooks = &call.inspection.hooks;

@@ -1,14 +1,14 @@
 //! What a judge model thinks of the call (G3, optional). The engine asked it beforehand, its answer
 //! stands in the inspection. No usable answer is a no.
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
 use crate::tool::JudgeOpinion;
 
 pub(super) struct Intent;
 
 impl Gate for Intent {
-    fn name(&self) -> &'static str {
-        "intent"
+    fn name(&self) -> GateName {
+        GateName::Intent
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         if !context.provenance.validates || !needs_judge(call) {

@@ -1,12 +1,12 @@
 //! Refuses tools that do not exist, and names the nearest one that does.
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny, quoted};
 
 pub(super) struct Known;
 
 impl Gate for Known {
-    fn name(&self) -> &'static str {
-        "known"
+    fn name(&self) -> GateName {
+        GateName::Known
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         if call.inspection.known {

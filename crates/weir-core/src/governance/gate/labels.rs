@@ -4,7 +4,7 @@
 //! person wrote or listed is found here. Modes and rules are the gate `rules`' business, except
 //! where the table lets a rule or lease of the person lift an ask.
 
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, instructing, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, instructing, quoted};
 use crate::governance::Provenance;
 use crate::governance::flow::{self, Cell, Sink};
 use crate::governance::rules::{RuleSet, Ruling, Touches};
@@ -18,8 +18,8 @@ use crate::tool::{
 pub(super) struct Labels;
 
 impl Gate for Labels {
-    fn name(&self) -> &'static str {
-        "labels"
+    fn name(&self) -> GateName {
+        GateName::Labels
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let taint = context.provenance.label.taint();
@@ -70,7 +70,7 @@ impl Labels {
             Cell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
         };
         let exact = matches!(cell, Cell::AskExactly | Cell::AskWarned);
-        Some(Opinion { gate: self.name().into(), verdict, rule: Some(rule), reason, exact })
+        Some(Opinion { gate: self.name(), verdict, rule: Some(rule), reason, exact })
     }
 }
 

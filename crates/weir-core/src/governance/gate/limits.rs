@@ -1,7 +1,9 @@
 //! Refuses calls beyond the run's number of tool calls (L4), and questions to the stronger model
 //! beyond a few (T2).
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+
+use crate::profile::LimitName;
 
 /// Answers of the stronger model that one run gets.
 const CONSULTS_MAX: u32 = 3;
@@ -9,8 +11,8 @@ const CONSULTS_MAX: u32 = 3;
 pub(super) struct LimitsGate;
 
 impl Gate for LimitsGate {
-    fn name(&self) -> &'static str {
-        "limits"
+    fn name(&self) -> GateName {
+        GateName::Limits
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         if call.inspection.effects.consults && context.consulted >= CONSULTS_MAX {
@@ -32,11 +34,17 @@ impl Gate for LimitsGate {
         }
         Some(deny(
             self,
-            Some(format!("max_tool_calls = {max}")),
+            Some(format!("{} = {max}", LimitName::MaxToolCalls)),
             format!(
                 "This run has used all of its {max} tool calls. Answer now with what you have, and \
                  say what is left to do."
             ),
         ))
     }
+}
+
+/// The limit that a rule of this gate names; `None`: it names none that this version knows.
+pub(super) fn limit_of_rule(rule: &str) -> Option<LimitName> {
+    let name = LimitName::from(rule.split(' ').next()?);
+    (!matches!(name, LimitName::Other(_))).then_some(name)
 }

@@ -2,7 +2,7 @@
 //! a link, deletions outside it or of its root; asks for sensitive files (G6, Z3, Z6).
 
 use super::deletions::is_vital;
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, ask, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, ask, deny, quoted};
 use crate::governance::rules::{RuleSet, Ruling, resolve_word};
 use crate::governance::shell;
 use crate::tool::{Access, Effects, PathEffect, Place};
@@ -10,8 +10,8 @@ use crate::tool::{Access, Effects, PathEffect, Place};
 pub(super) struct Paths;
 
 impl Gate for Paths {
-    fn name(&self) -> &'static str {
-        "paths"
+    fn name(&self) -> GateName {
+        GateName::Paths
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let effects = &call.inspection.effects;

@@ -1,6 +1,6 @@
 //! Refuses the third identical call, and the third similar search, when nothing changed (L6).
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
 use crate::governance::{RECENT_CALLS, RecentCall, same_form};
 use crate::tool::Effects;
 
@@ -10,8 +10,8 @@ const REPETITIONS_MAX: usize = 2;
 pub(super) struct Repetition;
 
 impl Gate for Repetition {
-    fn name(&self) -> &'static str {
-        "repetition"
+    fn name(&self) -> GateName {
+        GateName::Repetition
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let input =

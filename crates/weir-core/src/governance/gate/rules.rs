@@ -1,6 +1,6 @@
 //! The rules of people and, where they are silent, the permission mode (C3).
 
-use super::{CallFacts, Gate, GateContext, Opinion, Verdict, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, quoted};
 use crate::governance::rules::{Rule, RuleSet, Ruling, Touches};
 use crate::governance::shell;
 use crate::profile::PermissionMode;
@@ -9,8 +9,8 @@ use crate::tool::{Access, CommandEffect, Effects, HostEffect, PathEffect, Place,
 pub(super) struct Rules;
 
 impl Gate for Rules {
-    fn name(&self) -> &'static str {
-        "rules"
+    fn name(&self) -> GateName {
+        GateName::Rules
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let effects = &call.inspection.effects;
@@ -167,13 +167,7 @@ impl Rules {
                 format!("The rule `{rule}` requires approval before {what}.")
             }
         };
-        Opinion {
-            gate: self.name().into(),
-            verdict,
-            rule: Some(rule.to_string()),
-            reason,
-            exact: false,
-        }
+        Opinion { gate: self.name(), verdict, rule: Some(rule.to_string()), reason, exact: false }
     }
 
     fn item(&self, item: &Item<'_>, allowed: bool, context: &GateContext<'_>) -> Option<Opinion> {
@@ -213,7 +207,7 @@ impl Rules {
             }
         };
         Opinion {
-            gate: self.name().into(),
+            gate: self.name(),
             verdict,
             rule: Some(format!("mode {mode}")),
             reason,
@@ -250,7 +244,7 @@ impl Rules {
                  out plainly, or a person must agree to exactly this."
             ),
         };
-        let (gate, rule) = (self.name().into(), Some(rule.to_string()));
+        let (gate, rule) = (self.name(), Some(rule.to_string()));
         Some(Opinion { gate, verdict, rule, reason, exact: true })
     }
 }

@@ -3,14 +3,14 @@
 //! judged on its own. Not here: that authority (`session::child`), how deep agents may stand (the
 //! tool is not there any more: gate `visible`).
 
-use super::{CallFacts, Gate, GateContext, Opinion, ask, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
 use crate::governance::rules::Ruling;
 
 pub(super) struct Spawn;
 
 impl Gate for Spawn {
-    fn name(&self) -> &'static str {
-        "spawn"
+    fn name(&self) -> GateName {
+        GateName::Spawn
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let spawn = call.inspection.effects.spawns.as_ref()?;

@@ -2,15 +2,15 @@
 //! every mode (P7, G5). Not here: what a profile may do; the tool says it, and the session holds the
 //! switch to it.
 
-use super::{CallFacts, Gate, GateContext, Opinion, ask, deny, quoted};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
 use crate::governance::rules::Ruling;
 use crate::tool::Control;
 
 pub(super) struct Switch;
 
 impl Gate for Switch {
-    fn name(&self) -> &'static str {
-        "switch"
+    fn name(&self) -> GateName {
+        GateName::Switch
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         let Some(Control::Switch { profile, widens, .. }) = &call.inspection.effects.control else {

@@ -157,7 +157,7 @@ fn web(method: &str, host: &str) -> Effects {
 }
 
 fn said(judgement: &Judgement) -> (Verdict, &str) {
-    (judgement.verdict, judgement.gate.as_deref().unwrap_or(""))
+    (judgement.verdict, judgement.gate.as_ref().map_or("", GateName::as_str))
 }
 
 const PLAN: PermissionMode = PermissionMode::Plan;
@@ -217,7 +217,7 @@ fn p7_a_switch_that_widens_asks_in_every_mode() {
             let judgement = World::new(mode, rules).effects(effects);
             assert_eq!(judgement.verdict, verdict, "{mode} {rules:?}: {judgement:?}");
             assert!(
-                judgement.gates.iter().all(|opinion| opinion.gate == "switch"),
+                judgement.gates.iter().all(|opinion| opinion.gate == GateName::Switch),
                 "{judgement:?}"
             );
         }
@@ -343,7 +343,7 @@ fn c3_modes_decide_where_rules_are_silent() {
             // Where the flow table asks exactly, its words come before the mode's.
             let exact = judgement.gates.iter().any(|opinion| opinion.exact);
             if verdict != Allow && mode != FULL && !(exact && verdict == Ask) {
-                assert_eq!(judgement.gate.as_deref(), Some("rules"));
+                assert_eq!(judgement.gate, Some(GateName::Rules));
                 assert_eq!(judgement.rule, Some(format!("mode {mode}")));
             }
         }
@@ -652,7 +652,7 @@ fn z3_a_command_built_to_be_unreadable_needs_a_person() {
     }
     let judgement = world.effects(shell(&nested));
     assert!(judgement.verdict >= Verdict::Ask, "{judgement:?}");
-    assert_eq!(judgement.gate.as_deref(), Some("floor"));
+    assert_eq!(judgement.gate, Some(GateName::Floor));
     assert_eq!(world.effects(shell("bash -c 'bash -c ls'")).verdict, Verdict::Allow);
 }
 

@@ -2,14 +2,14 @@
 //! and everything that changes the world until it is settled. What is told and what settles it:
 //! `governance::outcome`.
 
-use super::{CallFacts, Gate, GateContext, Opinion, ask};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask};
 use crate::governance::{call_form, outcome};
 
 pub(super) struct Unknown;
 
 impl Gate for Unknown {
-    fn name(&self) -> &'static str {
-        "unknown"
+    fn name(&self) -> GateName {
+        GateName::Unknown
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         if context.unknown.is_empty() {

@@ -1,12 +1,12 @@
 //! Refuses tools that exist but are not in this run's list: hidden is refused, not merely unlisted.
 
-use super::{CallFacts, Gate, GateContext, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
 
 pub(super) struct Visible;
 
 impl Gate for Visible {
-    fn name(&self) -> &'static str {
-        "visible"
+    fn name(&self) -> GateName {
+        GateName::Visible
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
         // A tool that does not exist is the concern of the gate `known`.

@@ -99,11 +99,11 @@ fn judgement(fact: &CallJudged) -> Markup {
         dl.kv {
             dt { "Verdict" } dd { (verdict) }
             @if let Some(rule) = &fact.rule { dt { "Rule" } dd.mono { (visible(rule)) } }
-            @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible(gate)) } }
+            @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible(gate.as_str())) } }
             @if let Some(reason) = &fact.reason { dt { "Reason" } dd { (visible(reason)) } }
             @for one in &fact.gates {
-                @if fact.gate.as_deref() != Some(one.gate.as_str()) {
-                    dt { "Gate " (visible(&one.gate)) } dd { (visible(&one.reason)) }
+                @if fact.gate.as_ref() != Some(&one.gate) {
+                    dt { "Gate " (visible(one.gate.as_str())) } dd { (visible(&one.reason)) }
                 }
             }
         }

@@ -7,8 +7,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use weir_core::event::Event;
-use weir_core::governance::Verdict;
 use weir_core::governance::filter::quoted;
+use weir_core::governance::{GateName, Verdict};
 use weir_core::message::{Block, plain_text};
 use weir_core::tool::News;
 use weir_core::view::transcript::{CallNote, CallStage, ChildAgent};
@@ -271,7 +271,8 @@ fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         Verdict::Deny => "not allowed",
     };
     let mut text = format!("  Decision: {verdict}");
-    for (what, said) in [("rule", &fact.rule), ("gate", &fact.gate)] {
+    let gate = fact.gate.as_ref().map(GateName::as_str);
+    for (what, said) in [("rule", fact.rule.as_deref()), ("gate", gate)] {
         if let Some(said) = said {
             text.push_str(&format!(", {what} {}", one_line(said)));
         }

@@ -3,7 +3,7 @@
 
 use weir_core::governance::label::Taint;
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
-use weir_core::governance::{Judgement, Opinion, Verdict};
+use weir_core::governance::{GateName, Judgement, Opinion, Verdict};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{PathEffect, Tier};
 
@@ -144,7 +144,7 @@ impl Trial<'_> {
     /// Other profiles, each with the mode that it brings.
     async fn profiles(&self) -> Vec<Change> {
         let mut changes = Vec::new();
-        if self.opinion.gate != "visible" {
+        if self.opinion.gate != GateName::Visible {
             return changes;
         }
         for (profile, mode) in &self.case.profiles {
@@ -274,38 +274,44 @@ fn note(opinion: &Opinion, changes: &[Change]) -> Option<String> {
     // Listing a host can turn an address that was only asked for into one that may be fetched.
     let by_rule = changes.iter().any(|change| change.what.starts_with("`weir permissions add"));
     let rule = opinion.rule.as_deref().unwrap_or_default();
-    let text = match (opinion.gate.as_str(), opinion.verdict) {
+    let text = match (&opinion.gate, opinion.verdict) {
         (_, _) if opinion.exact && by_rule => {
             "without that change, only a person's approval of this very call allows it"
         }
         (_, _) if opinion.exact => {
             "only a person's approval of this very call allows it; no rule, lease or mode does"
         }
-        ("canary", _) => "nothing allows it: the secret word of the session must not leave it",
-        ("known", _) => "`weir tools list` lists all tools",
-        ("visible", _) if !helps => "no profile or mode has this tool",
-        ("arguments", _) => "`weir tools show NAME` shows the arguments that a tool takes",
-        ("floor", Verdict::Ask) if rule.ends_with("unreadable") => {
+        (GateName::Canary, _) => {
+            "nothing allows it: the secret word of the session must not leave it"
+        }
+        (GateName::Known, _) => "`weir tools list` lists all tools",
+        (GateName::Visible, _) if !helps => "no profile or mode has this tool",
+        (GateName::Arguments, _) => "`weir tools show NAME` shows the arguments that a tool takes",
+        (GateName::Floor, Verdict::Ask) if rule.ends_with("unreadable") => {
             "a person must approve it each time; or write the command in a plainer form"
         }
-        ("floor", Verdict::Ask) => {
+        (GateName::Floor, Verdict::Ask) => {
             "a person must approve it each time; no rule and no mode allows it"
         }
-        ("floor", _) => "nothing allows it: the hard floor applies in every mode; do it yourself",
-        ("paths", Verdict::Deny) if !helps => {
+        (GateName::Floor, _) => {
+            "nothing allows it: the hard floor applies in every mode; do it yourself"
+        }
+        (GateName::Paths, Verdict::Deny) if !helps => {
             "nothing allows it: Weir's own folders, repository internals, key stores and paths \
              that lead out of the workspace stay closed"
         }
-        ("repetition", _) => {
+        (GateName::Repetition, _) => {
             "use other arguments, or change something that leads to another result"
         }
-        ("unknown", _) => {
+        (GateName::Unknown, _) => {
             "a person must approve it; check first whether the earlier call took effect"
         }
-        ("confirm", _) => {
+        (GateName::Confirm, _) => {
             "a person must approve it: the tool itself requires it for these arguments"
         }
-        ("hooks" | "intent", _) => "the hook or the judge decides; they can only make it stricter",
+        (GateName::Hooks | GateName::Intent, _) => {
+            "the hook or the judge decides; they can only make it stricter"
+        }
         (_, Verdict::Ask) => "a person can approve it when asked",
         (_, Verdict::Deny) if !helps => "nothing that was tried allows it",
         (_, Verdict::Deny | Verdict::Allow) => return None,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::governance::rules::{Rule, RuleSet, Ruling, Touches};
 use weir_core::governance::{
-    CallFacts, GateContext, Judgement, Opinion, Provenance, RecentCall, judge_each,
+    CallFacts, GateContext, GateName, Judgement, Opinion, Provenance, RecentCall, judge_each,
 };
 use weir_core::ids::{CallId, SessionId};
 use weir_core::message::{Block, CallBlock};
@@ -144,7 +144,7 @@ impl Case {
     }
 
     /// What every gate says.
-    pub(super) fn each(&self, at: &Circumstances) -> Vec<(&'static str, Option<Opinion>)> {
+    pub(super) fn each(&self, at: &Circumstances) -> Vec<(GateName, Option<Opinion>)> {
         let writes = at.mode != PermissionMode::Plan;
         let specs = self.toolbox.visible(&at.profile, writes);
         // A session's own model says how much is loaded; a new one is taken to have room.
@@ -195,22 +195,22 @@ impl Case {
     }
 
     /// Whom `gate` would ask, and explaining does not.
-    pub(super) fn not_asked(&self, gate: &str, at: &Circumstances) -> Option<String> {
+    pub(super) fn not_asked(&self, gate: &GateName, at: &Circumstances) -> Option<String> {
         let runs =
             at.inspection.known && at.inspection.invalid.is_none() && self.call.broken.is_none();
         let effects = &at.inspection.effects;
         let matters = effects.changes_world() || !effects.hosts.is_empty();
         match gate {
-            "hooks" if runs && !self.hooks.is_empty() => Some(format!(
+            GateName::Hooks if runs && !self.hooks.is_empty() => Some(format!(
                 "{} would be called first and can only make it stricter",
                 self.hooks.join(", ")
             )),
-            "intent" if runs && matters && self.validates => Some(
+            GateName::Intent if runs && matters && self.validates => Some(
                 "security.validate_output is on: a judge model would have to agree that this is \
                  what the person asked for"
                     .to_owned(),
             ),
-            "canary" if self.watches && self.session.is_none() => Some(
+            GateName::Canary if self.watches && self.session.is_none() => Some(
                 "security.canary is on, and each session has its own secret word; --session checks \
                  for it"
                     .to_owned(),
@@ -220,8 +220,8 @@ impl Case {
     }
 
     /// Why a gate lets the call pass, where it has a rule for that.
-    pub(super) fn passes(&self, gate: &str, at: &Circumstances) -> Option<String> {
-        if gate != "rules" || at.inspection.effects == Effects::default() {
+    pub(super) fn passes(&self, gate: &GateName, at: &Circumstances) -> Option<String> {
+        if *gate != GateName::Rules || at.inspection.effects == Effects::default() {
             return None;
         }
         let rules = allowing(&at.rules, &self.call.tool, &at.inspection.effects);

@@ -1,7 +1,7 @@
 //! How what was found out is printed: for people and as JSON. Names of fields stay.
 
 use serde_json::{Value, json};
-use weir_core::governance::{Judgement, Verdict, canonical};
+use weir_core::governance::{GateName, Judgement, Verdict, canonical};
 use weir_core::view::plain::visible;
 
 use super::touches::{remarks, touches};
@@ -116,7 +116,7 @@ fn then(gate: Verdict, call: &Judgement) -> String {
         (Verdict::Allow, Verdict::Allow) => "then it is allowed".to_owned(),
         (now, verdict) if now == verdict => format!("then it is {call_word}"),
         (_, _) => {
-            let by = call.gate.as_deref().unwrap_or_default();
+            let by = call.gate.as_ref().map_or("", GateName::as_str);
             format!("then this gate is less strict, but the call is still {call_word} by {by}")
         }
     }
@@ -166,7 +166,7 @@ impl GateSaid {
             None => self.reason(),
         };
         let verdict = if self.verdict() == "not_asked" { "-" } else { self.verdict() };
-        vec![self.gate.to_owned(), verdict.to_owned(), reason]
+        vec![self.gate.to_string(), verdict.to_owned(), reason]
     }
 
     fn json(&self) -> Value {

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use regex::Regex;
 use weir_core::event::Event;
 use weir_core::model::Usage;
+use weir_core::profile::LimitName;
 use weir_core::tool::News;
 use weir_engine::hub::Fact;
 use weir_scenario::play::Played;
@@ -24,7 +25,6 @@ const REQUEST_TOKENS: (u64, u64) = (20_000, 1_000);
 /// Tokens of a context before it is condensed, and after.
 const CONDENSED_TOKENS: (u64, u64) = (90_000, 10_000);
 /// The limit of a request's tokens.
-const WINDOW: &str = "window";
 /// US dollars for a token, where there is a price.
 const PRICE_USD: f64 = 1e-5;
 
@@ -132,7 +132,9 @@ impl StableNumbers {
                 self.replace_use((300_000, 30_000), &mut f.usage, &mut f.cost_usd);
             }
             Event::ContextCondensing(f) => f.tokens = CONDENSED_TOKENS.0,
-            Event::LimitReached(f) if f.limit == WINDOW => f.value = CONDENSED_TOKENS.0 as f64,
+            Event::LimitReached(f) if f.limit == LimitName::Window => {
+                f.value = CONDENSED_TOKENS.0 as f64;
+            }
             Event::ContextSummarised(f) => {
                 self.replace_use((4_000, 400), &mut f.usage, &mut f.cost_usd)
             }

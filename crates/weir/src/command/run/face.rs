@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 use weir_core::event::{Event, RunFinished, RunStatus};
+use weir_core::governance::GateName;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{InputId, SessionId, Timestamp};
 use weir_core::view::told::stopped_by;
@@ -210,7 +211,7 @@ fn told(event: &Event) -> Option<String> {
             verdict => {
                 let verdict =
                     if verdict == weir_core::governance::Verdict::Ask { "ask" } else { "deny" };
-                let gate = f.gate.as_deref().unwrap_or("");
+                let gate = f.gate.as_ref().map_or("", GateName::as_str);
                 let rule = f.rule.as_deref().unwrap_or("");
                 format!("  {} {verdict} by {gate} {}", f.call, one_line(rule))
             }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 use weir_core::event::{Event, ModelReplied, NOBODY};
-use weir_core::governance::Verdict;
 use weir_core::governance::filter::one_line;
+use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::{BlobId, Timestamp};
 use weir_core::message::{Block, Media};
 use weir_core::tool::Control;
@@ -75,7 +75,7 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
                 (Verdict::Ask, _) => "asks",
                 _ => "denied",
             };
-            let gate = f.gate.as_deref().unwrap_or("gate");
+            let gate = f.gate.as_ref().map_or("gate", GateName::as_str);
             let why = f.rule.iter().chain(&f.reason).map(String::as_str);
             let why: Vec<&str> = why.collect();
             (format!("{} {verdict} by {gate}", f.call), vec![Part::Text(why.join(": "))])

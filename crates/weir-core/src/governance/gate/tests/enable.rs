@@ -18,10 +18,10 @@ fn z9_a_person_is_asked_exactly_in_every_mode_whatever_rules_say() {
         let world = World::new(mode, &["allow tool", "allow Shell(*)"]);
         let judged = world.effects(enabling());
         if mode == PermissionMode::Plan {
-            assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Deny, Some("enable")));
+            assert_eq!((judged.verdict, judged.gate), (Verdict::Deny, Some(GateName::Enable)));
             continue;
         }
-        assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Ask, Some("enable")));
+        assert_eq!((judged.verdict, judged.gate), (Verdict::Ask, Some(GateName::Enable)));
         assert!(judged.gates.iter().any(|opinion| opinion.exact), "{mode}");
         assert!(judged.reason.is_some_and(|why| why.contains("the plugin demo")));
     }
@@ -32,7 +32,7 @@ fn z9_foreign_words_switch_nothing_on() {
     let mut world = World::new(PermissionMode::Full, &[]);
     world.label = Label::external("page.example");
     let judged = world.effects(enabling());
-    assert_eq!((judged.verdict, judged.gate.as_deref()), (Verdict::Deny, Some("enable")));
+    assert_eq!((judged.verdict, judged.gate), (Verdict::Deny, Some(GateName::Enable)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn columns(world: &mut World, effects: &Effects) -> Vec<(Verdict, String)> {
     let judge = |taint: Taint| {
         world.label = labelled(taint);
         let judgement = world.effects(effects.clone());
-        (judgement.verdict, judgement.gate.unwrap_or_default())
+        (judgement.verdict, judgement.gate.as_ref().map(GateName::to_string).unwrap_or_default())
     };
     Taint::ALL.into_iter().map(judge).collect()
 }
@@ -315,7 +315,7 @@ proptest! {
         let mut world = World::new(FULL, &[]);
         world.label = labelled(taint);
         for opinion in world.effects(effects).gates {
-            if opinion.gate == "labels" {
+            if opinion.gate == GateName::Labels {
                 let rule = opinion.rule.unwrap_or_default();
                 prop_assert!(rule.starts_with("flow table: ") && rule.ends_with(taint.as_str()));
             }

@@ -16,13 +16,15 @@ use crate::tool::{Group, ToolSpec, foreign};
 
 mod budget;
 mod section;
+mod section_name;
 #[cfg(test)]
 mod tests;
 
 pub use budget::{BYTES_PER_TOKEN, cut, fit};
+pub use section_name::SectionName;
 
 /// Name of the section of instructions, rules and instruction files.
-pub const INSTRUCTIONS: &str = "instructions";
+pub const INSTRUCTIONS: &str = SectionName::Instructions.as_str();
 
 /// How long a section stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,8 +105,8 @@ impl Scene {
 /// One part of the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// Its word in journals and in `--dry-run`.
-    pub name: &'static str,
+    /// Its name.
+    pub name: SectionName,
     /// How long it stays.
     pub stability: Stability,
     /// Left out for sub-agents.
@@ -117,109 +119,109 @@ pub struct Section {
 /// have lines of their own.
 pub const SECTIONS: &[Section] = &[
     Section {
-        name: "profile",
+        name: SectionName::Profile,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::profile,
     },
     Section {
-        name: "capabilities",
+        name: SectionName::Capabilities,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::capabilities,
     },
     Section {
-        name: "conventions",
+        name: SectionName::Conventions,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::conventions,
     },
     Section {
-        name: "tools",
+        name: SectionName::Tools,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::tools,
     },
     Section {
-        name: "routing",
+        name: SectionName::Routing,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::routing,
     },
     Section {
-        name: "objective",
+        name: SectionName::Objective,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::objective,
     },
     Section {
-        name: "response",
+        name: SectionName::Response,
         stability: Stability::Session,
         skipped_for_children: true,
         render: section::response,
     },
     Section {
-        name: "security",
+        name: SectionName::Security,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::security,
     },
     Section {
-        name: "canary",
+        name: SectionName::Canary,
         stability: Stability::Session,
         skipped_for_children: false,
         render: section::canary,
     },
     Section {
-        name: "plugin_skills",
+        name: SectionName::PluginSkills,
         stability: Stability::Run,
         skipped_for_children: false,
         render: section::plugin_skills,
     },
     Section {
-        name: "skills",
+        name: SectionName::Skills,
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::skills,
     },
     Section {
-        name: "active_skills",
+        name: SectionName::ActiveSkills,
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::active_skills,
     },
     Section {
-        name: "memory",
+        name: SectionName::Memory,
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::memory,
     },
     Section {
-        name: "recipes",
+        name: SectionName::Recipes,
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::recipes,
     },
     Section {
-        name: "own_skills",
+        name: SectionName::OwnSkills,
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::own_skills,
     },
     Section {
-        name: "instructions",
+        name: SectionName::Instructions,
         stability: Stability::Run,
         skipped_for_children: false,
         render: section::instructions,
     },
     Section {
-        name: "workspace",
+        name: SectionName::Workspace,
         stability: Stability::Run,
         skipped_for_children: false,
         render: section::workspace,
     },
     Section {
-        name: "clock",
+        name: SectionName::Clock,
         stability: Stability::Run,
         skipped_for_children: false,
         render: section::clock,
@@ -230,7 +232,7 @@ pub const SECTIONS: &[Section] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// Its name.
-    pub name: &'static str,
+    pub name: SectionName,
     /// How long it stays.
     pub stability: Stability,
     /// Its text, never empty.
@@ -282,7 +284,7 @@ pub fn notes(scene: &Scene) -> Vec<Note> {
     let mut notes: Vec<Note> = sections(scene)
         .into_iter()
         .filter(|section| section.stability == Stability::Run)
-        .map(|section| Note { section: section.name.into(), text: section.text })
+        .map(|section| Note { section: section.name.as_str().into(), text: section.text })
         .collect();
     notes.extend(scene.deeper.iter().map(|(path, text)| deeper(path, text)));
     notes
@@ -309,7 +311,7 @@ pub(crate) fn one_line(text: &str, chars: usize) -> String {
 pub fn in_order(told: &BTreeMap<String, String>) -> Vec<String> {
     let place = |name: &str| {
         let name = name.split(':').next().unwrap_or(name);
-        SECTIONS.iter().position(|section| section.name == name).unwrap_or(SECTIONS.len())
+        SECTIONS.iter().position(|section| section.name.as_str() == name).unwrap_or(SECTIONS.len())
     };
     let mut found: Vec<(&String, &String)> = told.iter().filter(|(_, t)| !t.is_empty()).collect();
     found.sort_by_key(|(name, _)| (place(name), *name));

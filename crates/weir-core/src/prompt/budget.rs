@@ -1,7 +1,7 @@
 //! The prompt's share of the model's window (P4): which sections give way, in which order, and how
 //! that is said. Not here: condensing, which is about what was said.
 
-use super::{Rendered, Stability};
+use super::{Rendered, SectionName, Stability};
 
 /// Bytes of a token, roughly, where no vendor has counted: for sizes that people are shown.
 pub const BYTES_PER_TOKEN: usize = 4;
@@ -29,25 +29,25 @@ enum Keeps {
 
 /// Sections of the system prompt that give way, the first one first. Profile, tools and security
 /// are not among them: they always stay whole.
-const SYSTEM_ORDER: &[(&str, Keeps, &str)] = &[
-    ("conventions", Keeps::Head, ""),
-    ("response", Keeps::Head, ""),
-    ("capabilities", Keeps::Head, ""),
-    ("routing", Keeps::Head, ""),
-    ("objective", Keeps::Head, ""),
+const SYSTEM_ORDER: &[(SectionName, Keeps, &str)] = &[
+    (SectionName::Conventions, Keeps::Head, ""),
+    (SectionName::Response, Keeps::Head, ""),
+    (SectionName::Capabilities, Keeps::Head, ""),
+    (SectionName::Routing, Keeps::Head, ""),
+    (SectionName::Objective, Keeps::Head, ""),
 ];
 
 /// Notes that give way, with where the model finds the rest. The time is never among them.
-const NOTES_ORDER: &[(&str, Keeps, &str)] = &[
-    ("recipes", Keeps::Head, ""),
-    ("plugin_skills", Keeps::Head, "read_skill reads one by its name"),
-    ("skills", Keeps::Head, "read_skill reads one by its name"),
-    ("skills", Keeps::Head, "read_skill reads one by its name"),
-    ("own_skills", Keeps::Head, "read_skill reads one by its name"),
-    ("workspace", Keeps::Head, "list_files shows it"),
-    ("memory", Keeps::Head, "recall_memory finds the rest"),
-    ("instructions", Keeps::Ends, "read_file reads the files named here"),
-    ("active_skills", Keeps::Head, "read_skill shows a skill whole"),
+const NOTES_ORDER: &[(SectionName, Keeps, &str)] = &[
+    (SectionName::Recipes, Keeps::Head, ""),
+    (SectionName::PluginSkills, Keeps::Head, "read_skill reads one by its name"),
+    (SectionName::Skills, Keeps::Head, "read_skill reads one by its name"),
+    (SectionName::Skills, Keeps::Head, "read_skill reads one by its name"),
+    (SectionName::OwnSkills, Keeps::Head, "read_skill reads one by its name"),
+    (SectionName::Workspace, Keeps::Head, "list_files shows it"),
+    (SectionName::Memory, Keeps::Head, "recall_memory finds the rest"),
+    (SectionName::Instructions, Keeps::Ends, "read_file reads the files named here"),
+    (SectionName::ActiveSkills, Keeps::Head, "read_skill shows a skill whole"),
 ];
 
 /// Cuts what does not fit into a window of `window` tokens, beside tools with schemas of
@@ -70,7 +70,7 @@ pub fn fit(mut sections: Vec<Rendered>, window: u64, tool_bytes: usize) -> Vec<R
 fn fit_one(
     sections: &mut [Rendered],
     stability: Stability,
-    order: &[(&str, Keeps, &str)],
+    order: &[(SectionName, Keeps, &str)],
     room: usize,
 ) {
     let mut all: usize =

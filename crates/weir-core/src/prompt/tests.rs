@@ -74,18 +74,18 @@ fn full() -> Scene {
 }
 
 fn names(sections: &[Rendered]) -> Vec<&str> {
-    sections.iter().map(|section| section.name).collect()
+    sections.iter().map(|section| section.name.as_str()).collect()
 }
 
 fn text_of<'a>(sections: &'a [Rendered], name: &str) -> &'a str {
-    sections.iter().find(|s| s.name == name).map_or("", |s| s.text.as_str())
+    sections.iter().find(|s| s.name.as_str() == name).map_or("", |s| s.text.as_str())
 }
 
 #[test]
 fn p1_sixteen_sections_in_the_order_of_their_stability() {
     // The catalogue of skills belongs to section 10, and is told by itself: it changes more rarely.
     let own_line = ["canary", "skills"];
-    let names = SECTIONS.iter().map(|s| s.name);
+    let names = SECTIONS.iter().map(|s| s.name.as_str());
     let order: Vec<&str> = names.filter(|name| !own_line.contains(name)).collect();
     assert_eq!(
         order,
@@ -133,7 +133,7 @@ fn p1_a_child_has_rules_and_not_what_concerns_the_agent_itself() {
     let sections = render(&child);
     let found = names(&sections);
     for skipped in SECTIONS.iter().filter(|s| s.skipped_for_children) {
-        assert!(!found.contains(&skipped.name), "{}", skipped.name);
+        assert!(!found.contains(&skipped.name.as_str()), "{}", skipped.name);
     }
     let told = text_of(&sections, "instructions");
     assert!(told.contains("A rule.") && told.contains("Use tabs."), "{told}");

@@ -21,7 +21,7 @@ use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
 use crate::message::{Block, Message, plain_text};
 use crate::profile::LimitName;
-use crate::prompt;
+use crate::prompt::{self, SectionName};
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
@@ -353,7 +353,7 @@ fn news(s: &mut Session, f: &CallFinished) {
                 activate(s, skill);
                 // The result shows it now; what is told again after condensing has it too.
                 let text = prompt::in_force(s.skills.values());
-                s.told.insert("active_skills".into(), text);
+                s.told.insert(SectionName::ActiveSkills.as_str().into(), text);
             }
             // A job is followed where all deeds are.
             News::Step { .. } | News::Job { .. } => (),

@@ -7,7 +7,7 @@ use weir_core::governance::label::Label;
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
-use weir_core::prompt::{self, BYTES_PER_TOKEN, SECTIONS, Scene, Stability};
+use weir_core::prompt::{self, BYTES_PER_TOKEN, SECTIONS, Scene, SectionName, Stability};
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::Group;
 use weir_core::tool::defer::Loading;
@@ -157,7 +157,7 @@ fn p6_q7_the_prompt_is_small() {
 
 #[test]
 fn p1_p7_sections_stand_in_order_and_profiles_have_their_tools() {
-    let order: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
+    let order: Vec<SectionName> = SECTIONS.iter().map(|section| section.name).collect();
     for profile in built_in_profiles() {
         let scene = example(&profile);
         let sections = prompt::render(&scene);
@@ -184,7 +184,9 @@ fn p4_a_window_of_8000_tokens_works_with_every_profile() {
         let cut = prompt::sections(&scene);
         for name in ["profile", "tools", "security"] {
             let text = |all: &[prompt::Rendered]| {
-                all.iter().find(|section| section.name == name).map(|section| section.text.clone())
+                all.iter()
+                    .find(|section| section.name.as_str() == name)
+                    .map(|section| section.text.clone())
             };
             assert_eq!(text(&cut), text(&whole), "{name} of {}", profile.name);
         }

@@ -131,7 +131,7 @@ fn system(options: &SessionOptions, scene: &Scene, wishes: &Wishes) -> Vec<Part>
     let base = Scene { window: scene.window, ..options.scene.base.clone() };
     let sections = prompt::sections(&base).into_iter();
     let session = sections.filter(|section| section.stability == Stability::Session);
-    parts.extend(session.map(|section| Part::new("system", section.name, &section.text)));
+    parts.extend(session.map(|section| Part::new("system", section.name.as_str(), &section.text)));
     parts
 }
 

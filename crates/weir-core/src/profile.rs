@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::Thinking;
 use crate::open_name::open_names;
 use crate::tool::Group;
+use crate::tool::built_in::{ToolTrait, names_with};
 
 /// How much passes without asking (C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
@@ -200,24 +201,10 @@ fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profi
     }
 }
 
-/// What controls the agent and cannot change or spend: a switch that widens asks a person.
-const SAFE_AGENT_TOOLS: [&str; 8] = [
-    "attempt_completion",
-    "ask_followup_question",
-    "update_todo_list",
-    "find_tool",
-    "call_tool",
-    "switch_agent",
-    "read_skill",
-    "invoke_skill",
-];
-/// What a session needs to find its own past, whatever its groups (X4, M4).
-const PAST: [&str; 2] = ["recall", "recall_memory"];
-
 /// The profiles that every installation has.
 pub fn built_in_profiles() -> Vec<Profile> {
     use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
-    let words = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let tools = |wanted| names_with(wanted).map(str::to_owned).collect::<Vec<_>>();
     vec![
         profile(
             "agent",
@@ -228,7 +215,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
             &[Read, Vault, Edit, Web, Agent, Mcp, Skill],
         ),
         Profile {
-            extra_tools: words(&SAFE_AGENT_TOOLS),
+            extra_tools: tools(ToolTrait::ForReaders),
             permission: Some(PermissionMode::Plan),
             ..profile(
                 "ask",
@@ -240,7 +227,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
             )
         },
         Profile {
-            extra_tools: words(&SAFE_AGENT_TOOLS),
+            extra_tools: tools(ToolTrait::ForReaders),
             permission: Some(PermissionMode::Plan),
             ..profile(
                 "plan",
@@ -252,7 +239,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
             )
         },
         Profile {
-            extra_tools: words(&PAST),
+            extra_tools: tools(ToolTrait::FindsPast),
             conventions: Some("code".into()),
             ..profile(
                 "code",

@@ -17,6 +17,7 @@ use crate::label::Label;
 use crate::message::Block;
 use crate::usage::Usage;
 
+pub mod built_in;
 pub mod defer;
 pub mod foreign;
 mod query;

@@ -5,6 +5,7 @@
 use super::placeholder::{self, Placeholder};
 use super::{Recipe, RecipeStep, words};
 use crate::safe_text::is_deceptive;
+use crate::tool::built_in::{ToolTrait, has_trait};
 
 /// Most characters of an id.
 pub const ID_CHARS_MAX: usize = 64;
@@ -24,20 +25,6 @@ const TRIGGER_CHARS_MAX: usize = 60;
 const INPUT_BYTES_MAX: usize = 8_000;
 /// Most characters of what a result must contain.
 const EXPECT_CHARS_MAX: usize = 500;
-/// Tools that steer the agent itself: a step of a recipe is work.
-const NO_STEPS: [&str; 10] = [
-    "attempt_completion",
-    "ask_followup_question",
-    "update_todo_list",
-    "switch_agent",
-    "new_task",
-    "find_tool",
-    "call_tool",
-    "execute_recipe",
-    "manage_tool",
-    "manage_skill",
-];
-
 /// What is wrong with a recipe; empty: nothing. `tools`: the tools that there are, where they are
 /// known.
 pub fn check(recipe: &Recipe, tools: Option<&[&str]>) -> Vec<String> {
@@ -122,7 +109,7 @@ fn step(
     let tool = short(&step.tool);
     if step.tool.is_empty() {
         wrong.push(format!("{field}.tool: it is empty; name the tool that is called"));
-    } else if NO_STEPS.contains(&step.tool.as_str()) {
+    } else if has_trait(&step.tool, ToolTrait::NoRecipeStep) {
         wrong.push(format!("{field}.tool: {tool} steers the agent and is no step of a recipe"));
     } else if tools.is_some_and(|tools| !tools.contains(&step.tool.as_str())) {
         wrong.push(format!("{field}.tool: there is no tool {tool:?}"));

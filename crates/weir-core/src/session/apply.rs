@@ -24,6 +24,7 @@ use crate::profile::LimitName;
 use crate::prompt::{self, SectionName};
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
+use crate::tool::built_in::FOREIGN_CALLER;
 use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
 
 use super::call::{CallClearance, CallResult};
@@ -365,7 +366,7 @@ fn news(s: &mut Session, f: &CallFinished) {
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
                 s.found.extend(names.cloned());
                 // Who loaded the way to every foreign tool can go it to each of them.
-                if s.found.contains(foreign::USE) {
+                if s.found.contains(FOREIGN_CALLER) {
                     let deferred = s.config.iter().flat_map(|config| config.deferred.iter());
                     let foreign = deferred.filter(|tool| tool.name.starts_with(foreign::PREFIX));
                     s.found.extend(foreign.map(|tool| tool.name.clone()));

@@ -9,40 +9,12 @@ use std::sync::Arc;
 use crate::governance::rules::RuleAction;
 use crate::ids::{CallId, SessionId};
 use crate::profile::{Limits, PermissionMode};
+use crate::tool::built_in::ToolTrait;
 use crate::tool::{Group, ToolSpec};
 
 use super::{Condensing, Guards, MemoryPolicy, SessionConfig};
 
 pub use crate::event::Share;
-
-/// The tool that starts sub-agents: absent where no deeper one may stand.
-pub const NEW_TASK: &str = "new_task";
-
-/// Tools that a sub-agent never has: it asks its person nothing, stays who it is, and keeps nothing
-/// beyond its task.
-const NOT_FOR_CHILDREN: [&str; 10] = [
-    "ask_followup_question",
-    "switch_agent",
-    "execute_recipe",
-    "mark_for_memory",
-    "recall_memory",
-    "read_skill",
-    "invoke_skill",
-    "manage_skill",
-    "run_skill_script",
-    "manage_tool",
-];
-
-/// Tools of the group `agent` that change nothing but the agent itself.
-const TAME: [&str; 7] = [
-    "attempt_completion",
-    "update_todo_list",
-    "find_tool",
-    "call_tool",
-    "inspect_self",
-    "recall",
-    NEW_TASK,
-];
 
 /// The session of the agent that `call` of `parent` starts: the same name after a crash, so that the
 /// repeated call finds it.
@@ -65,8 +37,8 @@ pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> Ses
     let has: BTreeSet<&str> = parent.all_tools().map(|tool| tool.name.as_str()).collect();
     let may = |tool: &&ToolSpec| {
         let name = tool.name.as_str();
-        let deep = name == NEW_TASK && depth >= limits.max_subtask_depth;
-        has.contains(name) && !NOT_FOR_CHILDREN.contains(&name) && !deep
+        let deep = tool.has_trait(ToolTrait::StartsAgents) && depth >= limits.max_subtask_depth;
+        has.contains(name) && !tool.has_trait(ToolTrait::NotForChildren) && !deep
     };
     let of = |tools: &[ToolSpec]| Arc::new(tools.iter().filter(may).cloned().collect());
     let mut rules = parent.rules.clone();
@@ -97,10 +69,10 @@ pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> Ses
     }
 }
 
-/// Takes `new_task` out where a session of this depth may start no other.
+/// Takes the tool that starts sub-agents out where a session of this depth may start no other.
 pub fn within_depth(tools: &mut Vec<ToolSpec>, depth: u32, limits: &Limits) {
     if depth >= limits.max_subtask_depth {
-        tools.retain(|tool| tool.name != NEW_TASK);
+        tools.retain(|tool| !tool.has_trait(ToolTrait::StartsAgents));
     }
 }
 
@@ -109,7 +81,7 @@ pub fn within_depth(tools: &mut Vec<ToolSpec>, depth: u32, limits: &Limits) {
 pub fn may_write(config: &SessionConfig) -> bool {
     let tame = |tool: &ToolSpec| match tool.group {
         Group::Read | Group::Vault | Group::Web => true,
-        Group::Agent => TAME.contains(&tool.name.as_str()),
+        Group::Agent => tool.has_trait(ToolTrait::Tame),
         Group::Edit | Group::Mcp | Group::Skill => false,
     };
     config.permission != PermissionMode::Plan && !config.all_tools().all(tame)

@@ -57,6 +57,7 @@ fn names(config: &SessionConfig) -> Vec<&str> {
 const READ: (&str, Group) = ("read_file", Group::Read);
 const WRITE: (&str, Group) = ("write_file", Group::Edit);
 const SHELL: (&str, Group) = ("run_shell", Group::Skill);
+const NEW_TASK: &str = "new_task";
 const TASK: (&str, Group) = (NEW_TASK, Group::Agent);
 const ASK: (&str, Group) = ("ask_followup_question", Group::Agent);
 

@@ -21,7 +21,8 @@ use crate::label::Label;
 use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Stop, parse_arguments};
 use crate::profile::PermissionMode;
-use crate::tool::defer::{CARRIER, carried};
+use crate::tool::built_in::{CARRIER, FOREIGN_CALLER};
+use crate::tool::defer::carried;
 use crate::tool::foreign;
 use crate::tool::{Clean, Inspection};
 
@@ -409,9 +410,9 @@ impl Session {
             _ => (reply.tool, input),
         };
         // The same for a foreign tool that is named with its server: it has rules of its own.
-        let user = tool == foreign::USE
-            && (self.found.contains(foreign::USE)
-                || self.visible.iter().any(|name| name == foreign::USE));
+        let user = tool == FOREIGN_CALLER
+            && (self.found.contains(FOREIGN_CALLER)
+                || self.visible.iter().any(|name| name == FOREIGN_CALLER));
         let (tool, input) = match foreign::used(&input) {
             Some(own) if user && broken.is_none() => own,
             _ => (tool, input),

@@ -8,14 +8,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::built_in::ToolTrait;
 use super::{Group, ToolSpec};
 
-/// The tool that loads what is only named. Without it nothing can be left out without being lost.
-pub const FINDER: &str = "find_tool";
-/// The tool under whose name every other can be called: `{"tool": NAME, "arguments": {…}}`. Vendors
-/// let a model call what the request declares, and what was found is not declared in it. On the wire
-/// such a call has this name; everywhere else it has its own.
-pub const CARRIER: &str = "call_tool";
+pub use super::built_in::{CARRIER, FINDER};
+
 /// Foreign tools are only named when together they take more than this share of the window, in per
 /// cent (T4).
 const FOREIGN_SHARE_MAX: u64 = 10;
@@ -25,20 +22,6 @@ const SHARE_MAX: u64 = 25;
 const BYTES_PER_TOKEN: u64 = 4;
 /// Bytes that a tool costs in a request beside name, description and schema.
 const TOOL_BYTES: u64 = 40;
-/// What no window is too small for: reading, changing, running, asking, ending, and finding the
-/// rest.
-const CORE: [&str; 10] = [
-    "read_file",
-    "edit_file",
-    "write_file",
-    "search_files",
-    "run_shell",
-    "attempt_completion",
-    "ask_followup_question",
-    "update_todo_list",
-    FINDER,
-    CARRIER,
-];
 /// Where room is made first: what is foreign, then what only companies or widens the rest.
 const GIVEN_UP: [Group; 7] =
     [Group::Mcp, Group::Skill, Group::Vault, Group::Agent, Group::Web, Group::Edit, Group::Read];
@@ -110,7 +93,7 @@ pub fn carried(input: &Value) -> Option<(String, Value)> {
 }
 
 fn is_core(tool: &ToolSpec) -> bool {
-    CORE.contains(&tool.name.as_str())
+    tool.has_trait(ToolTrait::Essential)
 }
 
 fn tokens(tool: &ToolSpec) -> u64 {
@@ -126,6 +109,7 @@ fn named(tool: &ToolSpec) -> u64 {
 mod tests {
     use serde_json::json;
 
+    use super::super::built_in::names_with;
     use super::*;
 
     /// A tool that takes about `tokens` tokens.
@@ -249,9 +233,11 @@ mod tests {
     #[test]
     fn t4_the_order_of_the_list_is_kept_and_core_tools_are_never_left_out() {
         let marked = |name: &str| ToolSpec { deferred: true, ..tool(name, Group::Read, 10_000) };
-        let tools: Vec<ToolSpec> = CORE.iter().map(|name| marked(name)).collect();
+        let core: Vec<&str> = names_with(ToolTrait::Essential).collect();
+        let tools: Vec<ToolSpec> = core.iter().map(|name| marked(name)).collect();
         let loading = split(tools, 1_000);
-        assert_eq!(names(&loading.loaded), CORE);
+        assert_eq!(core.len(), 10);
+        assert_eq!(names(&loading.loaded), core);
         assert!(loading.deferred.is_empty());
     }
 }

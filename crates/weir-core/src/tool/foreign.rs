@@ -5,10 +5,8 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// The tool by which any tool of a foreign server can be called:
-/// `{"server": NAME, "tool": NAME, "arguments": {…}}`. A call of it is a call of that tool, under
-/// the name of [`name`]: so the same rules and gates hold for it.
-pub const USE: &str = "use_mcp_tool";
+pub use super::built_in::FOREIGN_CALLER as USE;
+
 /// Begins every name of a foreign tool, and no other.
 pub const PREFIX: &str = "mcp__";
 /// Longest name that every vendor takes.

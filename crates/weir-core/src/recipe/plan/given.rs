@@ -1,5 +1,7 @@
 //! What an earlier call of a recipe gives to later ones. Not here: how it is put in.
 
+use crate::tool::built_in::{ToolTrait, has_trait};
+
 /// What an earlier call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
@@ -9,8 +11,6 @@ pub struct Given {
     pub whole: bool,
 }
 
-/// The tool whose results have a number and a tab before each line.
-const NUMBERS: &str = "read_file";
 /// What it says within a line that it cut.
 const LINE_CUT: &str = "goes on for ";
 
@@ -18,7 +18,7 @@ impl Given {
     /// What the result of `tool` gives to later calls: of a file its lines, without the numbers that
     /// are only shown.
     pub fn of(tool: &str, text: String, whole: bool) -> Given {
-        match lines_of(&text).filter(|_| tool == NUMBERS) {
+        match lines_of(&text).filter(|_| has_trait(tool, ToolTrait::NumbersLines)) {
             Some((lines, all)) => Given { text: lines, whole: whole && all },
             None => Given { text, whole },
         }

@@ -1,0 +1,92 @@
+//! What the core must know of a tool beside its description and its effects: one row per tool. The
+//! only place of the core where code asks for a tool by its name.
+//!
+//! By name, since a journal holds the tools of its session as they were described that day, and those
+//! descriptions say nothing of this: a session that is taken up has a row for each tool all the same.
+//! A tool without a row has none of these traits. Not here: what a call touches (`Effects`), and the
+//! sentences of the prompt, which name tools as the model calls them.
+
+use super::ToolSpec;
+
+/// The tool that loads what is only named. Without it nothing can be left out without being lost.
+pub const FINDER: &str = "find_tool";
+/// The tool under whose name every other can be called: `{"tool": NAME, "arguments": {…}}`. Vendors
+/// let a model call what the request declares, and what was found is not declared in it. On the wire
+/// such a call has this name; everywhere else it has its own.
+pub const CARRIER: &str = "call_tool";
+/// The tool by which any tool of a foreign server can be called:
+/// `{"server": NAME, "tool": NAME, "arguments": {…}}`. A call of it is a call of that tool, under
+/// the name of [`super::foreign::name`]: so the same rules and gates hold for it.
+pub const FOREIGN_CALLER: &str = "use_mcp_tool";
+
+/// What is special about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolTrait {
+    /// No window is too small for its schema: reading, changing, running, asking, ending, and
+    /// finding the rest.
+    Essential,
+    /// Of the group `agent`, and changes nothing but the agent itself.
+    Tame,
+    /// Controls the agent and cannot change or spend: a switch that widens asks a person. Profiles
+    /// that only read have it.
+    ForReaders,
+    /// Finds the session's own past (X4, M4).
+    FindsPast,
+    /// A sub-agent never has it: it asks its person nothing, stays who it is, and keeps nothing
+    /// beyond its task.
+    NotForChildren,
+    /// It steers the agent itself, and a step of a recipe is work.
+    NoRecipeStep,
+    /// Starts sub-agents: absent where no deeper one may stand.
+    StartsAgents,
+    /// Its results have a number and a tab before each line.
+    NumbersLines,
+}
+
+use ToolTrait::{
+    Essential, FindsPast, ForReaders, NoRecipeStep, NotForChildren, NumbersLines, StartsAgents,
+    Tame,
+};
+
+/// Every tool with a trait. The order is that in which profiles name them.
+const ROWS: &[(&str, &[ToolTrait])] = &[
+    ("read_file", &[Essential, NumbersLines]),
+    ("edit_file", &[Essential]),
+    ("write_file", &[Essential]),
+    ("search_files", &[Essential]),
+    ("run_shell", &[Essential]),
+    ("attempt_completion", &[Essential, Tame, ForReaders, NoRecipeStep]),
+    ("ask_followup_question", &[Essential, ForReaders, NotForChildren, NoRecipeStep]),
+    ("update_todo_list", &[Essential, Tame, ForReaders, NoRecipeStep]),
+    (FINDER, &[Essential, Tame, ForReaders, NoRecipeStep]),
+    (CARRIER, &[Essential, Tame, ForReaders, NoRecipeStep]),
+    ("switch_agent", &[ForReaders, NotForChildren, NoRecipeStep]),
+    ("read_skill", &[ForReaders, NotForChildren]),
+    ("invoke_skill", &[ForReaders, NotForChildren]),
+    ("recall", &[Tame, FindsPast]),
+    ("recall_memory", &[FindsPast, NotForChildren]),
+    ("mark_for_memory", &[NotForChildren]),
+    ("execute_recipe", &[NotForChildren, NoRecipeStep]),
+    ("manage_skill", &[NotForChildren, NoRecipeStep]),
+    ("run_skill_script", &[NotForChildren]),
+    ("manage_tool", &[NotForChildren, NoRecipeStep]),
+    ("inspect_self", &[Tame]),
+    ("new_task", &[Tame, StartsAgents, NoRecipeStep]),
+];
+
+/// Whether the tool of this name has a trait.
+pub fn has_trait(tool: &str, wanted: ToolTrait) -> bool {
+    ROWS.iter().any(|(name, traits)| *name == tool && traits.contains(&wanted))
+}
+
+/// The names of all tools with a trait.
+pub fn names_with(wanted: ToolTrait) -> impl Iterator<Item = &'static str> {
+    ROWS.iter().filter(move |(_, traits)| traits.contains(&wanted)).map(|(name, _)| *name)
+}
+
+impl ToolSpec {
+    /// Whether it has a trait.
+    pub fn has_trait(&self, wanted: ToolTrait) -> bool {
+        has_trait(&self.name, wanted)
+    }
+}

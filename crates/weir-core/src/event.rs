@@ -25,7 +25,7 @@ use crate::message::Block;
 use crate::model::{FailureClass, Stop, Usage};
 use crate::open_name::open_names;
 use crate::profile::{LimitName, PermissionMode};
-use crate::tool::{Inspection, News, PlanItem};
+use crate::tool::{Inspection, PlanItem, ResultEffect};
 
 mod agents;
 mod context;
@@ -616,7 +616,7 @@ pub struct CallFinished {
     pub notes: Vec<Note>,
     /// What it means for the session beside its text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub news: Vec<News>,
+    pub news: Vec<ResultEffect>,
 }
 
 /// It cannot be told whether a call happened (D4).

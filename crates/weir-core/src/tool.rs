@@ -431,7 +431,8 @@ pub enum Control {
 /// What a finished call means for its session beside its text. Journaled with the call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "news", rename_all = "snake_case")]
-pub enum News {
+#[schemars(rename = "News")] // as the published schema has always called it
+pub enum ResultEffect {
     /// Passages of the session were found again (`recall`).
     Recalled {
         /// What was looked for.
@@ -694,7 +695,7 @@ pub struct Raw {
     /// Paths that it changed, as in [`PathEffect::path`].
     pub changed: Vec<String>,
     /// What it means for the session beside its text.
-    pub news: Vec<News>,
+    pub news: Vec<ResultEffect>,
     /// Whose words it gives back, beyond what its effects say.
     pub label: Label,
 }
@@ -725,7 +726,7 @@ impl Raw {
     /// The same, and it tells whether a background job runs.
     #[must_use]
     pub fn with_job(mut self, job: &str, running: bool) -> Raw {
-        self.news.push(News::Job { job: job.to_owned(), running });
+        self.news.push(ResultEffect::Job { job: job.to_owned(), running });
         self
     }
 }
@@ -748,12 +749,12 @@ pub struct Clean {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) news: Vec<News>,
+    pub(crate) news: Vec<ResultEffect>,
 }
 
 impl Clean {
     /// What it means for the session beside its text.
-    pub fn news(&self) -> &[News] {
+    pub fn news(&self) -> &[ResultEffect] {
         &self.news
     }
     /// Where it came from and how private it is (Z1).

@@ -11,7 +11,7 @@ use weir_core::governance::label::{self, Label};
 use weir_core::ids::CallId;
 use weir_core::message::{Block, CallBlock};
 use weir_core::session::{Call, Session};
-use weir_core::tool::{News, Raw};
+use weir_core::tool::{Raw, ResultEffect};
 
 use crate::ports::{Nested, NoNested, Plan, Tool, ToolContext};
 use crate::toolbox::Toolbox;
@@ -71,7 +71,7 @@ pub(crate) struct Nest {
 /// What the steps came to.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    news: Vec<News>,
+    news: Vec<ResultEffect>,
     label: Label,
     changed: Vec<String>,
 }
@@ -133,7 +133,7 @@ impl Nested for Nest {
             let text = weir_core::message::plain_text(&raw.blocks);
             one_line(text.lines().next().unwrap_or_default())
         });
-        steps.news.push(News::Step { tool: tool.into(), ok: raw.ok, summary });
+        steps.news.push(ResultEffect::Step { tool: tool.into(), ok: raw.ok, summary });
         raw
     }
 }

@@ -64,7 +64,7 @@ impl Toolbox {
 
     /// The same box, in which these tools have nothing behind them (no server is declared, no
     /// stronger model is named): no session is told of them when it begins. What gives them
-    /// something to do later makes them known then (`News::Made`).
+    /// something to do later makes them known then (`ResultEffect::Made`).
     #[must_use]
     pub fn without_use_for(mut self, idle: impl IntoIterator<Item = String>) -> Toolbox {
         self.idle.extend(idle);

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
 use weir_core::tool::{
-    Access, EffectClass, Effects, Group, News, PathEffect, QueryEffect, Raw, ToolSpec, foreign,
+    Access, EffectClass, Effects, Group, PathEffect, QueryEffect, Raw, ResultEffect, ToolSpec,
+    foreign,
 };
 use weir_engine::ports::{Plan, Tool, ToolContext};
 
@@ -106,7 +107,7 @@ impl Tool for ForeignTool {
             Err(why) => Raw::error(why),
         };
         let used = self.server.take_used().await.into_iter();
-        raw.news.extend(used.map(|(usage, cost_usd)| News::Used { usage, cost_usd }));
+        raw.news.extend(used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd }));
         raw
     }
 }

@@ -9,7 +9,7 @@ use weir_core::ids::SessionId;
 use weir_core::message::{Block, Message, Role, plain_text};
 use weir_core::model::Usage;
 use weir_core::session::{Session, child};
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 use weir_engine::blobs::mentioned;
 use weir_engine::hub::Fact;
 
@@ -46,7 +46,7 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
                 Event::ContextSummarised(f) => own.add(&f.usage),
                 Event::RecipePlanned(f) => own.add(&f.usage),
                 Event::CallFinished(f) => f.news.iter().for_each(|news| {
-                    if let News::Used { usage, .. } = news {
+                    if let ResultEffect::Used { usage, .. } = news {
                         own.add(usage);
                     }
                 }),

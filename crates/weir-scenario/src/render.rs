@@ -6,7 +6,7 @@ use weir_core::governance::GateName;
 use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
 use weir_core::message::{Block, plain_text};
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 use weir_engine::hub::Fact;
 
 use crate::play::Played;
@@ -64,9 +64,11 @@ fn short(text: &str) -> String {
 }
 
 /// The steps of a call that worked by other tools.
-fn steps(news: &[News]) -> String {
-    let step = |news: &News| match news {
-        News::Step { tool, ok, .. } => Some(format!("{tool} {}", if *ok { "ok" } else { "error" })),
+fn steps(news: &[ResultEffect]) -> String {
+    let step = |news: &ResultEffect| match news {
+        ResultEffect::Step { tool, ok, .. } => {
+            Some(format!("{tool} {}", if *ok { "ok" } else { "error" }))
+        }
         _ => None,
     };
     let steps: Vec<String> = news.iter().filter_map(step).collect();

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{NO_FLAGSHIP, Plan, ToolContext};
 
 use crate::built::{Act, nothing, spec};
@@ -78,13 +78,15 @@ impl Act for ConsultFlagship {
         };
         match asked {
             Ok(answer) => {
-                let news = vec![News::Used { usage: answer.usage, cost_usd: answer.cost_usd }];
+                let news =
+                    vec![ResultEffect::Used { usage: answer.usage, cost_usd: answer.cost_usd }];
                 let raw = Raw::ok(format!("{} answers:\n\n{}", answer.model, answer.text.trim()));
                 let summary = format!("{} answered", answer.model);
                 Raw { news, label: answer.label, ..raw.with_summary(summary) }
             }
             Err(error) => {
-                let used = error.used.map(|(usage, cost_usd)| News::Used { usage, cost_usd });
+                let used =
+                    error.used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd });
                 Raw { news: used.into_iter().collect(), ..Raw::error(error.why) }
             }
         }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{Plan, PluginOffer, ToolContext};
 
 use crate::built::{Act, nothing, spec};
@@ -83,7 +83,7 @@ impl Act for EnablePlugin {
 }
 
 /// The tools that now have something behind them, where the session was not told of them before.
-async fn made_known(plugin: &str, cx: &ToolContext) -> Vec<News> {
+async fn made_known(plugin: &str, cx: &ToolContext) -> Vec<ResultEffect> {
     let (plugins, id) = (cx.plugins.clone(), plugin.to_owned());
     let found = move || plugins.list().into_iter().find(|line| line.id == id);
     let Ok(Some(line)) = blocking(found).await else { return Vec::new() };
@@ -94,7 +94,7 @@ async fn made_known(plugin: &str, cx: &ToolContext) -> Vec<News> {
     let (loaded, deferred) = (cx.knows.loaded(), cx.knows.deferred());
     let known = |name: &str| loaded.iter().chain(deferred.iter()).any(|tool| tool.name == name);
     let new = ways.into_iter().flatten().filter(|tool| !known(&tool.name));
-    new.map(|tool| News::Made { tool: Box::new(tool) }).collect()
+    new.map(|tool| ResultEffect::Made { tool: Box::new(tool) }).collect()
 }
 
 /// What the person reads before they agree.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::label::Label;
-use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::{Act, nothing, spec};
@@ -75,7 +75,7 @@ impl Act for FindTool {
         // A tool that was made from foreign words is described in them.
         if let Some(tools) = cx.knows.toolbox() {
             let found = raw.news.iter().flat_map(|news| match news {
-                News::Found { tools } => tools.as_slice(),
+                ResultEffect::Found { tools } => tools.as_slice(),
                 _ => &[],
             });
             let labels: Vec<Label> =
@@ -134,7 +134,8 @@ fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
         0 => "nothing found".to_owned(),
         _ => names.join(", "),
     };
-    let news = if names.is_empty() { Vec::new() } else { vec![News::Found { tools: names }] };
+    let news =
+        if names.is_empty() { Vec::new() } else { vec![ResultEffect::Found { tools: names }] };
     Raw { news, label, ..Raw::ok(text).with_summary(summary) }
 }
 
@@ -222,7 +223,7 @@ mod tests {
         let raw = answer(query, &deferred, &loaded);
         assert!(raw.ok, "{query}");
         match raw.news.as_slice() {
-            [News::Found { tools }] => tools.clone(),
+            [ResultEffect::Found { tools }] => tools.clone(),
             _ => Vec::new(),
         }
     }
@@ -261,7 +262,7 @@ mod tests {
         let many: Vec<ToolSpec> = (0..9).map(tool).collect();
         let raw = answer("checkpoint", &many, &[]);
         let expected: Vec<String> = (0..5).map(|number| format!("checkpoint_{number}")).collect();
-        assert_eq!(raw.news, [News::Found { tools: expected }]);
+        assert_eq!(raw.news, [ResultEffect::Found { tools: expected }]);
     }
 
     #[test]
@@ -286,7 +287,9 @@ mod tests {
         let names: Vec<&String> = raw
             .news
             .iter()
-            .flat_map(|n| if let News::Found { tools } = n { tools.as_slice() } else { &[] })
+            .flat_map(
+                |n| if let ResultEffect::Found { tools } = n { tools.as_slice() } else { &[] },
+            )
             .collect();
         assert!(names.iter().all(|name| *name != "read_file"), "{names:?}");
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use weir_core::dynamic::{DeclaredEffects, ToolDefinition};
 use weir_core::governance::label::Label;
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::made::{ACTIVE, MadeTool};
 use weir_engine::ports::{Kept, NoHost, Plan, Script, ScriptKind, ToolContext};
 
@@ -228,7 +228,7 @@ async fn make(input: &Input, effects: &Effects, cx: &ToolContext) -> Result<Raw,
          until the person removes it (`weir tools`).",
         new.name, kept.version
     ));
-    let news = vec![News::Made { tool: Box::new(new.spec()) }];
+    let news = vec![ResultEffect::Made { tool: Box::new(new.spec()) }];
     Ok(Raw { news, ..raw.with_summary(format!("{word} {}", new.name)) })
 }
 
@@ -237,7 +237,7 @@ async fn remove(name: &str, cx: &ToolContext) -> Result<Raw, String> {
     if let Some(tools) = cx.knows.toolbox() {
         tools.remove(name);
     }
-    let news = vec![News::Unmade { name: name.to_owned() }];
+    let news = vec![ResultEffect::Unmade { name: name.to_owned() }];
     let raw = Raw::ok(format!("The tool {name} is gone.")).with_summary(format!("removed {name}"));
     Ok(Raw { news, ..raw })
 }

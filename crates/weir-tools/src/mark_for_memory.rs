@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::ids::MemoryId;
 use weir_core::memory::{self, MemoryKind, MemoryNote, MemoryStatus};
-use weir_core::tool::{EffectClass, Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{Plan, ToolContext, Wish};
 
 use crate::built::{Act, nothing, spec};
@@ -136,5 +136,5 @@ fn told(note: MemoryNote) -> Raw {
         }
     };
     let raw = Raw::ok(text).with_summary(summary);
-    Raw { news: vec![News::Remembered { note }], ..raw }
+    Raw { news: vec![ResultEffect::Remembered { note }], ..raw }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use weir_core::tool::{Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::{Act, spec};
@@ -90,8 +90,8 @@ fn page(file: &str, text: &str, from: usize) -> Raw {
 }
 
 /// What a skill brings with it when it becomes active.
-pub(crate) fn news(note: weir_core::skill::SkillNote) -> Vec<News> {
-    vec![News::Skill { skill: note }]
+pub(crate) fn news(note: weir_core::skill::SkillNote) -> Vec<ResultEffect> {
+    vec![ResultEffect::Skill { skill: note }]
 }
 
 #[cfg(test)]

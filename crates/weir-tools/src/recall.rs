@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::ids::{CallId, Timestamp};
-use weir_core::tool::{Effects, Group, News, Raw, ToolSpec};
+use weir_core::tool::{Effects, Group, Raw, ResultEffect, ToolSpec};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{Passage, Plan, RecallQuery, ToolContext};
 
@@ -125,7 +125,7 @@ impl Act for Recall {
         let mut facts: Vec<_> = passages[..shown].iter().map(|passage| passage.seq).collect();
         facts.sort_unstable();
         facts.dedup();
-        let news = News::Recalled { words: input.words, passages: facts };
+        let news = ResultEffect::Recalled { words: input.words, passages: facts };
         // The label stays empty: a session's label never shrinks, and all that is found here was
         // once read in this very session, so its foreign words are counted already.
         let raw = Raw::ok(text).with_summary(text::count(shown, "passage"));

@@ -25,7 +25,7 @@ use crate::prompt::{self, SectionName};
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::built_in::FOREIGN_CALLER;
-use crate::tool::{Control, EffectClass, News, PlanItem, PlanStatus, foreign};
+use crate::tool::{Control, EffectClass, PlanItem, PlanStatus, ResultEffect, foreign};
 
 use super::call::{CallClearance, CallResult};
 use super::calls::{unknown_text, workspace};
@@ -345,23 +345,23 @@ pub(super) fn remembered(note: &MemoryNote) -> Event {
 fn news(s: &mut Session, f: &CallFinished) {
     for news in &f.news {
         match news {
-            News::Recalled { words, passages } => {
+            ResultEffect::Recalled { words, passages } => {
                 let (words, passages) = (words.clone(), passages.clone());
                 s.due.push_back(ContextRecalled { call: f.call, words, passages }.into());
             }
-            News::Remembered { note } => s.due.push_back(remembered(note)),
-            News::Skill { skill } => {
+            ResultEffect::Remembered { note } => s.due.push_back(remembered(note)),
+            ResultEffect::Skill { skill } => {
                 activate(s, skill);
                 // The result shows it now; what is told again after condensing has it too.
                 let text = prompt::in_force(s.skills.values());
                 s.told.insert(SectionName::ActiveSkills.as_str().into(), text);
             }
             // A job is followed where all deeds are.
-            News::Step { .. } | News::Job { .. } => (),
-            News::Used { usage, cost_usd } => s.count(usage, *cost_usd),
-            News::Made { tool } => s.made(tool),
-            News::Unmade { name } => s.unmade(name),
-            News::Found { tools } => {
+            ResultEffect::Step { .. } | ResultEffect::Job { .. } => (),
+            ResultEffect::Used { usage, cost_usd } => s.count(usage, *cost_usd),
+            ResultEffect::Made { tool } => s.made(tool),
+            ResultEffect::Unmade { name } => s.unmade(name),
+            ResultEffect::Found { tools } => {
                 let deferred = s.config.iter().flat_map(|config| config.deferred.iter());
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
                 s.found.extend(names.cloned());

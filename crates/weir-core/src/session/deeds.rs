@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::CallFinished;
 use crate::ids::CallId;
-use crate::tool::{Access, News};
+use crate::tool::{Access, ResultEffect};
 
 use super::Call;
 
@@ -70,10 +70,10 @@ impl Deeds {
         let started = inspection.effects.commands.iter().find(|command| command.background);
         for news in &f.news {
             match (news, started) {
-                (News::Job { job, running: true }, Some(command)) => {
+                (ResultEffect::Job { job, running: true }, Some(command)) => {
                     self.jobs.insert(job.clone(), (f.call, short(&command.command)));
                 }
-                (News::Job { job, running: false }, _) => {
+                (ResultEffect::Job { job, running: false }, _) => {
                     self.jobs.remove(job);
                 }
                 _ => (),

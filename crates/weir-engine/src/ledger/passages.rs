@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_core::event::{CallFinished, CallJudged, Event};
 use weir_core::ids::{BlobId, CallId, Seq};
 use weir_core::message::plain_text;
-use weir_core::tool::{Control, News};
+use weir_core::tool::{Control, ResultEffect};
 
 use crate::ports::{IndexedText, Store, StoreError};
 
@@ -110,7 +110,7 @@ impl Passages {
     fn finished(&mut self, seq: Seq, fact: &CallFinished) {
         let begun = self.calls.get_mut(&fact.call);
         // What was recalled is found where it stands, not once more in the answer.
-        if fact.news.iter().any(|news| matches!(news, News::Recalled { .. })) {
+        if fact.news.iter().any(|news| matches!(news, ResultEffect::Recalled { .. })) {
             self.calls.remove(&fact.call);
             return;
         }

@@ -6,7 +6,7 @@ use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 use weir_core::model::Usage;
 use weir_core::session::Session;
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 
 /// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans or
 /// advises beside the session's own.
@@ -58,7 +58,7 @@ impl UsageNote {
             Event::RecipePlanned(f) => helper(&f.usage, f.cost_usd),
             Event::CallFinished(f) => {
                 let used = f.news.iter().filter_map(|news| match news {
-                    News::Used { usage, cost_usd } => Some(helper(usage, *cost_usd)),
+                    ResultEffect::Used { usage, cost_usd } => Some(helper(usage, *cost_usd)),
                     _ => None,
                 });
                 used.flatten().collect()

@@ -10,7 +10,7 @@ use weir_core::memory::{
     MemoryFact, MemoryKind, MemoryNote, MemorySource, MemoryStatus, NewMemory,
 };
 use weir_core::skill::SkillLine;
-use weir_core::tool::{EffectClass, News, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Raw, ResultEffect, ToolSpec};
 use weir_engine::ports::{
     Knowledge, NoKnowledge, Passage, ProfileLine, RecallQuery, SkillProposal, SkillScript,
     SkillText, ToolContext, Wish,
@@ -147,7 +147,7 @@ fn m4_a_marked_fact_is_an_effect_and_news() {
         let known = Arc::new(FakeKnowledge { status: Some(status), ..FakeKnowledge::default() });
         let raw = act::<MarkForMemory>(&known, &input);
         assert!(raw.ok && text(&raw) == said, "{}", text(&raw));
-        let [News::Remembered { note }] = raw.news.as_slice() else { panic!("no news") };
+        let [ResultEffect::Remembered { note }] = raw.news.as_slice() else { panic!("no news") };
         assert_eq!(note.status, status);
         let wish = Wish {
             text: "Prefers tabs.".into(),
@@ -246,7 +246,7 @@ fn x4_passages_come_with_their_place_and_are_news() {
          [fact 12 · 2023-11-14T22:13:20Z · result · read_file src/main.rs]\nfn main() {}\n\n\
          [fact 2 · 2023-11-14T22:13:20Z · the person said]\nThe port is 8080."
     );
-    let news = News::Recalled { words: "port".into(), passages: vec![2, 12] };
+    let news = ResultEffect::Recalled { words: "port".into(), passages: vec![2, 12] };
     assert_eq!(raw.news, [news]);
     assert!(raw.label.is_clean());
 }
@@ -289,6 +289,6 @@ fn x4_what_is_found_does_not_fill_the_window() {
     let length = text(&raw).chars().count();
     assert!((5_000..=10_200).contains(&length), "{length}");
     assert!(text(&raw).ends_with("without room: ask for less at once]"), "{}", text(&raw));
-    let [News::Recalled { passages, .. }] = raw.news.as_slice() else { panic!("no news") };
+    let [ResultEffect::Recalled { passages, .. }] = raw.news.as_slice() else { panic!("no news") };
     assert_eq!(passages.len(), text(&raw).matches("[fact ").count());
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Draft, Filter, FilterContext};
 use crate::message::Block;
 use crate::model::{Reply, ReplyBlock};
-use crate::tool::News;
+use crate::tool::ResultEffect;
 
 /// Shortest known value that is looked for, in characters.
 const SECRET_CHARS_MIN: usize = 4;
@@ -109,16 +109,19 @@ fn mask_texts(value: &mut Value, needles: &[Needle]) {
 }
 
 /// Takes secrets out of what a call wants remembered.
-pub(super) fn news(news: &mut [News], secrets: &[String]) {
+pub(super) fn news(news: &mut [ResultEffect], secrets: &[String]) {
     let needles = needles(secrets);
     for news in news {
         match news {
-            News::Remembered { note } => replace(&mut note.text, &needles),
-            News::Skill { skill } => replace(&mut skill.text, &needles),
-            News::Recalled { words, .. } => replace(words, &needles),
-            News::Step { summary, .. } => replace(summary, &needles),
-            News::Made { tool } => replace(&mut tool.description, &needles),
-            News::Found { .. } | News::Unmade { .. } | News::Used { .. } | News::Job { .. } => (),
+            ResultEffect::Remembered { note } => replace(&mut note.text, &needles),
+            ResultEffect::Skill { skill } => replace(&mut skill.text, &needles),
+            ResultEffect::Recalled { words, .. } => replace(words, &needles),
+            ResultEffect::Step { summary, .. } => replace(summary, &needles),
+            ResultEffect::Made { tool } => replace(&mut tool.description, &needles),
+            ResultEffect::Found { .. }
+            | ResultEffect::Unmade { .. }
+            | ResultEffect::Used { .. }
+            | ResultEffect::Job { .. } => (),
         }
     }
 }

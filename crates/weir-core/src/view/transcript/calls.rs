@@ -9,7 +9,7 @@ use crate::event::{
 };
 use crate::governance::Verdict;
 use crate::ids::{CallId, Seq, SessionId, Timestamp};
-use crate::tool::News;
+use crate::tool::ResultEffect;
 use crate::view::told::one_line;
 
 use super::{Activity, PlacedFact, Transcript, TranscriptChange as Change};
@@ -230,7 +230,7 @@ impl Transcript {
         self.follow_jobs(f);
         self.settle_unknown(|call| call == f.call);
         for news in &f.news {
-            if let News::Used { usage, cost_usd } = news {
+            if let ResultEffect::Used { usage, cost_usd } = news {
                 self.meters.add(usage, *cost_usd);
             }
         }
@@ -275,12 +275,12 @@ impl Transcript {
         let command = started.map(|command| command.command.clone());
         for news in &f.news {
             match (news, &command) {
-                (News::Job { job, running: true }, Some(command)) => {
+                (ResultEffect::Job { job, running: true }, Some(command)) => {
                     let (name, command) = (job.clone(), command.clone());
                     self.jobs.push(BackgroundJob { name, command });
                     self.jobs.truncate(JOBS_MAX);
                 }
-                (News::Job { job, running: false }, _) => {
+                (ResultEffect::Job { job, running: false }, _) => {
                     self.jobs.retain(|known| known.name != *job);
                 }
                 _ => (),

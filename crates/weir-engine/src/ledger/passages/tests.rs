@@ -101,7 +101,7 @@ fn x4_what_was_recalled_is_not_found_twice() {
     let Event::CallFinished(mut fact) = finished("recall", "blue cloth", &json!({})) else {
         unreachable!("it is made so")
     };
-    fact.news = vec![News::Recalled { words: "blue".into(), passages: vec![1] }];
+    fact.news = vec![ResultEffect::Recalled { words: "blue".into(), passages: vec![1] }];
     let event = Event::CallFinished(fact);
     let (texts, fulls) = passages(&[proposed("recall", json!({ "words": "blue" })), event]);
     assert!(texts.is_empty() && fulls.is_empty(), "{texts:?}");

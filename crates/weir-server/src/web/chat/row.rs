@@ -6,7 +6,7 @@ use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event};
 use weir_core::governance::Verdict;
 use weir_core::ids::BlobId;
 use weir_core::message::Block;
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 use weir_core::view::plain::visible;
 use weir_core::view::transcript::{CallEntry, CallStage, ChildAgent};
 
@@ -146,11 +146,11 @@ fn full(view: &View, blob: &BlobId, bytes: u64) -> Markup {
 }
 
 /// Tools that the call used on its way.
-fn steps(news: &[News]) -> Markup {
+fn steps(news: &[ResultEffect]) -> Markup {
     let steps: Vec<_> = news
         .iter()
         .filter_map(|one| match one {
-            News::Step { tool, ok, summary } => Some((tool, *ok, summary)),
+            ResultEffect::Step { tool, ok, summary } => Some((tool, *ok, summary)),
             _ => None,
         })
         .collect();

@@ -10,7 +10,7 @@ use weir_core::event::Event;
 use weir_core::governance::filter::quoted;
 use weir_core::governance::{GateName, Verdict};
 use weir_core::message::{Block, plain_text};
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 use weir_core::view::transcript::{CallNote, CallStage, ChildAgent};
 
 use super::super::entries::Row;
@@ -295,7 +295,7 @@ fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         told(format!("  Withheld from the model: {}", one_line(why)), theme.bad);
     }
     for news in &fact.news {
-        if let News::Step { tool, ok, summary } = news {
+        if let ResultEffect::Step { tool, ok, summary } = news {
             let failed = if *ok { "" } else { " (failed)" };
             told(format!("  ↳ {} {}{failed}", one_line(tool), one_line(summary)), theme.quiet);
         }

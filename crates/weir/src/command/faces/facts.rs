@@ -9,7 +9,7 @@ use regex::Regex;
 use weir_core::event::Event;
 use weir_core::model::Usage;
 use weir_core::profile::LimitName;
-use weir_core::tool::News;
+use weir_core::tool::ResultEffect;
 use weir_engine::hub::Fact;
 use weir_scenario::play::Played;
 use weir_scenario::render::in_order;
@@ -123,7 +123,7 @@ impl StableNumbers {
             }
             Event::CallFinished(f) => {
                 for news in &mut f.news {
-                    if let News::Used { usage, cost_usd } = news {
+                    if let ResultEffect::Used { usage, cost_usd } = news {
                         self.replace_use((7_000, 700), usage, cost_usd);
                     }
                 }

@@ -3,8 +3,9 @@
 //!
 //! By name, since a journal holds the tools of its session as they were described that day, and those
 //! descriptions say nothing of this: a session that is taken up has a row for each tool all the same.
-//! A tool without a row has none of these traits. Not here: what a call touches (`Effects`), and the
-//! sentences of the prompt, which name tools as the model calls them.
+//! A tool without a row has none of these traits. Not here: what a call touches (`Effects`), and
+//! sentences for the model (sections of the prompt, notes, refusals): they name tools as it calls them,
+//! and a section leaves a sentence out where its tool is not there.
 
 use super::ToolSpec;
 

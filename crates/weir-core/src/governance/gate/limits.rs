@@ -18,6 +18,7 @@ impl Gate for LimitsGate {
         if call.inspection.effects.consults && context.consulted >= CONSULTS_MAX {
             return Some(deny(
                 self,
+                // What counts is the effect; the tool's name is how journals have always told it.
                 Some(format!("consult_flagship: {CONSULTS_MAX} a run")),
                 format!(
                     "This run has asked the stronger model {CONSULTS_MAX} times, which is all that \

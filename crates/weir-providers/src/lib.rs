@@ -5,7 +5,6 @@ pub mod catalogue;
 pub mod dialect;
 pub mod http_model;
 pub mod probe;
-pub mod script;
 pub mod sse;
 pub mod transport;
 pub mod window;

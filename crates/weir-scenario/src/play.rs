@@ -29,7 +29,7 @@ use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, SessionFilter,
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_providers::script::{ModelOptions, Script, ScriptedModel};
+use weir_scripted_model::{ModelOptions, Script, ScriptedModel};
 
 use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool, Listener};
 use crate::documents::OwnDocuments;

@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use weir_providers::script::Script;
-use weir_providers::script::serve::{ServeOptions, serve};
+use weir_scripted_model::Script;
+use weir_scripted_model::serve::{ServeOptions, serve};
 
 struct Server {
     address: SocketAddr,

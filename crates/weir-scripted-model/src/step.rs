@@ -188,29 +188,6 @@ impl Script {
     pub fn replies(&self) -> u64 {
         count(&self.sequence)
     }
-    /// Reads a script.
-    ///
-    /// # Errors
-    /// Line and what is wrong there.
-    pub fn parse(text: &str) -> Result<Script, super::ScriptError> {
-        super::parse::parse(text, None)
-    }
-    /// Reads a script from a file; its pictures are looked up beside it.
-    ///
-    /// # Errors
-    /// The file cannot be read, or line and what is wrong there.
-    pub fn read(path: &std::path::Path) -> Result<Script, super::ScriptError> {
-        let named =
-            |line, why| super::ScriptError { file: Some(path.display().to_string()), line, why };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| named(0, format!("cannot be read: {error}")))?;
-        let mut script = super::parse::parse(&text, path.parent())
-            .map_err(|error| named(error.line, error.why))?;
-        if script.header.name.is_none() {
-            script.header.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        }
-        Ok(script)
-    }
     pub(crate) fn find(&self, index: u64) -> Option<Found> {
         find(&self.sequence, index, None)
     }

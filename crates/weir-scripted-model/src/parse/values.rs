@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use weir_core::model::{Price, Stop, Usage};
 
-use crate::script::step::{Expected, Fault, Say};
+use crate::step::{Expected, Fault, Say};
 
 /// Largest count of `loop:` and `repeat:`; larger than any test needs, small enough to end.
 const COUNT_MAX: u64 = 100_000_000;

@@ -7,9 +7,9 @@ use super::openai_chat::openai_refusal;
 use super::{
     CREATED, Context, Piece, Refusal, Whole, Wire, Writer, event, put_together, signature,
 };
-use crate::script::step::Fault;
+use crate::step::Fault;
 
-pub(in crate::script) struct OpenAiResponses;
+pub(crate) struct OpenAiResponses;
 
 impl Wire for OpenAiResponses {
     fn name(&self) -> &'static str {

@@ -14,8 +14,8 @@ use super::frames::{Ending, Frames};
 use super::player::{Address, Player, What};
 use super::step::Script;
 use super::wire::{WIRES, Wire};
-use crate::DIALECTS;
-use crate::dialect::{Decoder, Dialect, Encoder, Quirks};
+use weir_providers::DIALECTS;
+use weir_providers::dialect::{Decoder, Dialect, Encoder, Quirks};
 
 /// Waits for a time. Tests with a hand-moved clock bring their own.
 pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir_core::model::{Stop, Usage};
 
 use super::*;
-use crate::script::step::{Expected, Fault, Found};
+use crate::step::{Expected, Fault, Found};
 
 fn script(text: &str) -> Script {
     parse(text, None).unwrap_or_else(|error| panic!("{error}"))

@@ -7,9 +7,9 @@ use super::{
     Context, Piece, Refusal, Whole, Wire, Writer, arguments_value, event, put_together, signature,
     status_and_message,
 };
-use crate::script::step::Fault;
+use crate::step::Fault;
 
-pub(in crate::script) struct Anthropic;
+pub(crate) struct Anthropic;
 
 impl Wire for Anthropic {
     fn name(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! From physical lines to logical ones: comments, breaks between steps, continued text.
 
 use super::at;
-use crate::script::ScriptError;
+use crate::ScriptError;
 
 /// A logical line with the number of its first physical one.
 #[derive(Debug, Clone)]

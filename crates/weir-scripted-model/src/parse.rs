@@ -4,6 +4,7 @@
 mod lines;
 mod values;
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,8 +19,34 @@ const SCRIPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Loops within loops.
 const NESTING_MAX: usize = 8;
 
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// Line and what is wrong there.
+    pub fn parse(text: &str) -> Result<Script, ScriptError> {
+        parse(text, None)
+    }
+
+    /// Reads a script from a file; its pictures are looked up beside it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or line and what is wrong there.
+    pub fn read(path: &Path) -> Result<Script, ScriptError> {
+        let named = |line, why| ScriptError { file: Some(path.display().to_string()), line, why };
+        let text = fs::read_to_string(path)
+            .map_err(|error| named(0, format!("cannot be read: {error}")))?;
+        let mut script =
+            parse(&text, path.parent()).map_err(|error| named(error.line, error.why))?;
+        if script.header.name.is_none() {
+            script.header.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        }
+        Ok(script)
+    }
+}
+
 /// Reads `text`; pictures are looked up in `folder`.
-pub(super) fn parse(text: &str, folder: Option<&Path>) -> Result<Script, ScriptError> {
+fn parse(text: &str, folder: Option<&Path>) -> Result<Script, ScriptError> {
     if text.len() > SCRIPT_BYTES_MAX {
         return Err(at(0, format!("is larger than {SCRIPT_BYTES_MAX} bytes")));
     }

@@ -7,9 +7,9 @@ use super::{
     CREATED, Context, Piece, Refusal, Whole, Wire, Writer, data_line, put_together,
     status_and_message,
 };
-use crate::script::step::Fault;
+use crate::step::Fault;
 
-pub(in crate::script) struct OpenAiChat;
+pub(crate) struct OpenAiChat;
 
 impl Wire for OpenAiChat {
     fn name(&self) -> &'static str {

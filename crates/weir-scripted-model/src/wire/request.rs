@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 use super::Wire;
 
 /// A request, its long parts unread until a script asks for them.
-pub(in crate::script) struct Request<'a> {
-    pub(in crate::script) body: &'a [u8],
-    pub(in crate::script) model: String,
-    pub(in crate::script) stream: bool,
-    pub(in crate::script) include_usage: bool,
+pub(crate) struct Request<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) model: String,
+    pub(crate) stream: bool,
+    pub(crate) include_usage: bool,
     /// How many replies of the model it holds.
-    pub(in crate::script) turns: u64,
+    pub(crate) turns: u64,
     entries: Vec<Entry<'a>>,
     system: Vec<&'a RawValue>,
     tools: Option<&'a RawValue>,
@@ -25,10 +25,10 @@ pub(in crate::script) struct Request<'a> {
 
 /// What a user's side of the conversation holds.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::script) struct Said {
-    pub(in crate::script) text: String,
-    pub(in crate::script) results: String,
-    pub(in crate::script) media: usize,
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) results: String,
+    pub(crate) media: usize,
     has_results: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// A sentence for the one who sent it.
-    pub(in crate::script) fn read(wire: &dyn Wire, body: &'a [u8]) -> Result<Request<'a>, String> {
+    pub(crate) fn read(wire: &dyn Wire, body: &'a [u8]) -> Result<Request<'a>, String> {
         let text = std::str::from_utf8(body)
             .map_err(|error| format!("the body of the request is not UTF-8: {error}"))?;
         let parsed: Body<'a> = serde_json::from_str(text).map_err(|error| {
@@ -116,7 +116,7 @@ impl<'a> Request<'a> {
     }
 
     /// What the user's side said since the last reply.
-    pub(in crate::script) fn last(&self) -> Said {
+    pub(crate) fn last(&self) -> Said {
         match groups(&self.entries).last() {
             Some(group) if !group.model => said(&self.entries[group.from..group.to]),
             _ => Said::default(),
@@ -124,7 +124,7 @@ impl<'a> Request<'a> {
     }
 
     /// The last thing the user's side said that answers no call, and how many replies came since.
-    pub(in crate::script) fn prompt(&self) -> (String, u64) {
+    pub(crate) fn prompt(&self) -> (String, u64) {
         let all: Vec<Group> = groups(&self.entries).collect();
         let mut replies = 0;
         for group in all.iter().rev() {
@@ -141,7 +141,7 @@ impl<'a> Request<'a> {
     }
 
     /// The system prompt.
-    pub(in crate::script) fn system(&self) -> String {
+    pub(crate) fn system(&self) -> String {
         let mut text = String::new();
         for raw in &self.system {
             strings(&value(raw), &mut text);
@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
     }
 
     /// Names of the tools offered.
-    pub(in crate::script) fn tools(&self) -> Vec<String> {
+    pub(crate) fn tools(&self) -> Vec<String> {
         let mut names = Vec::new();
         if let Some(tools) = self.tools {
             tool_names(&value(tools), &mut names);
@@ -166,7 +166,7 @@ impl<'a> Request<'a> {
     }
 
     /// A number that is the same for the same messages.
-    pub(in crate::script) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         let mut hasher = std::hash::DefaultHasher::new();
         for entry in &self.entries {
             for raw in [entry.content, entry.parts, entry.output, entry.tool_calls] {

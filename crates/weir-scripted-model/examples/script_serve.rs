@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use tokio::net::TcpListener;
-use weir_providers::script::Script;
-use weir_providers::script::serve::{ServeOptions, serve};
+use weir_scripted_model::Script;
+use weir_scripted_model::serve::{ServeOptions, serve};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

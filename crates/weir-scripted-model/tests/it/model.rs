@@ -14,7 +14,7 @@ use weir_core::model::{
 use weir_core::tool::ToolSpec;
 use weir_engine::ports::{Conversation, MediaMap, Model, SignalSink};
 use weir_providers::DIALECTS;
-use weir_providers::script::{ModelOptions, SCRIPT_ENDED, Script, ScriptedModel, Sleeper, Step};
+use weir_scripted_model::{ModelOptions, SCRIPT_ENDED, Script, ScriptedModel, Sleeper, Step};
 
 /// A model that plays `text` through the dialect of this name.
 pub(crate) fn model(text: &str, dialect: &str) -> ScriptedModel {

@@ -1,5 +1,5 @@
 //! The vendors' side of the wire: what a request says, and the bytes a real server would answer.
-//! Not a codec: the codecs of Weir stand in [`crate::dialect`] and are judged against this.
+//! Not a codec: the codecs of Weir stand in [`weir_providers::dialect`] and are judged against this.
 
 pub(super) mod anthropic;
 pub(super) mod gemini;
@@ -15,7 +15,7 @@ pub(super) use request::Request;
 
 /// One vendor's way to read requests and write replies.
 pub(super) trait Wire: Send + Sync {
-    /// The dialect's name in [`crate::DIALECTS`].
+    /// The dialect's name in [`weir_providers::DIALECTS`].
     fn name(&self) -> &'static str;
     /// Key of the list of messages in a body.
     fn messages_key(&self) -> &'static str;

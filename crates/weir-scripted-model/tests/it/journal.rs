@@ -1,9 +1,9 @@
 //! A journal made into a script says the same again (V7).
 
 use serde_json::{Value, json};
-use weir_providers::script::{Script, from_journal};
+use weir_scripted_model::{Script, from_journal};
 
-use crate::script_model::{Session, model, plain, text};
+use crate::model::{Session, model, plain, text};
 
 fn replied(content: &Value, stop: &str) -> Value {
     let usage =

@@ -7,9 +7,9 @@ use super::{
     Context, EVENTS, Piece, Refusal, Whole, Wire, Writer, data_line, put_together, signature,
     status_and_message,
 };
-use crate::script::step::Fault;
+use crate::step::Fault;
 
-pub(in crate::script) struct Gemini;
+pub(crate) struct Gemini;
 
 impl Wire for Gemini {
     fn name(&self) -> &'static str {

@@ -15,7 +15,6 @@ const MIDDLE_PIECES_MAX: usize = 10_000;
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// As it should.
     Whole,
     /// Half-way, the body over.
     Cut,

@@ -137,7 +137,6 @@ impl Model for ScriptedModel {
     }
 }
 
-/// One session's exchange.
 struct Talk {
     shared: Arc<Shared>,
     encoder: Box<dyn Encoder>,

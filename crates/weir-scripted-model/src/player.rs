@@ -38,12 +38,12 @@ pub(super) struct Answer {
 
 pub(super) enum What {
     /// A body at once, with a status and perhaps `Retry-After`.
-    Body { refusal: Refusal, retry_after: Option<String> },
-    /// A stream.
+    Body {
+        refusal: Refusal,
+        retry_after: Option<String>,
+    },
     Stream(Box<Frames>),
-    /// Nothing ever.
     Hang,
-    /// The connection breaks.
     NoConnection,
 }
 

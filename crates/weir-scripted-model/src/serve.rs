@@ -26,7 +26,6 @@ use super::wire::{CREATED, EVENTS, JSON, WIRES, Wire};
 use connection::{Door, Link};
 use record::{Exchange, Recorder};
 
-/// Largest request.
 const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes of a stream that are sent at once when the script sets no pace.
 const CHUNK_BYTES: usize = 32 * 1024;

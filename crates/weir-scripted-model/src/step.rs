@@ -76,9 +76,7 @@ pub struct Step {
 /// A piece of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Say {
-    /// Reasoning.
     Thinking(String),
-    /// Text.
     Text(String),
     /// A call; the arguments are sent as they stand, JSON or not.
     Call {
@@ -89,9 +87,7 @@ pub enum Say {
     },
     /// A picture the model made.
     Image {
-        /// IANA media type.
         media_type: String,
-        /// The bytes.
         data: Arc<[u8]>,
     },
 }
@@ -122,7 +118,6 @@ pub enum Fault {
     Midstream,
     /// The stream holds what is not the dialect.
     Garbage,
-    /// No answer ever.
     Hang,
     /// The connection breaks before an answer.
     Network,

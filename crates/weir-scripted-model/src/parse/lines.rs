@@ -18,13 +18,13 @@ pub(super) struct Line<'a> {
 pub(super) enum Logical<'a> {
     /// An empty line or `---`.
     Break,
-    /// `end`.
     End,
     /// `key: value`.
-    Pair { key: &'a str },
+    Pair {
+        key: &'a str,
+    },
 }
 
-/// Splits `text`.
 pub(super) fn logical(text: &str) -> Result<Vec<Line<'_>>, ScriptError> {
     let mut out: Vec<Line<'_>> = Vec::new();
     // Empty lines that belong to a text if an indented line follows, and end the step if not.

@@ -13,7 +13,6 @@ use crate::step::{Expected, Fault, Say};
 const COUNT_MAX: u64 = 100_000_000;
 /// Longest delay: a day.
 const DELAY_MAX: Duration = Duration::from_secs(86_400);
-/// Largest picture.
 const IMAGE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The picture of `image: dot`: a PNG of one black pixel.
@@ -68,7 +67,6 @@ pub(super) fn quoted_or_plain(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A JSON string.
 pub(super) fn json_string(text: &str) -> Result<String, String> {
     serde_json::from_str(text.trim()).map_err(|error| format!("no JSON string: {error}"))
 }
@@ -186,7 +184,6 @@ pub(super) fn stop(text: &str) -> Result<Stop, String> {
     }
 }
 
-/// What goes wrong.
 pub(super) fn fault(text: &str) -> Result<Fault, String> {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let named = match first {

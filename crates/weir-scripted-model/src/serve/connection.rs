@@ -42,7 +42,6 @@ impl Listener for Door {
     }
 }
 
-/// One connection.
 pub(super) struct Wire {
     stream: TcpStream,
     token: CancellationToken,

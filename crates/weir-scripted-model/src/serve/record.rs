@@ -17,7 +17,6 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const SECRET_HEADERS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
 
-/// The open file.
 pub(super) struct Recorder(Mutex<File>);
 
 impl Recorder {

@@ -140,7 +140,6 @@ impl<'a> Request<'a> {
         (String::new(), replies)
     }
 
-    /// The system prompt.
     pub(crate) fn system(&self) -> String {
         let mut text = String::new();
         for raw in &self.system {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_core::event::Event;
 use weir_core::governance::label::Label;
-use weir_core::governance::rules::RuleSet;
 use weir_core::governance::{FilterContext, clean};
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::Block;
-use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Thinking, Usage};
+use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
-use weir_core::session::{Condensing, MemoryPolicy, Session, SessionConfig};
+use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::{EffectClass, Effects, Group, Inspection, Raw, ToolSpec};
 
 /// Turns of the journal.
@@ -23,42 +22,26 @@ fn main() {
 }
 
 fn config() -> SessionConfig {
+    let name = ModelRef { provider: "script".into(), name: "bench".into() };
+    let model = ModelInfo { window: 100_000, max_output: 1_000, ..ModelInfo::with_name(name) };
+    let look = ToolSpec {
+        name: "look".into(),
+        description: String::new(),
+        group: Group::Read,
+        input_schema: json!({ "type": "object" }).into(),
+        deferred: false,
+        parallel_safe: true,
+        poll: true,
+        keeps_result: true,
+        timeout_ms: None,
+    };
     SessionConfig {
-        deferred: Arc::default(),
-        condensing: Condensing::default(),
-        memory: MemoryPolicy::default(),
-        recipes: weir_core::session::RecipePolicy::default(),
-        depth: 0,
-        workspace: "/w".into(),
-        profile: built_in_profiles().remove(0),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "bench".into() },
-            window: 100_000,
-            max_output: 1_000,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: Thinking::Off,
         permission: PermissionMode::Full,
-        rules: RuleSet::default(),
         limits: Limits { max_iterations: u32::MAX, ..Limits::default() },
-        tools: Arc::new(vec![ToolSpec {
-            name: "look".into(),
-            description: String::new(),
-            group: Group::Read,
-            input_schema: json!({ "type": "object" }).into(),
-            deferred: false,
-            parallel_safe: true,
-            poll: true,
-            keeps_result: true,
-            timeout_ms: None,
-        }]),
+        tools: Arc::new(vec![look]),
         system: "You are a bench.".into(),
         externalize_over: 2_000,
-        output_schema: None,
-        strict: false,
-        attended: false,
-        guards: weir_core::session::Guards::default(),
+        ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
     }
 }
 

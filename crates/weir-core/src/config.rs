@@ -67,6 +67,37 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
+    /// A session of which nothing else was said: no tools, rules, instructions or guards, nobody
+    /// attends, everything else as it is by default. What is said goes before it:
+    /// `SessionConfig { strict, ..SessionConfig::with_defaults(workspace, profile, model) }`.
+    pub fn with_defaults(
+        workspace: impl Into<String>,
+        profile: Profile,
+        model: ModelInfo,
+    ) -> SessionConfig {
+        SessionConfig {
+            workspace: workspace.into(),
+            profile,
+            model,
+            thinking: Thinking::default(),
+            permission: PermissionMode::default(),
+            rules: RuleSet::default(),
+            limits: Limits::default(),
+            tools: Arc::default(),
+            deferred: Arc::default(),
+            condensing: Condensing::default(),
+            memory: MemoryPolicy::default(),
+            recipes: RecipePolicy::default(),
+            depth: 0,
+            system: String::new(),
+            externalize_over: 0,
+            output_schema: None,
+            strict: false,
+            attended: false,
+            guards: Guards::default(),
+        }
+    }
+
     /// Every tool that the session may use: those that the model is told of, and those of which it
     /// is told the names.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {

@@ -64,6 +64,11 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
+    /// A model of which nothing is known but its name.
+    pub fn with_name(model: ModelRef) -> ModelInfo {
+        ModelInfo { model, window: 0, max_output: 0, price: None, abilities: Vec::new() }
+    }
+
     /// How much it thinks where nobody says anything: a model that can think does, at the middle
     /// level. What a scripted one thinks stands in its script.
     pub fn usual_thinking(&self) -> Thinking {

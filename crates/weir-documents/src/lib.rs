@@ -4,7 +4,6 @@
 //! bad input. The program therefore calls [`serve`] in a child process with hard limits, and only
 //! tests and files that we made ourselves go through [`answer`] directly. This crate does no I/O
 //! but on the streams it is given, and knows nothing of sessions or models.
-#![warn(missing_docs)]
 
 mod image;
 mod pdf;

@@ -195,7 +195,6 @@ impl Imap {
         Ok(Imap { session, host, idles })
     }
 
-    /// Says good-bye.
     pub(crate) async fn close(mut self) {
         // Nothing depends on the answer.
         let _ = tokio::time::timeout(Duration::from_secs(5), self.session.logout()).await;

@@ -2,7 +2,6 @@
 //!
 //! Not here: what is done with a mail, and whom somebody may write to (asked through
 //! [`AccountMailbox`]'s list, decided by a person).
-#![warn(missing_docs)]
 
 mod imap;
 mod mailbox;
@@ -23,24 +22,19 @@ pub enum MailError {
     /// The host may not be reached.
     #[error("{0} may not be reached: it is an address of this machine or of a private network")]
     Private(String),
-    /// The server refused.
     #[error("the mail server {host} refused {doing}: {why}")]
     Refused {
-        /// Which server.
         host: String,
         /// What was being done.
         doing: &'static str,
-        /// Its words.
         why: String,
     },
     /// The line to the server failed.
     #[error("the mail server {host} could not be spoken with while {doing}: {why}")]
     Line {
-        /// Which server.
         host: String,
         /// What was being done.
         doing: &'static str,
-        /// Why.
         why: String,
     },
     /// A mail left, and the server's answer did not come: it may have been sent.
@@ -48,10 +42,5 @@ pub enum MailError {
         "it is not known whether the mail was sent: the line to {host} failed after it was handed \
          over ({why}). Look into the folder of sent mail before it is sent again"
     )]
-    Unknown {
-        /// Which server.
-        host: String,
-        /// Why.
-        why: String,
-    },
+    Unknown { host: String, why: String },
 }

@@ -13,7 +13,6 @@ use crate::{MailError, mime, smtp};
 /// Whether a person put a recipient on a list, as the lists are now.
 pub type Recipients = Arc<dyn Fn(String) -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// One account.
 pub struct AccountMailbox {
     account: MailAccount,
     listed: Recipients,

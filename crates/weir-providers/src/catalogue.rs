@@ -30,27 +30,17 @@ pub enum CatalogueError {
     #[error(
         "{text:?} names no model: write provider/name, for example anthropic/claude-sonnet-5-5"
     )]
-    NotAModel {
-        /// What was given.
-        text: String,
-    },
+    NotAModel { text: String },
     /// No such provider.
     #[error(
         "there is no provider {name:?}: known are {known}; others are defined in the config \
          under [providers.{name}]"
     )]
-    UnknownProvider {
-        /// What was given.
-        name: String,
-        /// Those that exist.
-        known: String,
-    },
+    UnknownProvider { name: String, known: String },
     /// A provider of the config is not complete.
     #[error("provider {name:?} of the config needs `{field}`: {why}")]
     Incomplete {
-        /// Which provider.
         name: String,
-        /// Which setting.
         field: &'static str,
         /// What is expected there.
         why: String,
@@ -65,7 +55,6 @@ pub struct ModelOverride {
     pub window: Option<u64>,
     /// Most tokens of one reply.
     pub max_output: Option<u64>,
-    /// Prices.
     pub price: Option<Price>,
     /// Abilities, all of them.
     pub abilities: Option<Vec<String>>,
@@ -75,7 +64,6 @@ pub struct ModelOverride {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
-    /// By provider.
     pub providers: BTreeMap<String, VendorOverride>,
     /// By `provider/name`.
     pub models: BTreeMap<String, ModelOverride>,
@@ -84,7 +72,6 @@ pub struct Overrides {
 /// A model that can be used: who speaks for it, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// Its vendor.
     pub vendor: Vendor,
     /// What is known of it.
     pub info: ModelInfo,
@@ -243,7 +230,6 @@ impl Catalogue {
         &self.models
     }
 
-    /// The vendor of this name.
     pub fn vendor(&self, name: &str) -> Option<&Vendor> {
         self.vendors.iter().find(|vendor| vendor.name == name)
     }

@@ -20,10 +20,8 @@ const DRAIN_MS_MAX: u64 = 200;
 /// An endpoint that cannot be used as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// No such dialect.
     #[error("provider {provider:?} speaks {dialect:?}, which is no known dialect")]
     Dialect {
-        /// Which provider.
         provider: String,
         /// What it is said to speak.
         dialect: String,
@@ -34,31 +32,22 @@ pub enum EndpointError {
          https://; set `base_url` under [providers.{provider}]{or_variable}"
     )]
     BaseUrl {
-        /// Which provider.
         provider: String,
-        /// What was given.
         url: String,
         /// The variable that could be set instead.
         or_variable: String,
     },
     /// A header that HTTP does not allow.
     #[error("header {name:?} of provider {provider:?} is not valid in HTTP")]
-    Header {
-        /// Which provider.
-        provider: String,
-        /// Which header.
-        name: String,
-    },
+    Header { provider: String, name: String },
 }
 
 /// Where a vendor is reached, and with what.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// The vendor's row.
     pub vendor: Vendor,
     /// Where requests go: [`Vendor::endpoint`] for the environment at hand.
     pub base_url: String,
-    /// The key, where there is one.
     pub key: Option<Secret>,
 }
 

@@ -75,7 +75,6 @@ enum Unlisted {
         /// When asked for this.
         path: String,
     },
-    /// A sentence.
     Other(String),
 }
 

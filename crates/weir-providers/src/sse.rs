@@ -16,7 +16,6 @@ const STRAY_BYTES_MAX: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {max} bytes")]
 pub struct EventTooLarge {
-    /// The bound.
     pub max: usize,
 }
 
@@ -36,7 +35,6 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// An empty decoder.
     pub fn new() -> SseDecoder {
         SseDecoder::default()
     }

@@ -63,7 +63,6 @@ pub struct TransportError {
 /// An answer whose body is still coming.
 #[derive(Debug)]
 pub struct Answer {
-    /// HTTP status.
     pub status: u16,
     /// The vendor's wish to wait, in seconds.
     pub retry_after: Option<String>,

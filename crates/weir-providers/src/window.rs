@@ -24,7 +24,6 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 pub enum Window {
     /// So many tokens hold for the next request.
     Holds {
-        /// How many.
         tokens: u64,
         /// What the model could take, where that is said.
         can: Option<u64>,

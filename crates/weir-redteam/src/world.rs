@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::anyhow;
 use async_trait::async_trait;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use weir_core::model::{ModelInfo, Thinking};
+use weir_core::model::ModelInfo;
 use weir_core::profile::{Limits, PermissionMode};
 use weir_core::prompt::Scene;
 use weir_core::session::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
@@ -360,11 +360,7 @@ impl World {
             system.push_str(&format!("\n\nInternal reference: {canary}"));
         }
         Ok(SessionConfig {
-            workspace: text(self.workspace()),
             system,
-            profile,
-            model: model.clone(),
-            thinking: Thinking::Off,
             permission: settings.mode,
             rules,
             limits: settings.limits,
@@ -373,12 +369,10 @@ impl World {
             condensing: settings.condensing,
             memory: settings.memory,
             recipes: settings.recipes,
-            depth: 0,
             externalize_over: 20_000,
-            output_schema: None,
-            strict: false,
             attended: settings.attended,
             guards: Guards { canary: settings.canary.clone(), ..Guards::default() },
+            ..SessionConfig::with_defaults(text(self.workspace()), profile, model.clone())
         })
     }
 }

@@ -17,7 +17,7 @@ use weir_engine::hub::{Fact, Update};
 use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Store, Takes};
 use weir_providers::DIALECTS;
 use weir_providers::dialect::Encoder;
-use weir_providers::script::Script;
+use weir_scripted_model::Script;
 
 use crate::crash::CrashPoint;
 use crate::parse::{Scenario, Setup};

@@ -13,7 +13,7 @@ use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::Command;
 use weir_core::memory::MemoryStatus;
 use weir_core::message::{Block, Media, Message};
-use weir_core::model::{ModelInfo, Price, Thinking};
+use weir_core::model::{ModelInfo, Price};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::child;
 use weir_core::session::condense::Keep;
@@ -29,7 +29,7 @@ use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, SessionFilter,
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_providers::script::{ModelOptions, Script, ScriptedModel};
+use weir_scripted_model::{ModelOptions, Script, ScriptedModel};
 
 use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool, Listener};
 use crate::documents::OwnDocuments;
@@ -360,11 +360,7 @@ impl World {
         let soul = self.folder.path().join("config/SOUL.md");
         scene.soul = own_text(&soul, "SOUL.md", SOUL_CHARS_MAX);
         Ok(SessionConfig {
-            workspace,
             system: weir_core::prompt::system(&scene),
-            profile,
-            model,
-            thinking: Thinking::Off,
             permission,
             rules,
             limits: limits(&setup.limits)?,
@@ -376,7 +372,6 @@ impl World {
             },
             memory: crate::memory::policy(setup)?,
             recipes: crate::recipes::policy(setup)?,
-            depth: 0,
             externalize_over: setup.externalize_over.unwrap_or(2_000),
             output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
             strict: setup.strict,
@@ -388,6 +383,7 @@ impl World {
                 stop_hooks: setup.hooks.iter().any(|(event, ..)| event == "Stop"),
                 ..Guards::default()
             },
+            ..SessionConfig::with_defaults(workspace, profile, model)
         })
     }
 

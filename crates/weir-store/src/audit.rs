@@ -21,6 +21,8 @@ pub use file::check_audit_writable;
 pub(crate) use verify::Chain;
 pub use verify::{AuditFault, AuditReport, verify_audit};
 
+use crate::sql::SqlRow;
+
 /// One line as it is stored: the text of its entry is never printed anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredLine {
@@ -47,6 +49,18 @@ impl StoredLine {
             hash: line_hash(prev, n, &text),
             prev: prev.to_string(),
             entry: text,
+        })
+    }
+
+    /// The line in the six columns of a row; the last is the hash of the line before.
+    pub(crate) fn read_row(row: &impl SqlRow) -> Result<StoredLine, StoreError> {
+        Ok(StoredLine {
+            n: row.number(0)?,
+            ts: row.timestamp(1)?,
+            session: row.text(2)?,
+            entry: row.text(3)?,
+            hash: row.text(4)?,
+            prev: row.optional_text(5)?.unwrap_or_else(|| GENESIS.to_string()),
         })
     }
 

@@ -26,7 +26,6 @@ pub(crate) struct Head {
     pub(crate) owner: Option<Owner>,
     /// How many facts there are.
     pub(crate) facts: u64,
-    /// Hash of the last one.
     pub(crate) last_hash: String,
 }
 

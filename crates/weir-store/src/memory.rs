@@ -69,7 +69,6 @@ struct Session {
 }
 
 impl MemoryStore {
-    /// An empty store.
     pub fn new() -> MemoryStore {
         MemoryStore {
             inner: Mutex::new(Inner {

@@ -44,7 +44,6 @@ impl Notice {
         Notice::new("announcing the kill switch", state_dir.join("pause"))
     }
 
-    /// Of letters.
     pub(crate) fn of_mail(state_dir: &Path) -> Notice {
         Notice::new("announcing a letter", state_dir.join("mail"))
     }

@@ -29,6 +29,13 @@ use weir_engine::ports::{
 };
 
 use crate::audit::{AuditFault, AuditReport, Chain};
+use crate::sql::READING;
+use crate::tables::memories::REMEMBERING;
+use crate::tables::proposals::PROPOSING;
+use crate::tables::usage::read_usage;
+use crate::tables::{
+    agent_runs, definitions, letters, marks, proposals, recipes, sessions, settings,
+};
 
 mod append;
 mod connect;
@@ -38,15 +45,14 @@ mod holders;
 mod kept;
 mod knowledge;
 mod lease;
-mod mail;
 mod notices;
 mod read;
 mod recall;
-mod recipes;
 mod records;
 mod rows;
 mod schedule;
 mod signals;
+mod usage;
 
 pub use connect::PostgresOptions;
 
@@ -88,7 +94,6 @@ pub struct PostgresStore {
     shared: Arc<Shared>,
     owner: Arc<str>,
     appends: mpsc::UnboundedSender<Pending>,
-    /// Writes the appends.
     _writer: JoinSet<()>,
 }
 
@@ -320,11 +325,11 @@ impl Store for PostgresStore {
     }
 
     async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        read::meta(&mut *self.begin(READING).await?, session).await
+        sessions::find_summary(&mut *self.begin(READING).await?, session).await
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        read::list(&mut *self.begin(READING).await?, filter).await
+        sessions::list_summaries(&mut *self.begin(READING).await?, filter).await
     }
     async fn forsaken(&self) -> Result<Vec<SessionMeta>, StoreError> {
         read::forsaken(&mut *self.begin_among(READING).await?, &self.shared.replica).await
@@ -343,47 +348,46 @@ impl Store for PostgresStore {
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        read::blob(&mut *self.begin(READING).await?, id).await
+        sessions::read_blob(&mut *self.begin(READING).await?, id).await
     }
 
     async fn paused(&self) -> Result<Option<Pause>, StoreError> {
-        read::paused(&mut *self.begin(READING).await?).await
+        settings::read_pause(&mut *self.begin(READING).await?).await
     }
 
     async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
-        let doing = "setting the kill switch";
-        let mut work = self.begin(doing).await?;
-        mail::set_paused(&mut work, pause.as_ref()).await?;
-        self.told(doing, About::Pause, work).await
+        let mut work = self.begin(settings::PAUSING).await?;
+        settings::set_pause(&mut *work, pause.as_ref()).await?;
+        self.told(settings::PAUSING, About::Pause, work).await
     }
 
     async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        mail::marks(&mut *self.begin(READING).await?, workspace).await
+        marks::list_marks(&mut *self.begin(READING).await?, workspace).await
     }
 
     async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         let doing = "taking a mark away";
         let mut work = self.begin(doing).await?;
-        let was = mail::unmark(&mut work, workspace, path).await?;
+        let was = marks::remove_mark(&mut *work, workspace, path).await?;
         self.commit(doing, work).await?;
         Ok(was)
     }
 
     async fn post(&self, letter: Mail) -> Result<u64, StoreError> {
-        let mut work = self.begin(mail::POSTING).await?;
-        let id = mail::post(&mut work, &letter).await?;
-        self.told(mail::POSTING, About::Mail, work).await?;
+        let mut work = self.begin(letters::POSTING).await?;
+        let id = letters::post_letter(&mut *work, &letter).await?;
+        self.told(letters::POSTING, About::Mail, work).await?;
         Ok(id)
     }
 
     async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
-        mail::waiting(&mut *self.begin(READING).await?, session).await
+        letters::list_letters(&mut *self.begin(READING).await?, session).await
     }
 
     async fn discard(&self, id: u64) -> Result<bool, StoreError> {
         let doing = "taking a letter away";
         let mut work = self.begin(doing).await?;
-        let lay_there = mail::discard(&mut work, id).await?;
+        let lay_there = letters::discard_letter(&mut *work, id).await?;
         self.commit(doing, work).await?;
         Ok(lay_there)
     }
@@ -393,9 +397,9 @@ impl Store for PostgresStore {
     }
 
     async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
-        let mut work = self.begin(knowledge::REMEMBERING).await?;
+        let mut work = self.begin(REMEMBERING).await?;
         let fact = knowledge::remember(&mut work, new, now).await?;
-        self.commit(knowledge::REMEMBERING, work).await?;
+        self.commit(REMEMBERING, work).await?;
         Ok(fact)
     }
 
@@ -409,26 +413,26 @@ impl Store for PostgresStore {
         status: MemoryStatus,
         now: Timestamp,
     ) -> Result<Option<MemoryFact>, StoreError> {
-        let mut work = self.begin(knowledge::REMEMBERING).await?;
-        let fact = knowledge::settle(&mut work, id, status, now).await?;
-        self.commit(knowledge::REMEMBERING, work).await?;
+        let mut work = self.begin(REMEMBERING).await?;
+        let fact = knowledge::settle_memory(&mut work, id, status, now).await?;
+        self.commit(REMEMBERING, work).await?;
         Ok(fact)
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        let mut work = self.begin(knowledge::PROPOSING).await?;
+        let mut work = self.begin(PROPOSING).await?;
         knowledge::propose(&mut work, proposal).await?;
-        self.commit(knowledge::PROPOSING, work).await
+        self.commit(PROPOSING, work).await
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        knowledge::proposals(&mut *self.begin(READING).await?, what).await
+        proposals::list_proposals(&mut *self.begin(READING).await?, what).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        let mut work = self.begin(knowledge::PROPOSING).await?;
-        let was = knowledge::withdraw(&mut work, what, name).await?;
-        self.commit(knowledge::PROPOSING, work).await?;
+        let mut work = self.begin(PROPOSING).await?;
+        let was = proposals::withdraw_proposal(&mut *work, what, name).await?;
+        self.commit(PROPOSING, work).await?;
         Ok(was)
     }
 
@@ -437,7 +441,7 @@ impl Store for PostgresStore {
     }
 
     async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        kept::kept(&mut *self.begin(READING).await?, what).await
+        definitions::list_definitions(&mut *self.begin(READING).await?, what).await
     }
 
     async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
@@ -445,18 +449,17 @@ impl Store for PostgresStore {
     }
 
     async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
-        recipes::counts(&mut *self.begin(READING).await?).await
+        recipes::read_counts(&mut *self.begin(READING).await?).await
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
-        let doing = "forgetting the use of a recipe";
-        let mut work = self.begin(doing).await?;
-        recipes::settle(&mut work, recipe).await?;
-        self.commit(doing, work).await
+        let mut work = self.begin(recipes::FORGETTING).await?;
+        recipes::forget_recipe(&mut *work, recipe).await?;
+        self.commit(recipes::FORGETTING, work).await
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        recipes::solved(&mut *self.begin(READING).await?, filter).await
+        recipes::list_solved(&mut *self.begin(READING).await?, filter).await
     }
 
     async fn claim_ticks(
@@ -485,11 +488,11 @@ impl Store for PostgresStore {
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        schedule::list(&mut *self.begin(READING).await?, filter).await
+        agent_runs::list_runs(&mut *self.begin(READING).await?, filter).await
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        schedule::ticks(&mut *self.begin(READING).await?).await
+        agent_runs::read_ticks(&mut *self.begin(READING).await?).await
     }
 
     async fn agents_changed(&self) {
@@ -543,8 +546,6 @@ impl Store for PostgresStore {
     }
 
     async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        recipes::usage(&mut *self.begin(READING).await?, filter).await
+        read_usage(&mut *self.begin(READING).await?, filter).await
     }
 }
-
-const READING: &str = "reading the database";

@@ -32,16 +32,13 @@ mod append;
 mod connect;
 mod copy;
 pub(crate) mod error;
-mod kept;
 mod knowledge;
-mod mail;
 mod owed;
 mod read;
 mod recall;
-mod recipes;
+mod rows;
 mod schedule;
 mod statements;
-mod usage;
 mod writer;
 
 pub use copy::copy_sqlite;
@@ -53,6 +50,7 @@ use crate::filesystem::io_error;
 use crate::follow::Followers;
 use crate::notice::Notice;
 use crate::owner::{describe, is_alive};
+use crate::tables::{agent_runs, definitions, letters, marks, proposals, recipes, sessions, usage};
 use connect::Place;
 use error::failed;
 use read::Readers;
@@ -151,7 +149,6 @@ impl SqliteStore {
         })
     }
 
-    /// The state folder.
     pub fn state_dir(&self) -> &Path {
         &self.state_dir
     }
@@ -264,11 +261,11 @@ impl Store for SqliteStore {
     }
 
     async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        self.readers.with(async |c| read::meta(c, session).await).await
+        self.readers.with(async |c| sessions::find_summary(c, session).await).await
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        self.readers.with(async |c| read::list(c, filter).await).await
+        self.readers.with(async |c| sessions::list_summaries(c, filter).await).await
     }
 
     async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
@@ -285,7 +282,7 @@ impl Store for SqliteStore {
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        self.readers.with(async |c| read::blob(c, id).await).await
+        self.readers.with(async |c| sessions::read_blob(c, id).await).await
     }
 
     async fn paused(&self) -> Result<Option<Pause>, StoreError> {
@@ -298,7 +295,7 @@ impl Store for SqliteStore {
     }
 
     async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        self.readers.with(async |c| mail::marks(c, workspace).await).await
+        self.readers.with(async |c| marks::list_marks(c, workspace).await).await
     }
 
     async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
@@ -313,7 +310,7 @@ impl Store for SqliteStore {
     }
 
     async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
-        self.readers.with(async |c| mail::waiting(c, session).await).await
+        self.readers.with(async |c| letters::list_letters(c, session).await).await
     }
 
     async fn discard(&self, id: u64) -> Result<bool, StoreError> {
@@ -350,7 +347,7 @@ impl Store for SqliteStore {
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        self.readers.with(async |c| knowledge::proposals(c, what).await).await
+        self.readers.with(async |c| proposals::list_proposals(c, what).await).await
     }
 
     async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
@@ -362,7 +359,7 @@ impl Store for SqliteStore {
     }
 
     async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        self.readers.with(async |c| kept::kept(c, what).await).await
+        self.readers.with(async |c| definitions::list_definitions(c, what).await).await
     }
 
     async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
@@ -375,7 +372,7 @@ impl Store for SqliteStore {
     }
 
     async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
-        self.readers.with(async |c| recipes::counts(c).await).await
+        self.readers.with(async |c| recipes::read_counts(c).await).await
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
@@ -384,7 +381,7 @@ impl Store for SqliteStore {
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        self.readers.with(async |c| recipes::solved(c, filter).await).await
+        self.readers.with(async |c| recipes::list_solved(c, filter).await).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
@@ -435,11 +432,11 @@ impl Store for SqliteStore {
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        self.readers.with(async |c| schedule::agent_runs(c, filter).await).await
+        self.readers.with(async |c| agent_runs::list_runs(c, filter).await).await
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        self.readers.with(async |c| schedule::agent_ticks(c).await).await
+        self.readers.with(async |c| agent_runs::read_ticks(c).await).await
     }
 
     async fn agents_changed(&self) {
@@ -478,7 +475,7 @@ impl Store for SqliteStore {
     }
 
     async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        self.readers.with(async |c| usage::usage(c, filter).await).await
+        self.readers.with(async |c| usage::read_usage(c, filter).await).await
     }
 }
 

@@ -85,7 +85,6 @@ impl Draft {
         self.effects.changes.is_empty()
     }
 
-    /// The finished plan.
     pub(crate) fn plan(self, summary: impl Into<String>) -> Plan {
         Plan {
             diff: (!self.diff.is_empty()).then_some(self.diff),

@@ -179,7 +179,6 @@ fn score(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> 
     exact + about + wanted.iter().filter(is_verb).map(worth).sum::<u32>()
 }
 
-/// Names of the fields of a schema.
 fn field_names(schema: &Value, out: &mut String) {
     for name in schema["properties"].as_object().into_iter().flat_map(|fields| fields.keys()) {
         out.push_str(name);

@@ -17,7 +17,6 @@ const LIKENESS_MIN: f32 = 0.35;
 pub(crate) struct Nearest {
     /// Its first line, from 1.
     pub(crate) first: usize,
-    /// How many lines.
     pub(crate) lines: usize,
     /// The lines agree but for white space.
     pub(crate) only_space: bool,

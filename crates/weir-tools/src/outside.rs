@@ -15,7 +15,6 @@ pub struct Patched {
     pub old: Option<String>,
     /// Path after; `None`: the file is deleted.
     pub new: Option<String>,
-    /// The new bytes.
     pub result: Result<Vec<u8>, String>,
 }
 
@@ -56,7 +55,6 @@ pub fn glob_matches(pattern: &str, path: &str) -> Result<bool, String> {
 /// A page of a file as `read_file` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
-    /// What is shown.
     pub text: String,
     /// How many lines of the file.
     pub lines: usize,

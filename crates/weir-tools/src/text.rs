@@ -55,7 +55,6 @@ pub(crate) fn duration(ms: u64) -> String {
 
 /// A part of a text by characters, and the sentence that says how to go on.
 pub(crate) struct Excerpt<'a> {
-    /// The part.
     pub(crate) text: &'a str,
     /// `Characters 0-50000 of 61234; go on with offset: 50000`. `None`: it is all there is.
     pub(crate) more: Option<String>,

@@ -39,7 +39,6 @@ pub(crate) enum PinError {
 }
 
 impl PinError {
-    /// The sentence.
     pub(crate) fn into_text(self) -> String {
         match self {
             PinError::Refused(why) | PinError::Failed(why) => why,

@@ -12,7 +12,6 @@ const PLACE: &str = "{}";
 /// Shortest value: what is shorter could not be told from ordinary words when it is looked for in
 /// results.
 const VALUE_BYTES_MIN: usize = 8;
-/// Longest value.
 const VALUE_BYTES_MAX: usize = 8 * 1024;
 /// Headers that say where a request goes or how long it is.
 const STRUCTURE: &[&str] = &[
@@ -31,7 +30,6 @@ const STRUCTURE: &[&str] = &[
 /// A secret that tools may name.
 #[derive(Debug, Clone)]
 pub struct WebSecret {
-    /// Its name.
     pub name: String,
     /// Hosts that it may be sent to, exactly these: `api.github.com`, or with a port.
     pub hosts: Vec<String>,

@@ -8,8 +8,8 @@ use weir_engine::ports::Model;
 use weir_providers::catalogue::{Catalogue, Overrides, Resolved, Vendor};
 use weir_providers::http_model::{Endpoint, http_model};
 use weir_providers::probe;
-use weir_providers::script::ScriptedModel;
 use weir_providers::transport::{Transport, TransportOptions};
+use weir_scripted_model::ScriptedModel;
 
 use crate::cx::Cx;
 use crate::failure::usage;

@@ -7,7 +7,7 @@ use weir_core::event::Event;
 use weir_core::ids::Seq;
 use weir_core::model::parse_arguments;
 use weir_core::record::{GENESIS, Record, verify_chain};
-use weir_providers::script::{Script, from_journal};
+use weir_scripted_model::{Script, from_journal};
 
 use crate::input::{join, parts, random_of, text};
 use crate::seeds;

@@ -1,8 +1,8 @@
 //! Tables for the pure rules about sub-agents: authority is an intersection, budgets are shares.
 
 use super::*;
-use crate::governance::rules::{RuleContext, RuleOrigin, RuleSet};
-use crate::model::{ModelInfo, ModelRef, Thinking};
+use crate::governance::rules::RuleOrigin;
+use crate::model::{ModelInfo, ModelRef};
 use crate::profile::built_in_profiles;
 
 fn tool(name: &str, group: Group) -> ToolSpec {
@@ -20,33 +20,14 @@ fn tool(name: &str, group: Group) -> ToolSpec {
 }
 
 fn settings(permission: PermissionMode, tools: &[(&str, Group)]) -> SessionConfig {
-    let model = ModelInfo {
-        model: ModelRef { provider: "script".into(), name: "m".into() },
-        window: 0,
-        max_output: 0,
-        price: None,
-        abilities: Vec::new(),
-    };
+    let model = ModelRef { provider: "script".into(), name: "m".into() };
+    let model = ModelInfo::with_name(model);
     SessionConfig {
-        workspace: "/w".into(),
-        profile: built_in_profiles().remove(0),
-        model,
-        thinking: Thinking::Off,
         permission,
-        rules: RuleSet::new(RuleContext::default()),
-        limits: Limits::default(),
         tools: Arc::new(tools.iter().map(|(name, group)| tool(name, *group)).collect()),
-        deferred: Arc::default(),
-        condensing: Condensing::default(),
-        memory: MemoryPolicy::default(),
-        recipes: crate::session::RecipePolicy::default(),
-        depth: 0,
-        system: String::new(),
         externalize_over: 2_000,
-        output_schema: None,
-        strict: false,
         attended: true,
-        guards: Guards::default(),
+        ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
     }
 }
 

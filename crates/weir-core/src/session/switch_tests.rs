@@ -2,43 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{Condensing, Guards, MemoryPolicy, Session, SessionConfig, Switching};
+use super::{Session, SessionConfig, Switching};
 use crate::config::widens;
 use crate::event::{Event, ProfileSwitched};
-use crate::governance::rules::{RuleContext, RuleSet};
 use crate::ids::{SessionId, Timestamp};
 use crate::input::{Answer, Input};
-use crate::model::{ModelInfo, ModelRef, Thinking};
+use crate::model::{ModelInfo, ModelRef};
 use crate::profile::{Limits, PermissionMode, built_in_profiles};
 
 pub(super) fn config(profile: &str, permission: PermissionMode) -> SessionConfig {
     let found = built_in_profiles().into_iter().find(|known| known.name == profile);
+    let found = found.expect("a built-in profile");
+    let model = ModelRef { provider: "script".into(), name: "one".into() };
+    let model = ModelInfo::with_name(model);
     SessionConfig {
-        workspace: "/work".into(),
-        profile: found.expect("a built-in profile"),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "one".into() },
-            window: 0,
-            max_output: 0,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: Thinking::Off,
         permission,
-        rules: RuleSet::new(RuleContext::default()),
-        limits: Limits::default(),
-        tools: Arc::default(),
-        deferred: Arc::default(),
-        condensing: Condensing::default(),
-        memory: MemoryPolicy::default(),
-        recipes: crate::session::RecipePolicy::default(),
-        depth: 0,
         system: profile.into(),
-        externalize_over: 0,
-        output_schema: None,
-        strict: false,
-        attended: false,
-        guards: Guards::default(),
+        ..SessionConfig::with_defaults("/work", found, model)
     }
 }
 

@@ -80,18 +80,14 @@ fn config(dice: &mut Dice) -> SessionConfig {
         let origin = RuleOrigin::new("test");
         rules.add(rules.parse(RuleAction::Deny, "Edit(secret/**)", origin).expect("a rule"));
     }
+    let name = ModelRef { provider: "script".into(), name: "random".into() };
+    let model = ModelInfo {
+        // A small one is condensed again and again.
+        window: [100_000, 0, 600, 900, 1_500, 3_000][dice.below(6) as usize],
+        max_output: 1_000,
+        ..ModelInfo::with_name(name)
+    };
     SessionConfig {
-        workspace: "/w".into(),
-        profile: built_in_profiles().remove(0),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "random".into() },
-            // A small one is condensed again and again.
-            window: [100_000, 0, 600, 900, 1_500, 3_000][dice.below(6) as usize],
-            max_output: 1_000,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: weir_core::model::Thinking::Off,
         permission: PermissionMode::ALL[dice.below(4) as usize],
         rules,
         limits: Limits {
@@ -106,20 +102,17 @@ fn config(dice: &mut Dice) -> SessionConfig {
             ..Limits::default()
         },
         tools: Arc::new(TOOLS.iter().map(spec).collect()),
-        deferred: Arc::default(),
         condensing: weir_core::session::Condensing { enabled: !dice.one_in(6), threshold: 70 },
         memory: weir_core::session::MemoryPolicy {
             after_run: dice.one_in(3),
             ..weir_core::session::MemoryPolicy::default()
         },
-        recipes: weir_core::session::RecipePolicy::default(),
-        depth: 0,
         system: "You are a test.".into(),
         externalize_over: 2_000,
         output_schema: dice.one_in(9).then(|| json!({ "type": "string" })),
         strict: dice.one_in(6),
         attended: dice.one_in(2),
-        guards: weir_core::session::Guards::default(),
+        ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
     }
 }
 

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Label;
-use weir_core::governance::rules::{RuleContext, RuleSet};
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::Block;
-use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Thinking, Usage};
+use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::{EffectClass, Effects, Group, Inspection, ToolSpec};
@@ -29,32 +28,14 @@ fn config() -> SessionConfig {
         keeps_result: false,
         timeout_ms: None,
     };
+    let model = ModelRef { provider: "script".into(), name: "one".into() };
+    let model = ModelInfo::with_name(model);
     SessionConfig {
-        workspace: "/w".into(),
-        profile: built_in_profiles().remove(0),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "one".into() },
-            window: 0,
-            max_output: 0,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: Thinking::Off,
         permission: PermissionMode::Full,
-        rules: RuleSet::new(RuleContext::default()),
         limits: Limits { parallel_calls: 2, ..Limits::default() },
         tools: Arc::new(vec![spec("send"), spec("read")]),
-        deferred: Arc::default(),
-        condensing: weir_core::session::Condensing::default(),
-        memory: weir_core::session::MemoryPolicy::default(),
-        recipes: weir_core::session::RecipePolicy::default(),
-        depth: 0,
-        system: String::new(),
-        externalize_over: 0,
-        output_schema: None,
-        strict: false,
         attended: true,
-        guards: weir_core::session::Guards::default(),
+        ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
     }
 }
 

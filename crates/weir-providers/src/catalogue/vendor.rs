@@ -15,7 +15,6 @@ use crate::dialect::Quirks;
 pub struct Vendor {
     /// The word before the slash.
     pub name: String,
-    /// Its wire dialect.
     pub dialect: String,
     /// Where requests go when no variable says otherwise. May be empty.
     pub base_url: String,
@@ -114,6 +113,5 @@ pub struct VendorOverride {
     pub base_url: Option<String>,
     /// Variable that holds the key; without one a new provider is asked without a key.
     pub api_key_env: Option<String>,
-    /// More headers.
     pub headers: BTreeMap<String, Secret>,
 }

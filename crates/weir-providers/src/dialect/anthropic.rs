@@ -10,7 +10,6 @@ use super::{Decoder, Dialect, Encoder, Quirks};
 /// Name of this dialect.
 pub const NAME: &str = "anthropic";
 
-/// The dialect.
 pub struct Anthropic;
 
 impl Dialect for Anthropic {

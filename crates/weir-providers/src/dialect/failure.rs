@@ -13,7 +13,6 @@ const MESSAGE_CHARS_MAX: usize = 2000;
 /// Longest wait that a vendor may wish for: a day.
 const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 
-/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) class: FailureClass,

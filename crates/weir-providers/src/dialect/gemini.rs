@@ -10,7 +10,6 @@ use super::{Decoder, Dialect, Encoder, Quirks};
 /// Name of this dialect.
 pub const NAME: &str = "gemini";
 
-/// The dialect.
 pub struct Gemini;
 
 impl Dialect for Gemini {

@@ -18,7 +18,6 @@ pub(crate) fn string_inside(out: &mut Vec<u8>, text: &str) {
     out.remove(start);
 }
 
-/// Appends `value`.
 pub(crate) fn value(out: &mut Vec<u8>, value: &Value) {
     serde_json::to_writer(&mut *out, value).expect("writing a value into memory cannot fail");
 }

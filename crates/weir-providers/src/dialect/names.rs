@@ -104,10 +104,7 @@ impl WireNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdAlphabet {
     /// `[a-zA-Z0-9_-]`, at most so many characters.
-    Word {
-        /// The bound.
-        length_max: usize,
-    },
+    Word { length_max: usize },
     /// Exactly nine letters and digits.
     NineAlphanumeric,
 }

@@ -10,7 +10,6 @@ use super::{Decoder, Dialect, Encoder, Quirks};
 /// Name of this dialect.
 pub const NAME: &str = "openai-chat";
 
-/// The dialect.
 pub struct OpenAiChat;
 
 impl Dialect for OpenAiChat {

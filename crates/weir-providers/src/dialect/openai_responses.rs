@@ -11,7 +11,6 @@ use super::{Decoder, Dialect, Encoder, Quirks};
 /// Name of this dialect.
 pub const NAME: &str = "openai-responses";
 
-/// The dialect.
 pub struct OpenAiResponses;
 
 impl Dialect for OpenAiResponses {

@@ -2,8 +2,5 @@
 
 mod histories;
 mod http;
-mod script_journal;
-mod script_model;
-mod script_serve;
 mod support;
 mod wire;

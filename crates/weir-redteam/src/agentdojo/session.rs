@@ -11,10 +11,9 @@ use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet}
 use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::SessionId;
 use weir_core::message::Block;
-use weir_core::model::Thinking;
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::prompt::Scene;
-use weir_core::session::{Condensing, Guards, MemoryPolicy, SessionConfig};
+use weir_core::session::SessionConfig;
 use weir_core::tool::defer::{self, Loading};
 use weir_engine::engine::{Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions};
 use weir_engine::hub::{Fact, Update};
@@ -136,26 +135,15 @@ impl Bench {
             ..Scene::default()
         };
         let config = SessionConfig {
-            workspace,
             system: weir_core::prompt::system(&scene),
-            profile,
-            model: model.info().as_ref().clone(),
-            thinking: Thinking::Off,
             permission: PermissionMode::Full,
             rules,
             // No bound of a run may look like the gate's work.
             limits: Limits { max_iterations: 200, ..Limits::default() },
             tools,
             deferred,
-            condensing: Condensing::default(),
-            memory: MemoryPolicy::default(),
-            recipes: weir_core::session::RecipePolicy::default(),
-            depth: 0,
-            externalize_over: 0,
-            output_schema: None,
-            strict: false,
             attended: setup.answers != Answers::Nobody,
-            guards: Guards::default(),
+            ..SessionConfig::with_defaults(workspace, profile, model.info().as_ref().clone())
         };
         let workspace = Workspace::open(WorkspaceOptions {
             root,

@@ -88,7 +88,6 @@ struct Taken {
 }
 
 impl MemoryCheckpoints {
-    /// None yet.
     pub fn new() -> MemoryCheckpoints {
         MemoryCheckpoints::default()
     }

@@ -8,7 +8,6 @@ use weir_engine::ports::{CheckpointInfo, Snapshot};
 /// Characters of the readable line.
 const TITLE_CHARS: usize = 100;
 
-/// The JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
     /// The name that was announced before the changes were known; otherwise it is the commit's.
@@ -40,7 +39,6 @@ impl Note {
         }
     }
 
-    /// The whole message.
     pub(super) fn message(&self) -> Result<String, serde_json::Error> {
         Ok(format!("{}\n\n{}\n", title(&self.label), serde_json::to_string(self)?))
     }
@@ -64,7 +62,6 @@ impl Note {
     }
 }
 
-/// The readable line.
 pub(super) fn title(label: &str) -> String {
     let line: String =
         label.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_CHARS).collect();

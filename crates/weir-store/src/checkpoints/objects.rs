@@ -27,7 +27,6 @@ pub(super) struct Objects<'a> {
 pub(super) enum Node {
     /// Put this blob or link there.
     Put(Oid, u32),
-    /// Nothing is there.
     Gone,
     /// A folder is there: what is known below it stays, a file in its place goes.
     Folder,

@@ -39,9 +39,7 @@ const TAKING: &str = "taking a checkpoint";
 
 /// A checkpoint in a list.
 pub(super) struct Listed {
-    /// Where it lies.
     pub(super) commit: Oid,
-    /// What it is.
     pub(super) info: CheckpointInfo,
 }
 

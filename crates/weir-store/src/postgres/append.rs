@@ -19,10 +19,14 @@ use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
 use super::begin;
 use super::error::{failed, passes};
 use super::notices::Notices;
-use super::rows::{cell, lexemes, number, owner_of, sealed, text};
+use super::rows::{cell, lexemes, number, sealed, text};
+use super::usage::count_usage;
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check};
 use crate::sqlite::error::same;
+use crate::tables::marks::write_marks;
+use crate::tables::recipes::write_recipes;
+use crate::tables::sessions::read_owner;
 use crate::usage::UsageSums;
 
 const DOING: &str = "writing the journal";
@@ -80,7 +84,7 @@ struct Batch<'a> {
 }
 
 /// Why a try failed.
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// Nothing was committed, or it may have been: the same may be tried again.
     Lost(sqlx::Error),
     /// The database refuses.
@@ -209,7 +213,7 @@ async fn look(work: &mut PgConnection, group: &[Pending]) -> Result<Ground, Ende
         }
         let head = Head {
             epoch: number(row, 1)?,
-            owner: owner_of(row, 2)?,
+            owner: read_owner(row, 2)?,
             facts: number(row, 6)?,
             last_hash: text(row, 7)?,
         };
@@ -351,15 +355,13 @@ async fn write(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> 
 
 /// What few appends have: sums of what was used, bytes, marks, recipes.
 async fn write_beside(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> {
-    super::recipes::count_usage(work, &batch.usage).await?;
+    count_usage(work, &batch.usage).await?;
     for append in &batch.appends {
         if !append.blobs.is_empty() {
             write_blobs(work, append).await?;
         }
-        for mark in &append.marks {
-            super::mail::mark(work, mark).await?;
-        }
-        super::recipes::write(work, append).await?;
+        write_marks(work, &append.marks).await?;
+        write_recipes(work, append).await?;
     }
     Ok(())
 }

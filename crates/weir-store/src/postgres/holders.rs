@@ -18,7 +18,6 @@ const BEATING: &str = "saying that this process lives";
 
 /// This process among those that hold leases.
 pub(super) struct Replica {
-    /// Its row.
     pub(super) id: String,
     /// Where process ids mean the same as here.
     machine: String,

@@ -6,8 +6,9 @@ use weir_core::record::GENESIS;
 use weir_engine::ports::{Lease, Owner, StoreError};
 
 use super::PostgresStore;
-use super::rows::{all, done, number, owner_of, sealed};
+use super::rows::{all, done, number, sealed};
 use crate::owner::describe;
+use crate::tables::sessions::read_owner;
 
 const TAKING: &str = "taking the lease of a session";
 const DELETING: &str = "deleting a session";
@@ -38,7 +39,7 @@ pub(super) async fn acquire(
     done(&mut work, TAKING, sqlx::query(FIRST).bind(id.clone()).bind(GENESIS)).await?;
     let rows = all(&mut work, sqlx::query(HOLDER).bind(id.clone())).await?;
     if let Some(row) = rows.first()
-        && let Some(holder) = owner_of(row, 1)?
+        && let Some(holder) = read_owner(row, 1)?
         && replica.lives(&holder, row, 5)?
         && !replica.owes(session, number(row, 0)?)
     {

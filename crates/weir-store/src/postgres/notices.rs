@@ -111,7 +111,6 @@ impl Notices {
         }
     }
 
-    /// Tells this process.
     pub(super) fn here(&self, about: About, owner: &str) {
         if let Some(watch) = self.watches().get(&(about, owner.to_string())) {
             watch.send_modify(|count| *count += 1);

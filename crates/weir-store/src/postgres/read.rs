@@ -1,16 +1,16 @@
-//! Journals, summaries, audit lines, bytes: how they are read.
-
-use std::sync::Arc;
+//! Journals and audit lines, and sessions that nobody runs: how they are read.
 
 use sqlx::postgres::{PgConnection, PgRow};
-use weir_core::ids::{BlobId, Seq, SessionId, Timestamp};
-use weir_core::record::{GENESIS, Record};
-use weir_engine::ports::{AuditLine, Pause, RUNNING, SessionFilter, SessionMeta, StoreError};
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::record::Record;
+use weir_engine::ports::{AuditLine, RUNNING, SessionMeta, StoreError};
 
 use super::holders::Replica;
-use super::rows::{all, cell, json, limit_of, maybe_text, number, owner_of, sealed, text};
+use super::rows::{all, cell, number, sealed, text};
 use crate::audit::StoredLine;
 use crate::follow::GONE;
+use crate::sql::limit_of;
+use crate::tables::sessions::{read_owner, read_summary};
 
 /// Facts fetched at a time.
 const FACTS_AT_ONCE: usize = 1_000;
@@ -63,47 +63,6 @@ fn record_of(row: &PgRow, session: &SessionId) -> Result<Record, StoreError> {
     })
 }
 
-fn meta_of(row: &PgRow) -> Result<SessionMeta, StoreError> {
-    Ok(SessionMeta {
-        id: SessionId::new(text(row, 0)?),
-        workspace: text(row, 1)?,
-        title: text(row, 2)?,
-        model: text(row, 3)?,
-        profile: text(row, 4)?,
-        status: text(row, 5)?,
-        created: Timestamp(cell(row, 6)?),
-        updated: Timestamp(cell(row, 7)?),
-        facts: number(row, 8)?,
-        parent: maybe_text(row, 9)?.map(SessionId::new),
-    })
-}
-
-pub(super) async fn meta(
-    work: &mut PgConnection,
-    session: &SessionId,
-) -> Result<Option<SessionMeta>, StoreError> {
-    let query = sqlx::query(
-        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
-         FROM sessions WHERE id = $1 AND created IS NOT NULL",
-    );
-    let rows = all(work, query.bind(sealed(session.as_str()))).await?;
-    rows.first().map(meta_of).transpose()
-}
-
-pub(super) async fn list(
-    work: &mut PgConnection,
-    filter: &SessionFilter,
-) -> Result<Vec<SessionMeta>, StoreError> {
-    let query = sqlx::query(
-        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
-         FROM sessions WHERE created IS NOT NULL AND ($1::text IS NULL OR workspace = $1)
-         ORDER BY updated DESC, id DESC LIMIT $2",
-    );
-    let query = query.bind(filter.workspace.as_deref().map(sealed));
-    let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    all(work, query).await?.iter().map(meta_of).collect()
-}
-
 /// From column 10 on: epoch; who took it; the process as which they took it.
 const FORSAKEN: &str = "SELECT s.id, s.workspace, s.title, s.model, s.profile, s.status, s.created,
   s.updated, s.facts, s.parent, s.epoch, s.owner_pid, s.owner_started, s.owner_host, s.owner_label,
@@ -117,8 +76,8 @@ pub(super) async fn forsaken(
 ) -> Result<Vec<SessionMeta>, StoreError> {
     let mut found = Vec::new();
     for row in &all(work, sqlx::query(FORSAKEN).bind(RUNNING)).await? {
-        let meta = meta_of(row)?;
-        let lives = match owner_of(row, 11)? {
+        let meta = read_summary(row)?;
+        let lives = match read_owner(row, 11)? {
             Some(owner) => {
                 replica.lives(&owner, row, 15)? && !replica.owes(&meta.id, number(row, 10)?)
             }
@@ -151,20 +110,6 @@ pub(super) async fn lengths(
     rows.iter().map(length).collect()
 }
 
-pub(super) async fn blob(work: &mut PgConnection, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-    let query = sqlx::query("SELECT bytes FROM blobs WHERE id = $1").bind(sealed(id.as_str()));
-    match all(work, query).await?.first() {
-        Some(row) => Ok(Arc::from(cell::<&[u8]>(row, 0)?)),
-        None => Err(StoreError::Missing { what: format!("blob {id}") }),
-    }
-}
-
-pub(super) async fn paused(work: &mut PgConnection) -> Result<Option<Pause>, StoreError> {
-    let query = sqlx::query("SELECT value FROM settings WHERE key = 'paused'");
-    let rows = all(work, query).await?;
-    rows.first().map(|row| json(row, 0, "the kill switch")).transpose()
-}
-
 const AUDIT: &str = "SELECT a.n, a.ts, a.session, a.entry, a.hash,
   (SELECT p.hash FROM audit p WHERE p.n = a.n - 1)
   FROM audit a WHERE a.n >= $1 ORDER BY a.n LIMIT $2";
@@ -185,15 +130,5 @@ pub(super) async fn lines(
 ) -> Result<Vec<StoredLine>, StoreError> {
     let query = sqlx::query(AUDIT).bind(i64::try_from(from).unwrap_or(i64::MAX));
     let rows = all(work, query.bind(limit_of(limit))).await?;
-    let line = |row| {
-        Ok(StoredLine {
-            n: number(row, 0)?,
-            ts: Timestamp(cell(row, 1)?),
-            session: text(row, 2)?,
-            entry: text(row, 3)?,
-            hash: text(row, 4)?,
-            prev: maybe_text(row, 5)?.unwrap_or_else(|| GENESIS.to_string()),
-        })
-    };
-    rows.iter().map(line).collect()
+    rows.iter().map(StoredLine::read_row).collect()
 }

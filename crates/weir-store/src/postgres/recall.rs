@@ -5,11 +5,13 @@
 //! many of the passages that fit have it, as BM25 does.
 
 use sqlx::postgres::PgConnection;
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::Timestamp;
 use weir_engine::ports::{Passage, RecallQuery, SearchHit, StoreError};
 
-use super::rows::{all, asked, cell, limit_of, number, sealed, text};
-use crate::words::{Words, around};
+use super::rows::{all, asked, sealed};
+use crate::sql::limit_of;
+use crate::tables::sessions::read_passage;
+use crate::words::Words;
 
 /// Most passages that are compared with each other, the newest of those that fit.
 const RANKED_MAX: i64 = 4000;
@@ -86,18 +88,7 @@ async fn ask(
         .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
     let rows = all(work, asked).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Passage {
-                session: SessionId::new(text(row, 0)?),
-                seq: number(row, 1)?,
-                ts: Timestamp(cell(row, 2)?),
-                kind: text(row, 3)?,
-                subject: text(row, 4)?,
-                text: around(&text(row, 5)?, words),
-            })
-        })
-        .collect()
+    rows.iter().map(|row| read_passage(row, words)).collect()
 }
 
 /// Passages in all sessions that have every word.

@@ -10,33 +10,19 @@ use weir_engine::ports::{Entry, Put, Records, StoreError};
 
 use super::error::failed;
 use super::notices::{About, announce};
-use super::rows::{Statement, all, cell, done, in_time, number, sealed, text};
+use super::rows::{done, in_time, sealed};
 use super::{Shared, Work, begin_house};
+use crate::sql::{SqlConnection, SqlStatement};
+use crate::tables::entries::{
+    READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
+    remove_owned,
+};
 
-const READING: &str = "reading the server's database";
-const WRITING: &str = "writing the server's database";
 /// Whose notices they are.
 const HOUSE: &str = "";
 
-/// Records in PostgreSQL.
 pub(super) struct PostgresRecords {
     pub(super) shared: Arc<Shared>,
-}
-
-const COLUMNS: &str = "SELECT kind, name, owner, text, version, expires, ts FROM entries
-  WHERE kind = $1 AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR owner = $3)
-  AND (expires IS NULL OR expires > $4) ORDER BY name COLLATE \"C\"";
-
-fn entry_of(row: &PgRow) -> Result<Entry, StoreError> {
-    Ok(Entry {
-        kind: text(row, 0)?,
-        name: text(row, 1)?,
-        owner: text(row, 2)?,
-        text: text(row, 3)?,
-        version: number(row, 4)?,
-        expires: cell::<Option<i64>>(row, 5)?.map(Timestamp),
-        ts: Timestamp(cell(row, 6)?),
-    })
 }
 
 impl PostgresRecords {
@@ -51,10 +37,14 @@ impl PostgresRecords {
         Ok(())
     }
 
+    async fn fetch_rows(&self, statement: SqlStatement) -> Result<Vec<PgRow>, StoreError> {
+        self.begin(READING).await?.fetch_rows(READING, statement).await
+    }
+
     /// Runs one statement and announces it if it changed anything; how many rows.
-    async fn change(&self, query: Statement<'_>) -> Result<u64, StoreError> {
+    async fn change_rows(&self, statement: SqlStatement) -> Result<u64, StoreError> {
         let mut work = self.begin(WRITING).await?;
-        let changed = done(&mut work, WRITING, query).await?;
+        let changed = work.change_rows(WRITING, statement).await?;
         if changed > 0 {
             self.told(work).await?;
         }
@@ -70,10 +60,8 @@ impl Records for PostgresRecords {
         name: &str,
         now: Timestamp,
     ) -> Result<Option<Entry>, StoreError> {
-        let query = sqlx::query(COLUMNS).bind(sealed(kind)).bind(Some(sealed(name)));
-        let query = query.bind(None::<String>).bind(now.micros());
-        let rows = all(&mut *self.begin(READING).await?, query).await?;
-        rows.first().map(entry_of).transpose()
+        let rows = self.fetch_rows(find_named(kind, name, now)).await?;
+        rows.first().map(read_entry).transpose()
     }
 
     async fn list(
@@ -82,64 +70,35 @@ impl Records for PostgresRecords {
         owner: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<Entry>, StoreError> {
-        let query = sqlx::query(COLUMNS).bind(sealed(kind)).bind(None::<String>);
-        let query = query.bind(owner.map(sealed)).bind(now.micros());
-        let rows = all(&mut *self.begin(READING).await?, query).await?;
-        rows.iter().map(entry_of).collect()
+        let rows = self.fetch_rows(find_owned(kind, owner, now)).await?;
+        rows.iter().map(read_entry).collect()
     }
 
     async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
         let mut work = self.begin(WRITING).await?;
-        let (kind, name) = (sealed(&entry.kind), sealed(&entry.name));
         // Also of one that is not there yet, only one at a time is put.
         let lock = sqlx::query(
             "SELECT pg_advisory_xact_lock(hashtextextended('weir entry ' || $1 || ' ' || $2, 0))",
         );
-        done(&mut work, WRITING, lock.bind(kind.clone()).bind(name.clone())).await?;
-        let query = sqlx::query(
-            "SELECT version, expires IS NULL OR expires > $3 FROM entries
-             WHERE kind = $1 AND name = $2 FOR UPDATE",
-        );
-        let query = query.bind(kind.clone()).bind(name.clone()).bind(entry.ts.micros());
-        let (mut version, mut seen) = (0, 0);
-        if let Some(row) = all(&mut work, query).await?.first() {
-            version = number(row, 0)?;
-            seen = if cell(row, 1)? { version } else { 0 };
+        let lock = lock.bind(sealed(&entry.kind)).bind(sealed(&entry.name));
+        done(&mut work, WRITING, lock).await?;
+        let put = put_entry(&mut *work, entry, expected).await?;
+        if matches!(put, Put::Kept(_)) {
+            self.told(work).await?;
         }
-        if expected.is_some_and(|expected| expected != seen) {
-            return Ok(Put::Changed(seen));
-        }
-        let query = sqlx::query(
-            "INSERT INTO entries (kind, name, owner, text, version, expires, ts)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, name) DO UPDATE SET
-             owner = excluded.owner, text = excluded.text, version = excluded.version,
-             expires = excluded.expires, ts = excluded.ts",
-        )
-        .bind(kind)
-        .bind(name)
-        .bind(sealed(&entry.owner))
-        .bind(sealed(&entry.text))
-        .bind((version + 1).cast_signed())
-        .bind(entry.expires.map(Timestamp::micros))
-        .bind(entry.ts.micros());
-        done(&mut work, WRITING, query).await?;
-        self.told(work).await?;
-        Ok(Put::Kept(version + 1))
+        Ok(put)
     }
 
     async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE kind = $1 AND name = $2");
-        Ok(self.change(query.bind(sealed(kind)).bind(sealed(name))).await? > 0)
+        Ok(self.change_rows(remove_named(kind, name)).await? > 0)
     }
 
     async fn remove_owned(&self, owner: &str) -> Result<u64, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE owner = $1").bind(sealed(owner));
-        self.change(query).await
+        self.change_rows(remove_owned(owner)).await
     }
 
     async fn purge(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE expires <= $1").bind(now.micros());
-        self.change(query).await
+        self.change_rows(purge_expired(now)).await
     }
 
     async fn alive(&self) -> Result<(), StoreError> {

@@ -1,16 +1,18 @@
 //! Rows into values and back. PostgreSQL keeps no NUL in a text; a person's words may hold one.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{Decode, Postgres, Row, Type};
-use weir_engine::ports::{Owner, StoreError};
+use weir_engine::ports::StoreError;
 
+use super::append::Ended;
 use super::error::failed;
+use crate::sql::{self, READING, SqlConnection, SqlRow, SqlStatement, SqlValue};
 use crate::words::{Words, tokens};
 
 /// Stands before a digit that says which character is meant: 0 for NUL, 1 for itself. It is no
@@ -48,7 +50,7 @@ pub(super) fn cell<'r, T: Decode<'r, Postgres> + Type<Postgres>>(
     row: &'r PgRow,
     column: usize,
 ) -> Result<T, StoreError> {
-    row.try_get(column).map_err(|e| failed("reading the database", &e))
+    row.try_get(column).map_err(|e| failed(READING, &e))
 }
 
 pub(super) fn text(row: &PgRow, column: usize) -> Result<String, StoreError> {
@@ -61,17 +63,6 @@ pub(super) fn maybe_text(row: &PgRow, column: usize) -> Result<Option<String>, S
 
 pub(super) fn number(row: &PgRow, column: usize) -> Result<u64, StoreError> {
     Ok(cell::<i64>(row, column)?.cast_unsigned())
-}
-
-/// The owner in the four columns from `first` on.
-pub(super) fn owner_of(row: &PgRow, first: usize) -> Result<Option<Owner>, StoreError> {
-    let Some(pid) = cell::<Option<i64>>(row, first)? else { return Ok(None) };
-    Ok(Some(Owner {
-        pid: u32::try_from(pid).unwrap_or(0),
-        started: number(row, first + 1)?,
-        host: text(row, first + 2)?,
-        label: text(row, first + 3)?,
-    }))
 }
 
 /// Asks the database. A line that fell silent looks like a long time without an answer, and nothing
@@ -94,7 +85,7 @@ pub(super) async fn all(
     connection: &mut PgConnection,
     query: Statement<'_>,
 ) -> Result<Vec<PgRow>, StoreError> {
-    in_time(query.fetch_all(connection)).await.map_err(|e| failed("reading the database", &e))
+    in_time(query.fetch_all(connection)).await.map_err(|e| failed(READING, &e))
 }
 
 /// Runs a statement; how many rows it touched.
@@ -107,24 +98,76 @@ pub(super) async fn done(
     Ok(done.rows_affected())
 }
 
-/// A length as a SQL limit.
-pub(super) fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}
-
 pub(super) fn to_json<T: Serialize>(doing: &str, value: &T) -> Result<String, StoreError> {
-    let text = serde_json::to_string(value)
-        .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })?;
-    Ok(sealed(&text))
+    sql::to_json(doing, value).map(|text| sealed(&text))
 }
 
-pub(super) fn json<T: DeserializeOwned>(
-    row: &PgRow,
-    column: usize,
-    what: &str,
-) -> Result<T, StoreError> {
-    serde_json::from_str(&text(row, column)?)
-        .map_err(|e| StoreError::Damaged { what: what.to_string(), why: e.to_string() })
+impl SqlRow for PgRow {
+    fn text(&self, column: usize) -> Result<String, StoreError> {
+        text(self, column)
+    }
+
+    fn optional_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+        maybe_text(self, column)
+    }
+
+    fn integer(&self, column: usize) -> Result<i64, StoreError> {
+        cell(self, column)
+    }
+
+    fn optional_integer(&self, column: usize) -> Result<Option<i64>, StoreError> {
+        cell(self, column)
+    }
+
+    fn boolean(&self, column: usize) -> Result<bool, StoreError> {
+        cell(self, column)
+    }
+
+    fn real(&self, column: usize) -> Result<f64, StoreError> {
+        cell(self, column)
+    }
+
+    fn bytes(&self, column: usize) -> Result<Arc<[u8]>, StoreError> {
+        cell::<&[u8]>(self, column).map(Arc::from)
+    }
+}
+
+fn bind_values(statement: SqlStatement) -> Statement<'static> {
+    let query = sqlx::query(statement.text.postgres);
+    statement.values.into_iter().fold(query, |query, value| match value {
+        SqlValue::Text(text) => query.bind(text.as_deref().map(sealed)),
+        SqlValue::Integer(number) => query.bind(number),
+    })
+}
+
+impl SqlConnection for PgConnection {
+    type Row = PgRow;
+    type AppendError = Ended;
+
+    async fn fetch_rows(
+        &mut self,
+        doing: &'static str,
+        statement: SqlStatement,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        in_time(bind_values(statement).fetch_all(self)).await.map_err(|e| failed(doing, &e))
+    }
+
+    async fn change_rows(
+        &mut self,
+        doing: &'static str,
+        statement: SqlStatement,
+    ) -> Result<u64, StoreError> {
+        done(self, doing, bind_values(statement)).await
+    }
+
+    async fn append_rows(
+        &mut self,
+        _doing: &'static str,
+        statement: SqlStatement,
+    ) -> Result<(), Ended> {
+        bind_values(statement).execute(self).await?;
+        Ok(())
+    }
 }
 
 /// The words of a text with their places, as PostgreSQL reads a `tsvector`; `weight` is its letter.
@@ -149,7 +192,6 @@ fn lexeme(word: &str) -> Option<Cow<'_, str>> {
 
 /// What is looked for, as PostgreSQL reads a `tsquery`.
 pub(super) struct Asked {
-    /// Every word.
     pub(super) all: String,
     /// Any of the words, or of the single words in them.
     pub(super) any: String,

@@ -1,23 +1,19 @@
 //! Runs of scheduled agents (M7): how they are claimed, moved on and read. Replicas agree on who has
 //! what by one lock for each owner; what others hold is passed over.
 
-use std::collections::BTreeMap;
-
 use sqlx::postgres::{PgConnection, PgRow};
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentRun, AgentRunState};
-use weir_engine::ports::{
-    AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, Owner, Places, STILL_RUNNING, StoreError,
-};
+use weir_engine::ports::{Begin, Claim, Owner, Places, StoreError};
 
 use super::PostgresStore;
 use super::holders::Replica;
 use super::notices::About;
-use super::rows::{all, cell, done, limit_of, maybe_text, sealed, text, to_json};
-
-const CLAIMING: &str = "claiming ticks of scheduled agents";
-const BEGINNING: &str = "beginning a run of a scheduled agent";
-const NOTING: &str = "writing down a run of a scheduled agent";
+use super::rows::{all, cell, done, maybe_text, sealed, to_json};
+use crate::tables::agent_runs::{
+    BEGINNING, CLAIMING, NOTING, find_full_hour, forget_old_runs, judge_claim, read_run,
+    write_beginning,
+};
 
 /// Columns 0 to 10: the run; 11: its holder; 12 to 16: the process as which they took it.
 macro_rules! columns {
@@ -33,12 +29,6 @@ const OPEN: &str =
     concat!(columns!(), "WHERE r.finished IS NULL ORDER BY r.id FOR UPDATE OF r SKIP LOCKED");
 const UNDER_WAY: &str =
     concat!(columns!(), "WHERE r.finished IS NULL AND r.state = 'running' AND r.cause <> 'manual'");
-const LIST: &str = concat!(
-    columns!(),
-    "WHERE ($1::text IS NULL OR r.agent = $1) AND (NOT $2 OR r.finished IS NULL)
-     ORDER BY r.id DESC LIMIT $3"
-);
-
 async fn lock(work: &mut PgConnection, doing: &str) -> Result<(), StoreError> {
     let query = sqlx::query(
         "SELECT pg_advisory_xact_lock(hashtextextended('weir agents '
@@ -72,32 +62,12 @@ async fn claim_one(
     run: &AgentRun,
     mine: Option<(&str, &str)>,
 ) -> Result<Claim, StoreError> {
-    let agent = sealed(&run.agent);
-    let query = sqlx::query("SELECT 1 FROM agent_runs WHERE agent = $1 AND tick = $2");
-    let query = query.bind(agent.clone()).bind(sealed(&run.tick));
-    if !all(work, query).await?.is_empty() {
-        return Ok(Claim::Taken);
+    let (claim, written) = judge_claim(work, run).await?;
+    if let Some(written) = written {
+        insert(work, &written, mine.filter(|_| written.state.is_open())).await?;
+        forget_old_runs(work, &run.agent).await?;
     }
-    let query =
-        sqlx::query("SELECT 1 FROM agent_runs WHERE agent = $1 AND finished IS NULL LIMIT 1");
-    let busy = !all(work, query.bind(agent.clone())).await?.is_empty();
-    let overlaps = run.state.is_open() && busy;
-    if overlaps && run.cause.can_wait() {
-        return Ok(Claim::Overlaps);
-    }
-    let written = match overlaps {
-        true => run.clone().ended(AgentRunState::Skipped, run.claimed, STILL_RUNNING),
-        false => run.clone(),
-    };
-    insert(work, &written, mine.filter(|_| written.state.is_open())).await?;
-    // What is over and old goes.
-    let query = sqlx::query(
-        "DELETE FROM agent_runs WHERE agent = $1 AND finished IS NOT NULL AND id <= (
-           SELECT id FROM agent_runs WHERE agent = $1 AND finished IS NOT NULL
-           ORDER BY id DESC LIMIT 1 OFFSET $2)",
-    );
-    done(work, CLAIMING, query.bind(agent).bind(limit_of(AGENT_RUNS_KEPT))).await?;
-    Ok(if overlaps { Claim::Overlaps } else { Claim::Claimed })
+    Ok(claim)
 }
 
 async fn insert(
@@ -150,19 +120,11 @@ pub(super) async fn begin(
     }
     if begun_before.is_none()
         && places.per_hour > 0
-        && let Some(until) = hour_full(&mut work, places).await?
+        && let Some(until) = find_full_hour(&mut *work, places).await?
     {
         return Ok(Begin::HourFull { until });
     }
-    let query = sqlx::query(
-        "UPDATE agent_runs SET state = 'running', session = $3, started = coalesce(started, $4)
-         WHERE agent = $1 AND tick = $2",
-    )
-    .bind(sealed(&run.agent))
-    .bind(sealed(&run.tick))
-    .bind(run.session.as_ref().map(|id| sealed(id.as_str())))
-    .bind(places.now.micros());
-    done(&mut work, BEGINNING, query).await?;
+    write_beginning(&mut *work, run, places.now).await?;
     store.commit(BEGINNING, work).await?;
     Ok(Begin::Begun)
 }
@@ -174,26 +136,6 @@ async fn under_way(replica: &Replica, work: &mut PgConnection) -> Result<usize, 
         count += usize::from(is_held(replica, row)?);
     }
     Ok(count)
-}
-
-/// When the next run may begin, if as many as may were begun within the hour.
-async fn hour_full(
-    work: &mut PgConnection,
-    places: &Places,
-) -> Result<Option<Timestamp>, StoreError> {
-    let query = sqlx::query(
-        "SELECT started FROM agent_runs WHERE started > $1 AND started <= $3
-         AND cause <> 'manual' ORDER BY started DESC LIMIT $2",
-    );
-    let query = query.bind(places.since().micros()).bind(limit_of(places.per_hour));
-    let query = query.bind(places.until().micros());
-    let rows = all(work, query).await?;
-    match rows.last() {
-        Some(row) if rows.len() >= places.per_hour => {
-            Ok(Some(Timestamp(cell(row, 0)?).plus_ms(weir_engine::ports::HOUR_MS)))
-        }
-        _ => Ok(None),
-    }
 }
 
 pub(super) async fn note(
@@ -236,7 +178,7 @@ pub(super) async fn take(
     let mut taken = Vec::new();
     for row in &all(&mut work, sqlx::query(OPEN)).await? {
         if !is_held(replica, row)? {
-            taken.push(run_of(row)?);
+            taken.push(read_run(row)?);
         }
     }
     if taken.is_empty() {
@@ -258,47 +200,9 @@ pub(super) async fn take(
     Ok(taken)
 }
 
-pub(super) async fn list(
-    work: &mut PgConnection,
-    filter: &AgentRunFilter,
-) -> Result<Vec<AgentRun>, StoreError> {
-    let query = sqlx::query(LIST)
-        .bind(filter.agent.as_deref().map(sealed))
-        .bind(filter.open)
-        .bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    all(work, query).await?.iter().map(run_of).collect()
-}
-
-pub(super) async fn ticks(
-    work: &mut PgConnection,
-) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-    let query =
-        sqlx::query("SELECT agent, max(due) FROM agent_runs WHERE cause = 'cron' GROUP BY agent");
-    let rows = all(work, query).await?;
-    rows.iter().map(|row| Ok((text(row, 0)?, Timestamp(cell(row, 1)?)))).collect()
-}
-
 /// Whether a living process has the run. One that cannot be read is nobody's.
 fn is_held(replica: &Replica, row: &PgRow) -> Result<bool, StoreError> {
     let holder: Option<Owner> =
         maybe_text(row, 11)?.and_then(|holder| serde_json::from_str(&holder).ok());
     holder.map_or(Ok(false), |holder| replica.lives(&holder, row, 12))
-}
-
-fn run_of(row: &PgRow) -> Result<AgentRun, StoreError> {
-    let damaged =
-        |why: String| StoreError::Damaged { what: "a run of a scheduled agent".to_string(), why };
-    Ok(AgentRun {
-        agent: text(row, 0)?,
-        tick: text(row, 1)?,
-        cause: text(row, 2)?.parse().map_err(damaged)?,
-        owner: text(row, 3)?,
-        due: Timestamp(cell(row, 4)?),
-        state: text(row, 5)?.parse().map_err(damaged)?,
-        session: maybe_text(row, 6)?.map(SessionId::new),
-        claimed: Timestamp(cell(row, 7)?),
-        started: cell::<Option<i64>>(row, 8)?.map(Timestamp),
-        finished: cell::<Option<i64>>(row, 9)?.map(Timestamp),
-        note: text(row, 10)?,
-    })
 }

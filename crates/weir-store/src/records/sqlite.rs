@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{ConnectOptions, Connection, Row};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
@@ -13,7 +13,12 @@ use weir_engine::ports::{Entry, Put, Records, StoreError};
 
 use crate::filesystem::{network_file_system, private_file, private_folder};
 use crate::notice::Notice;
+use crate::sql::{SqlConnection, SqlStatement, sql};
 use crate::sqlite::error::failed;
+use crate::tables::entries::{
+    READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
+    remove_owned,
+};
 
 /// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/server/0001_entries.sql")];
@@ -21,10 +26,7 @@ const MIGRATIONS: &[&str] = &[include_str!("../../migrations/server/0001_entries
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const OPENING: &str = "opening the server's database";
-const READING: &str = "reading the server's database";
-const WRITING: &str = "writing the server's database";
 
-/// Records in SQLite.
 pub struct SqliteRecords {
     connection: Mutex<SqliteConnection>,
     options: SqliteConnectOptions,
@@ -65,24 +67,19 @@ impl SqliteRecords {
         }
     }
 
-    async fn all(&self, query: Statement<'_>) -> Result<Vec<SqliteRow>, StoreError> {
-        let mut connection = self.connection.lock().await;
-        query.fetch_all(&mut *connection).await.map_err(|e| failed(READING, &e))
+    async fn fetch_rows(&self, statement: SqlStatement) -> Result<Vec<SqliteRow>, StoreError> {
+        self.connection.lock().await.fetch_rows(READING, statement).await
     }
 
     /// Runs one statement and announces it if it changed anything; how many rows.
-    async fn change(&self, query: Statement<'_>) -> Result<u64, StoreError> {
-        let mut connection = self.connection.lock().await;
-        let done = query.execute(&mut *connection).await.map_err(|e| failed(WRITING, &e))?;
-        drop(connection);
-        if done.rows_affected() > 0 {
+    async fn change_rows(&self, statement: SqlStatement) -> Result<u64, StoreError> {
+        let changed = self.connection.lock().await.change_rows(WRITING, statement).await?;
+        if changed > 0 {
             self.notice.touch()?;
         }
-        Ok(done.rows_affected())
+        Ok(changed)
     }
 }
-
-type Statement<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
 
 async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     // Another process may be doing the same.
@@ -116,25 +113,6 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
 const VERSION_LATEST: &str = "PRAGMA user_version = 1";
 
-const COLUMNS: &str = "SELECT kind, name, owner, text, version, expires, ts FROM entries
-  WHERE kind = $1 AND ($2 IS NULL OR name = $2) AND ($3 IS NULL OR owner = $3)
-  AND (expires IS NULL OR expires > $4) ORDER BY name";
-
-fn entry_of(row: &SqliteRow) -> Result<Entry, StoreError> {
-    let read = || -> Result<Entry, sqlx::Error> {
-        Ok(Entry {
-            kind: row.try_get(0)?,
-            name: row.try_get(1)?,
-            owner: row.try_get(2)?,
-            text: row.try_get(3)?,
-            version: row.try_get::<i64, _>(4)?.cast_unsigned(),
-            expires: row.try_get::<Option<i64>, _>(5)?.map(Timestamp),
-            ts: Timestamp(row.try_get(6)?),
-        })
-    };
-    read().map_err(|e| failed(READING, &e))
-}
-
 /// One change, in a transaction that looks first.
 async fn put(
     connection: &mut SqliteConnection,
@@ -143,34 +121,11 @@ async fn put(
 ) -> Result<Put, StoreError> {
     let work = connection.begin_with("BEGIN IMMEDIATE").await;
     let mut work = work.map_err(|e| failed(WRITING, &e))?;
-    let query = sqlx::query(
-        "SELECT version, expires IS NULL OR expires > $3 FROM entries
-             WHERE kind = $1 AND name = $2",
-    );
-    let query = query.bind(entry.kind.clone()).bind(entry.name.clone()).bind(entry.ts.micros());
-    let row = query.fetch_optional(&mut *work).await.map_err(|e| failed(WRITING, &e))?;
-    let found = row.map(|row| (row.get::<i64, _>(0).cast_unsigned(), row.get::<bool, _>(1)));
-    let version = found.map_or(0, |(version, _)| version);
-    let seen = found.filter(|(_, lives)| *lives).map_or(0, |(version, _)| version);
-    if expected.is_some_and(|expected| expected != seen) {
-        return Ok(Put::Changed(seen));
+    let put = put_entry(&mut *work, entry, expected).await?;
+    if matches!(put, Put::Kept(_)) {
+        work.commit().await.map_err(|e| failed(WRITING, &e))?;
     }
-    let query = sqlx::query(
-        "INSERT INTO entries (kind, name, owner, text, version, expires, ts)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, name) DO UPDATE SET
-             owner = excluded.owner, text = excluded.text, version = excluded.version,
-             expires = excluded.expires, ts = excluded.ts",
-    )
-    .bind(entry.kind.clone())
-    .bind(entry.name.clone())
-    .bind(entry.owner.clone())
-    .bind(entry.text.clone())
-    .bind((version + 1).cast_signed())
-    .bind(entry.expires.map(Timestamp::micros))
-    .bind(entry.ts.micros());
-    query.execute(&mut *work).await.map_err(|e| failed(WRITING, &e))?;
-    work.commit().await.map_err(|e| failed(WRITING, &e))?;
-    Ok(Put::Kept(version + 1))
+    Ok(put)
 }
 
 #[async_trait]
@@ -181,9 +136,8 @@ impl Records for SqliteRecords {
         name: &str,
         now: Timestamp,
     ) -> Result<Option<Entry>, StoreError> {
-        let query = sqlx::query(COLUMNS).bind(kind.to_string()).bind(Some(name.to_string()));
-        let rows = self.all(query.bind(None::<String>).bind(now.micros())).await?;
-        rows.first().map(entry_of).transpose()
+        let rows = self.fetch_rows(find_named(kind, name, now)).await?;
+        rows.first().map(read_entry).transpose()
     }
 
     async fn list(
@@ -192,9 +146,8 @@ impl Records for SqliteRecords {
         owner: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<Entry>, StoreError> {
-        let query = sqlx::query(COLUMNS).bind(kind.to_string()).bind(None::<String>);
-        let query = query.bind(owner.map(str::to_string)).bind(now.micros());
-        self.all(query).await?.iter().map(entry_of).collect()
+        let rows = self.fetch_rows(find_owned(kind, owner, now)).await?;
+        rows.iter().map(read_entry).collect()
     }
 
     async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
@@ -214,22 +167,19 @@ impl Records for SqliteRecords {
     }
 
     async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE kind = $1 AND name = $2");
-        Ok(self.change(query.bind(kind.to_string()).bind(name.to_string())).await? > 0)
+        Ok(self.change_rows(remove_named(kind, name)).await? > 0)
     }
 
     async fn remove_owned(&self, owner: &str) -> Result<u64, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE owner = $1").bind(owner.to_string());
-        self.change(query).await
+        self.change_rows(remove_owned(owner)).await
     }
 
     async fn purge(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let query = sqlx::query("DELETE FROM entries WHERE expires <= $1").bind(now.micros());
-        self.change(query).await
+        self.change_rows(purge_expired(now)).await
     }
 
     async fn alive(&self) -> Result<(), StoreError> {
-        self.all(sqlx::query("SELECT 1")).await.map(drop)
+        self.fetch_rows(SqlStatement::new(sql!("SELECT 1"))).await.map(drop)
     }
 
     async fn changed(&self) {

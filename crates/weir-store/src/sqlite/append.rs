@@ -19,6 +19,9 @@ use super::statements as sql;
 use super::writer::{Answer, Writer};
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{Head, check};
+use crate::tables::marks::write_marks;
+use crate::tables::recipes::write_recipes;
+use crate::tables::sessions::read_owner;
 use crate::usage::UsageSums;
 
 const DOING: &str = "writing the journal";
@@ -165,7 +168,7 @@ impl Writer {
                 9 => {
                     let head = Head {
                         epoch: read::number(row, 1)?,
-                        owner: read::owner_of(row, 2)?,
+                        owner: read_owner(row, 2)?,
                         facts: read::number(row, 6)?,
                         last_hash: read::text(row, 7)?,
                     };
@@ -223,8 +226,8 @@ impl Writer {
         }
         for append in &batch.appends {
             self.write_blobs(append)?;
-            self.write_marks(append)?;
-            self.write_recipes(append)?;
+            block_on(write_marks(&mut self.connection, &append.marks))?;
+            block_on(write_recipes(&mut self.connection, append))?;
         }
         for row in batch.usage.rows() {
             self.put(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
@@ -246,19 +249,6 @@ impl Writer {
             for (id, _) in refs {
                 query = query.bind(append.lease.session.as_str()).bind(id.as_str());
             }
-            self.put(query)?;
-        }
-        Ok(())
-    }
-
-    fn write_marks(&mut self, append: &Append) -> Result<(), StoreError> {
-        for mark in &append.marks {
-            let query = sqlx::query(sql::MARK)
-                .bind(mark.workspace.as_str())
-                .bind(mark.path.as_str())
-                .bind(mark.origin.as_str())
-                .bind(mark.session.as_str())
-                .bind(mark.ts.micros());
             self.put(query)?;
         }
         Ok(())

@@ -7,14 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_engine::ports::Lease;
 
-/// Database and lease.
 static OWED: Mutex<Vec<(PathBuf, Lease)>> = Mutex::new(Vec::new());
 
 fn all() -> MutexGuard<'static, Vec<(PathBuf, Lease)>> {
     OWED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One more.
 pub(super) fn note(database: &Path, lease: &Lease) {
     all().push((database.to_owned(), lease.clone()));
 }

@@ -1,22 +1,22 @@
 //! Everything that is read: rows into values, and the connections that only read.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use futures::executor::block_on;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Decode, Row, Sqlite, Type};
 use tokio::sync::Semaphore;
-use weir_core::ids::{BlobId, SessionId, Timestamp};
-use weir_core::record::{GENESIS, Record};
-use weir_engine::ports::{
-    AuditLine, Owner, Pause, SearchHit, SessionFilter, SessionMeta, StoreError,
-};
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::record::Record;
+use weir_engine::ports::{AuditLine, Owner, SearchHit, StoreError};
 
 use super::connect::Place;
 use super::error::failed;
 use super::statements;
 use crate::audit::StoredLine;
 use crate::follow::GONE;
+use crate::sql::limit_of;
+use crate::tables::sessions::read_owner;
 
 /// Most connections that read at once.
 const READERS: usize = 4;
@@ -79,17 +79,6 @@ pub(super) fn number(row: &SqliteRow, column: usize) -> Result<u64, StoreError> 
     Ok(cell::<i64>(row, column)?.cast_unsigned())
 }
 
-/// The owner in the four columns from `first` on.
-pub(super) fn owner_of(row: &SqliteRow, first: usize) -> Result<Option<Owner>, StoreError> {
-    let Some(pid) = cell::<Option<i64>>(row, first)? else { return Ok(None) };
-    Ok(Some(Owner {
-        pid: u32::try_from(pid).unwrap_or(0),
-        started: number(row, first + 1)?,
-        host: text(row, first + 2)?,
-        label: text(row, first + 3)?,
-    }))
-}
-
 /// Who took the lease of a session last and did not give it back.
 pub(super) async fn owner(
     connection: &mut SqliteConnection,
@@ -97,7 +86,7 @@ pub(super) async fn owner(
 ) -> Result<Option<Owner>, StoreError> {
     let query = sqlx::query(statements::LEASE).bind(session.as_str());
     let rows = all(connection, query).await?;
-    rows.first().map_or(Ok(None), |row| owner_of(row, 1))
+    rows.first().map_or(Ok(None), |row| read_owner(row, 1))
 }
 
 pub(super) async fn all(
@@ -105,11 +94,6 @@ pub(super) async fn all(
     query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
 ) -> Result<Vec<SqliteRow>, StoreError> {
     query.fetch_all(connection).await.map_err(|e| failed("reading the database", &e))
-}
-
-/// A length as a SQL limit.
-fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 /// Facts fetched at a time as one value: a row of its own for each costs three times as much.
@@ -182,46 +166,6 @@ fn parse_facts(mut bytes: &[u8], session: &SessionId, records: &mut Vec<Record>)
     Some(())
 }
 
-fn meta_of(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
-    Ok(SessionMeta {
-        id: SessionId::new(text(row, 0)?),
-        workspace: text(row, 1)?,
-        title: text(row, 2)?,
-        model: text(row, 3)?,
-        profile: text(row, 4)?,
-        status: text(row, 5)?,
-        created: Timestamp(cell(row, 6)?),
-        updated: Timestamp(cell(row, 7)?),
-        facts: number(row, 8)?,
-        parent: cell::<Option<String>>(row, 9)?.map(SessionId::new),
-    })
-}
-
-pub(super) async fn meta(
-    connection: &mut SqliteConnection,
-    session: &SessionId,
-) -> Result<Option<SessionMeta>, StoreError> {
-    let query = sqlx::query(
-        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
-         FROM sessions WHERE id = $1 AND created IS NOT NULL",
-    );
-    all(connection, query.bind(session.as_str())).await?.first().map(meta_of).transpose()
-}
-
-pub(super) async fn list(
-    connection: &mut SqliteConnection,
-    filter: &SessionFilter,
-) -> Result<Vec<SessionMeta>, StoreError> {
-    let query = sqlx::query(
-        "SELECT id, workspace, title, model, profile, status, created, updated, facts, parent
-         FROM sessions WHERE created IS NOT NULL AND ($1 IS NULL OR workspace = $1)
-         ORDER BY updated DESC, id DESC LIMIT $2",
-    );
-    let query = query.bind(filter.workspace.clone());
-    let query = query.bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    all(connection, query).await?.iter().map(meta_of).collect()
-}
-
 /// How long journals are; one that was deleted is gone.
 pub(super) async fn lengths(
     connection: &mut SqliteConnection,
@@ -273,27 +217,6 @@ pub(super) async fn search(
         .collect()
 }
 
-pub(super) async fn blob(
-    connection: &mut SqliteConnection,
-    id: &BlobId,
-) -> Result<Arc<[u8]>, StoreError> {
-    let query = sqlx::query("SELECT bytes FROM blobs WHERE id = $1").bind(id.as_str());
-    match all(connection, query).await?.first() {
-        Some(row) => Ok(Arc::from(cell::<&[u8]>(row, 0)?)),
-        None => Err(StoreError::Missing { what: format!("blob {id}") }),
-    }
-}
-
-pub(super) async fn paused(connection: &mut SqliteConnection) -> Result<Option<Pause>, StoreError> {
-    let query = sqlx::query("SELECT value FROM settings WHERE key = 'paused'");
-    match all(connection, query).await?.first() {
-        Some(row) => serde_json::from_str(&text(row, 0)?).map(Some).map_err(|e| {
-            StoreError::Damaged { what: "the kill switch".to_string(), why: e.to_string() }
-        }),
-        None => Ok(None),
-    }
-}
-
 /// The last audit line known to stand in its file.
 pub(super) async fn exported(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT value FROM settings WHERE key = 'audit_exported'");
@@ -319,18 +242,7 @@ pub(super) async fn audit_lines(
     let query = sqlx::query(statements::AUDIT_RANGE);
     let query = query.bind(bound(from)).bind(bound(to)).bind(bound(limit));
     let rows = all(connection, query).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(StoredLine {
-                n: number(row, 0)?,
-                ts: Timestamp(cell(row, 1)?),
-                session: text(row, 2)?,
-                entry: text(row, 3)?,
-                hash: text(row, 4)?,
-                prev: cell::<Option<String>>(row, 5)?.unwrap_or_else(|| GENESIS.to_string()),
-            })
-        })
-        .collect()
+    rows.iter().map(StoredLine::read_row).collect()
 }
 
 pub(super) async fn audit(

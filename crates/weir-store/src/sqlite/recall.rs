@@ -5,11 +5,13 @@
 //! only the few passages that are given back are read.
 
 use sqlx::sqlite::SqliteConnection;
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::Timestamp;
 use weir_engine::ports::{Passage, RecallQuery, StoreError};
 
-use super::read::{all, cell, number, text};
-use crate::words::{Words, around};
+use super::read::all;
+use crate::sql::limit_of;
+use crate::tables::sessions::read_passage;
+use crate::words::Words;
 
 /// Most passages that are compared with each other, the newest of those that fit: words that stand
 /// in more than that tell nothing apart.
@@ -115,19 +117,8 @@ async fn ask(
         .bind(query.call.map(|call| call.to_string()))
         .bind(query.from.map_or(i64::MIN, Timestamp::micros))
         .bind(query.to.map_or(i64::MAX, Timestamp::micros))
-        .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+        .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
     let rows = all(connection, asked).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Passage {
-                session: SessionId::new(text(row, 0)?),
-                seq: number(row, 1)?,
-                ts: Timestamp(cell(row, 2)?),
-                kind: text(row, 3)?,
-                subject: text(row, 4)?,
-                text: around(&text(row, 5)?, words),
-            })
-        })
-        .collect()
+    rows.iter().map(|row| read_passage(row, words)).collect()
 }

@@ -1,33 +1,24 @@
 //! Runs of scheduled agents (M7): how they are claimed, moved on and read. Every change is one
 //! transaction that looks first, so that several processes agree on who has what.
 
-use std::collections::BTreeMap;
-
 use futures::executor::block_on;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentRun, AgentRunState};
-use weir_engine::ports::{
-    AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, HOUR_MS, Owner, Places, STILL_RUNNING,
-    StoreError,
-};
+use weir_engine::ports::{Begin, Claim, Owner, Places, StoreError};
 
 use super::error::failed;
-use super::knowledge::to_json;
-use super::read::{all, cell, text};
+use super::read::{all, cell};
 use super::writer::{Answer, Writer};
 use crate::owner::is_alive;
-
-const CLAIMING: &str = "claiming ticks of scheduled agents";
-const BEGINNING: &str = "beginning a run of a scheduled agent";
-const NOTING: &str = "writing down a run of a scheduled agent";
+use crate::sql::to_json;
+use crate::tables::agent_runs::{
+    BEGINNING, CLAIMING, NOTING, find_full_hour, forget_old_runs, judge_claim, read_run,
+    write_beginning,
+};
 
 const OPEN: &str = "SELECT agent, tick, cause, owner, due, state, session, claimed, started,
   finished, note, holder FROM agent_runs WHERE finished IS NULL ORDER BY id";
-
-const LIST: &str = "SELECT agent, tick, cause, owner, due, state, session, claimed, started,
-  finished, note, holder FROM agent_runs WHERE ($1 IS NULL OR agent = $1)
-  AND ($2 = 0 OR finished IS NULL) ORDER BY id DESC LIMIT $3";
 
 /// What the writing thread is asked to do about them.
 pub(super) enum AgentCommand {
@@ -67,32 +58,12 @@ impl Writer {
     }
 
     fn claim_tick(&mut self, run: &AgentRun, holder: Option<&str>) -> Result<Claim, StoreError> {
-        let query = sqlx::query("SELECT 1 FROM agent_runs WHERE agent = $1 AND tick = $2");
-        let query = query.bind(run.agent.clone()).bind(run.tick.clone());
-        if !block_on(all(&mut self.connection, query))?.is_empty() {
-            return Ok(Claim::Taken);
+        let (claim, written) = block_on(judge_claim(&mut self.connection, run))?;
+        if let Some(written) = written {
+            self.insert_run(&written, holder.filter(|_| written.state.is_open()))?;
+            block_on(forget_old_runs(&mut self.connection, &run.agent))?;
         }
-        let query =
-            sqlx::query("SELECT 1 FROM agent_runs WHERE agent = $1 AND finished IS NULL LIMIT 1");
-        let busy = block_on(all(&mut self.connection, query.bind(run.agent.clone())))?;
-        let overlaps = run.state.is_open() && !busy.is_empty();
-        if overlaps && run.cause.can_wait() {
-            return Ok(Claim::Overlaps);
-        }
-        let written = match overlaps {
-            true => run.clone().ended(AgentRunState::Skipped, run.claimed, STILL_RUNNING),
-            false => run.clone(),
-        };
-        self.insert_run(&written, holder.filter(|_| written.state.is_open()))?;
-        // What is over and old goes.
-        let query = sqlx::query(
-            "DELETE FROM agent_runs WHERE agent = $1 AND finished IS NOT NULL AND id <= (
-               SELECT id FROM agent_runs WHERE agent = $1 AND finished IS NOT NULL
-               ORDER BY id DESC LIMIT 1 OFFSET $2)",
-        );
-        let kept = i64::try_from(AGENT_RUNS_KEPT).unwrap_or(i64::MAX);
-        self.done(CLAIMING, query.bind(run.agent.clone()).bind(kept))?;
-        Ok(if overlaps { Claim::Overlaps } else { Claim::Claimed })
+        Ok(claim)
     }
 
     fn insert_run(&mut self, run: &AgentRun, holder: Option<&str>) -> Result<(), StoreError> {
@@ -137,19 +108,11 @@ impl Writer {
             }
             if begun_before.is_none()
                 && places.per_hour > 0
-                && let Some(until) = me.hour_full(places)?
+                && let Some(until) = block_on(find_full_hour(&mut me.connection, places))?
             {
                 return Ok(Begin::HourFull { until });
             }
-            let query = sqlx::query(
-                "UPDATE agent_runs SET state = 'running', session = $3,
-                   started = COALESCE(started, $4) WHERE agent = $1 AND tick = $2",
-            )
-            .bind(run.agent.clone())
-            .bind(run.tick.clone())
-            .bind(run.session.as_ref().map(|id| id.as_str().to_owned()))
-            .bind(places.now.micros());
-            me.done(BEGINNING, query)?;
+            block_on(write_beginning(&mut me.connection, run, places.now))?;
             Ok(Begin::Begun)
         })
     }
@@ -167,24 +130,6 @@ impl Writer {
             count += usize::from(holder_of(row, 0)?.is_some_and(|holder| is_alive(&holder)));
         }
         Ok(count)
-    }
-
-    /// When the next run may begin, if as many as may were begun within the hour.
-    fn hour_full(&mut self, places: &Places) -> Result<Option<Timestamp>, StoreError> {
-        let query = sqlx::query(
-            "SELECT started FROM agent_runs WHERE started > $1 AND started <= $3
-             AND cause <> 'manual' ORDER BY started DESC LIMIT $2",
-        );
-        let since = places.since().micros();
-        let most = i64::try_from(places.per_hour).unwrap_or(i64::MAX);
-        let query = query.bind(since).bind(most).bind(places.until().micros());
-        let rows = block_on(all(&mut self.connection, query))?;
-        match rows.last() {
-            Some(row) if rows.len() >= places.per_hour => {
-                Ok(Some(Timestamp(cell(row, 0)?).plus_ms(HOUR_MS)))
-            }
-            _ => Ok(None),
-        }
     }
 
     fn note_agent_run(&mut self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
@@ -242,55 +187,14 @@ pub(super) async fn orphans(
     let mut found = Vec::new();
     for row in &rows {
         if !holder_of(row, 11)?.is_some_and(|holder| is_alive(&holder)) {
-            found.push(run_of(row)?);
+            found.push(read_run(row)?);
         }
     }
     Ok(found)
-}
-
-pub(super) async fn agent_runs(
-    connection: &mut SqliteConnection,
-    filter: &AgentRunFilter,
-) -> Result<Vec<AgentRun>, StoreError> {
-    let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
-    let query = sqlx::query(LIST).bind(filter.agent.clone()).bind(i64::from(filter.open));
-    let query = query.bind(limit);
-    let rows = all(connection, query).await?;
-    rows.iter().map(run_of).collect()
-}
-
-pub(super) async fn agent_ticks(
-    connection: &mut SqliteConnection,
-) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-    let query =
-        sqlx::query("SELECT agent, max(due) FROM agent_runs WHERE cause = 'cron' GROUP BY agent");
-    let rows = all(connection, query).await?;
-    rows.iter().map(|row| Ok((text(row, 0)?, Timestamp(cell(row, 1)?)))).collect()
 }
 
 fn holder_of(row: &SqliteRow, column: usize) -> Result<Option<Owner>, StoreError> {
     let holder: Option<String> = cell(row, column)?;
     // One that cannot be read is nobody's.
     Ok(holder.and_then(|text| serde_json::from_str(&text).ok()))
-}
-
-fn run_of(row: &SqliteRow) -> Result<AgentRun, StoreError> {
-    let damaged =
-        |why: String| StoreError::Damaged { what: "a run of a scheduled agent".to_string(), why };
-    let session: Option<String> = cell(row, 6)?;
-    let started: Option<i64> = cell(row, 8)?;
-    let finished: Option<i64> = cell(row, 9)?;
-    Ok(AgentRun {
-        agent: text(row, 0)?,
-        tick: text(row, 1)?,
-        cause: text(row, 2)?.parse().map_err(damaged)?,
-        owner: text(row, 3)?,
-        due: Timestamp(cell(row, 4)?),
-        state: text(row, 5)?.parse().map_err(damaged)?,
-        session: session.map(SessionId::new),
-        claimed: Timestamp(cell(row, 7)?),
-        started: started.map(Timestamp),
-        finished: finished.map(Timestamp),
-        note: text(row, 10)?,
-    })
 }

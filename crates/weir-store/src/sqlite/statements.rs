@@ -151,10 +151,6 @@ pub(super) const BLOB: &str =
     "INSERT INTO blobs (id, bytes, created) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
 
 /// Of two marks of one file the later one stays.
-pub(super) const MARK: &str = "INSERT INTO marks (workspace, path, origin, session, ts)
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace, path) DO UPDATE SET
-  origin = excluded.origin, session = excluded.session, ts = excluded.ts";
-
 pub(super) const AUDIT_RANGE: &str = "SELECT a.n, a.ts, a.session, a.entry, a.hash,
   (SELECT p.hash FROM audit p WHERE p.n = a.n - 1) AS prev
   FROM audit a WHERE a.n >= $1 AND a.n <= $2 ORDER BY a.n LIMIT $3";

@@ -28,6 +28,13 @@ use super::{owed, read, statements};
 use crate::audit::AuditFolder;
 use crate::notice::Notice;
 use crate::owner::{describe, is_alive};
+use crate::tables::definitions::{keep_definition, remove_definition};
+use crate::tables::letters;
+use crate::tables::marks::remove_mark;
+use crate::tables::proposals::withdraw_proposal;
+use crate::tables::recipes::forget_recipe;
+use crate::tables::sessions::read_owner;
+use crate::tables::settings::{read_pause, set_pause};
 
 /// Most appends in one transaction.
 pub(super) const GROUP_APPENDS: usize = 1024;
@@ -96,7 +103,6 @@ pub(super) struct Counters {
 
 pub(super) struct Writer {
     pub(super) connection: SqliteConnection,
-    /// Its file.
     database: PathBuf,
     pub(super) wal: bool,
     pub(super) audit: AuditFolder,
@@ -243,19 +249,23 @@ impl Writer {
                 let _ = answer.send(self.delete(&session));
             }
             Command::Paused(answer) => {
-                let _ = answer.send(block_on(read::paused(&mut self.connection)));
+                let _ = answer.send(block_on(read_pause(&mut self.connection)));
             }
             Command::SetPaused(pause, answer) => {
-                let _ = answer.send(self.set_paused(pause.as_ref()));
+                let _ = answer.send(block_on(set_pause(&mut self.connection, pause.as_ref())));
             }
             Command::Post(mail, answer) => {
-                let _ = answer.send(self.post(&mail));
+                let posted = self.in_transaction(letters::POSTING, |me| {
+                    block_on(letters::post_letter(&mut me.connection, &mail))
+                });
+                let _ = answer.send(posted);
             }
             Command::Discard(id, answer) => {
-                let _ = answer.send(self.discard(id));
+                let _ = answer.send(block_on(letters::discard_letter(&mut self.connection, id)));
             }
             Command::Unmark { workspace, path, answer } => {
-                let _ = answer.send(self.unmark(&workspace, &path));
+                let was = block_on(remove_mark(&mut self.connection, &workspace, &path));
+                let _ = answer.send(was);
             }
             Command::Remember(new, now, answer) => {
                 let _ = answer.send(self.remember(&new, now));
@@ -267,17 +277,19 @@ impl Writer {
                 let _ = answer.send(self.propose(&proposal));
             }
             Command::WithdrawProposal { what, name, answer } => {
-                let _ = answer.send(self.withdraw_proposal(&what, &name));
+                let was = block_on(withdraw_proposal(&mut self.connection, &what, &name));
+                let _ = answer.send(was);
             }
             Command::Keep(kept, answer) => {
-                let _ = answer.send(self.keep_named(&kept));
+                let _ = answer.send(block_on(keep_definition(&mut self.connection, &kept)));
             }
             Command::Unkeep { what, name, answer } => {
-                let _ = answer.send(self.unkeep(&what, &name));
+                let was = block_on(remove_definition(&mut self.connection, &what, &name));
+                let _ = answer.send(was);
             }
             Command::Agents(command) => self.serve_agents(command),
             Command::SettleRecipe { recipe, answer } => {
-                let _ = answer.send(self.settle_recipe(&recipe));
+                let _ = answer.send(block_on(forget_recipe(&mut self.connection, &recipe)));
             }
             Command::Index(answer) => {
                 let _ = answer.send(self.index_all());
@@ -322,7 +334,7 @@ impl Writer {
         let query = sqlx::query(statements::LEASE).bind(session.as_str());
         let row = block_on(query.fetch_optional(&mut self.connection));
         let holder = match row.map_err(|e| failed(doing, &e))? {
-            Some(row) => read::owner_of(&row, 1)?,
+            Some(row) => read_owner(&row, 1)?,
             None => None,
         };
         if let Some(holder) = holder.filter(is_alive) {
@@ -370,23 +382,6 @@ impl Writer {
             self.quietly("PRAGMA wal_checkpoint(TRUNCATE)");
         }
         result
-    }
-
-    fn set_paused(&mut self, pause: Option<&Pause>) -> Result<(), StoreError> {
-        let doing = "setting the kill switch";
-        let text = pause
-            .map(serde_json::to_string)
-            .transpose()
-            .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })?;
-        let query = match &text {
-            Some(text) => sqlx::query(
-                "INSERT INTO settings (key, value) VALUES ('paused', $1)
-                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            )
-            .bind(text.as_str()),
-            None => sqlx::query("DELETE FROM settings WHERE key = 'paused'"),
-        };
-        block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(doing, &e))
     }
 
     /// Tells whoever follows a session that there are new facts. They look by themselves now and

@@ -6,7 +6,6 @@ use super::hosts::place;
 use crate::address::parse_host;
 use crate::secret::split_port;
 
-/// Most header lines.
 const HEADERS_MAX: usize = 100;
 /// Headers that are for the proxy, or for one connection alone. Framing and host are written anew.
 const DROPPED: &[&str] = &[
@@ -33,7 +32,6 @@ pub(super) struct Request {
     pub(super) credentials: Option<String>,
 }
 
-/// What is wanted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wants {
     /// A pipe.

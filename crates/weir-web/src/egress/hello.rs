@@ -16,7 +16,6 @@ const NAME_BYTES_MAX: usize = 253;
 pub(super) enum Peeked {
     /// Not whole yet.
     More,
-    /// No TLS.
     Other,
     /// A client's first message.
     Hello(Hello),

@@ -32,14 +32,12 @@ enum Pattern {
     Domain(String),
     /// Its subdomains alone.
     Below(String),
-    /// This address.
     Address(IpAddr),
 }
 
 /// How far a grant goes for one host and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grant {
-    /// Not at all.
     None,
     /// For the web.
     Web,

@@ -89,7 +89,6 @@ where
 pub(super) enum First {
     /// A TLS client's message.
     Tls(Hello),
-    /// Another protocol.
     Other,
     /// Nothing that can be let through.
     Broken,

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
 use weir_engine::attach::Saying;
-use weir_providers::script::ScriptedModel;
+use weir_scripted_model::ScriptedModel;
 
 use crate::command::run::{self, Shown};
 use crate::cx::Cx;

@@ -10,7 +10,7 @@ use weir_core::view::plain::visible;
 use weir_engine::engine::{Hands, SessionOptions, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
-use weir_providers::script::ScriptedModel;
+use weir_scripted_model::ScriptedModel;
 
 use crate::config;
 use crate::cx::Cx;

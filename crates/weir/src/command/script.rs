@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use weir_providers::script::Script;
-use weir_providers::script::serve::{ServeOptions, serve};
+use weir_scripted_model::Script;
+use weir_scripted_model::serve::{ServeOptions, serve};
 
 use crate::failure::usage;
 use crate::options::{ScriptCommand, ScriptServeArgs};

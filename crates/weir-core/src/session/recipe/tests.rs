@@ -7,15 +7,14 @@ use serde_json::json;
 use super::*;
 use crate::effect::Effect;
 use crate::event::{CallFinished, CancelCause, RunFinished};
-use crate::governance::rules::{RuleContext, RuleSet};
 use crate::governance::{FilterContext, clean};
 use crate::ids::{InputId, SessionId, Timestamp};
 use crate::input::{Answer, Command, Input};
 use crate::message::Media;
-use crate::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Thinking, Usage};
-use crate::profile::{Limits, PermissionMode, built_in_profiles};
+use crate::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
+use crate::profile::{PermissionMode, built_in_profiles};
 use crate::recipe::{FAST_FROM, Standing};
-use crate::session::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
+use crate::session::SessionConfig;
 use crate::tool::{Clean, EffectClass, Effects, Group, Inspection, Raw};
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000);
@@ -35,32 +34,15 @@ fn tool(name: &str, parallel_safe: bool) -> ToolSpec {
 }
 
 fn config() -> SessionConfig {
+    let model = ModelRef { provider: "script".into(), name: "one".into() };
+    let model = ModelInfo::with_name(model);
     SessionConfig {
-        workspace: "/work".into(),
-        profile: built_in_profiles().remove(0),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "one".into() },
-            window: 0,
-            max_output: 0,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: Thinking::Off,
         permission: PermissionMode::Full,
-        rules: RuleSet::new(RuleContext::default()),
-        limits: Limits::default(),
         tools: Arc::new(vec![tool("look", true), tool("write", false), tool("steer", false)]),
         deferred: Arc::new(vec![tool("rare", false)]),
-        condensing: Condensing::default(),
-        memory: MemoryPolicy::default(),
-        recipes: RecipePolicy::default(),
-        depth: 0,
         system: "You are a test.".into(),
-        externalize_over: 0,
-        output_schema: None,
-        strict: false,
         attended: true,
-        guards: Guards::default(),
+        ..SessionConfig::with_defaults("/work", built_in_profiles().remove(0), model)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Public keys as authenticators write them (COSE, RFC 9053), of the three kinds that are asked for:
 //! ES256, EdDSA (Ed25519), RS256.
 
+use minicbor::data::Type;
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
     UnparsedPublicKey,
 };
 
-use super::cbor::{self, Value};
+use super::cbor::read_map;
 
 /// A key.
 pub(super) enum Key<'a> {
@@ -26,21 +27,31 @@ pub(super) enum Key<'a> {
 impl<'a> Key<'a> {
     /// Reads one; `None`: it is of another kind.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Key<'a>> {
-        let (map, _) = cbor::read(bytes)?;
-        let int = |key: i64| map.at(key).and_then(Value::int);
-        let part = |key: i64| map.at(key).and_then(Value::bytes);
-        match (int(1)?, int(3)?) {
-            (2, -7) if int(-1) == Some(1) => {
-                let (x, y) = (part(-2)?, part(-3)?);
+        let (mut family, mut algorithm, mut curve) = (None, None, None);
+        let (mut first, mut second, mut third) = (None, None, None);
+        read_map(bytes, |label: &i64, decoder| {
+            match (label, decoder.datatype()?) {
+                (1, _) => family = Some(decoder.i64()?),
+                (3, _) => algorithm = Some(decoder.i64()?),
+                // What the curve is for others, the modulus is for RSA.
+                (-1, Type::Bytes) => first = Some(decoder.bytes()?),
+                (-1, _) => curve = Some(decoder.i64()?),
+                (-2, Type::Bytes) => second = Some(decoder.bytes()?),
+                (-3, Type::Bytes) => third = Some(decoder.bytes()?),
+                _ => decoder.skip()?,
+            }
+            Ok(())
+        })?;
+        match (family?, algorithm?) {
+            (2, -7) if curve == Some(1) => {
+                let (x, y) = (second?, third?);
                 let mut point = [4; 65];
                 point[1..33].copy_from_slice(x.get(..32).filter(|_| x.len() == 32)?);
                 point[33..].copy_from_slice(y.get(..32).filter(|_| y.len() == 32)?);
                 Some(Key::P256(point))
             }
-            (1, -8) if int(-1) == Some(6) => {
-                Some(Key::Ed25519(part(-2).filter(|x| x.len() == 32)?))
-            }
-            (3, -257) => Some(Key::Rsa { n: part(-1)?, e: part(-2)? }),
+            (1, -8) if curve == Some(6) => Some(Key::Ed25519(second.filter(|x| x.len() == 32)?)),
+            (3, -257) => Some(Key::Rsa { n: first?, e: second? }),
             _ => None,
         }
     }

@@ -75,11 +75,10 @@ impl<'a> AuthenticatorData<'a> {
         let (size, rest) = rest.split_at_checked(2).ok_or(short)?;
         let size = usize::from(u16::from_be_bytes([size[0], size[1]]));
         let (id, rest) = rest.split_at_checked(size).ok_or(short)?;
-        let (_, behind) = cbor::read(rest).ok_or("its key cannot be read")?;
+        let key_length = cbor::key_length(rest).ok_or("its key cannot be read")?;
         if id.is_empty() || id.len() > 1023 {
             return Err("its name is too short or too long");
         }
-        let key = &rest[..rest.len() - behind.len()];
-        Ok(AuthenticatorData { count, credential: Some((id, key)) })
+        Ok(AuthenticatorData { count, credential: Some((id, &rest[..key_length])) })
     }
 }

@@ -10,10 +10,10 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weir_core::event::Event;
-use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin};
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::model::{ModelInfo, ModelRef, Thinking};
-use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::model::{ModelInfo, ModelRef};
+use weir_core::profile::{PermissionMode, built_in_profiles};
 use weir_core::session::SessionConfig;
 
 use super::super::typed::{Begun, Lines, Typed};
@@ -67,32 +67,13 @@ pub(super) fn options(screen_reader: bool) -> PlainOptions {
 
 pub(super) fn config(permission: PermissionMode) -> SessionConfig {
     let found = built_in_profiles().into_iter().find(|known| known.name == "code");
+    let profile = found.or_else(|| built_in_profiles().pop()).expect("there are profiles");
+    let model = ModelRef { provider: "script".into(), name: "one".into() };
+    let model = ModelInfo::with_name(model);
     SessionConfig {
-        workspace: "/work".into(),
-        profile: found.or_else(|| built_in_profiles().pop()).expect("there are profiles"),
-        model: ModelInfo {
-            model: ModelRef { provider: "script".into(), name: "one".into() },
-            window: 0,
-            max_output: 0,
-            price: None,
-            abilities: Vec::new(),
-        },
-        thinking: Thinking::Off,
         permission,
-        rules: RuleSet::new(RuleContext::default()),
-        limits: Limits::default(),
-        tools: Arc::default(),
-        deferred: Arc::default(),
-        condensing: weir_core::session::Condensing::default(),
-        memory: weir_core::session::MemoryPolicy::default(),
-        recipes: weir_core::session::RecipePolicy::default(),
-        depth: 0,
-        system: String::new(),
-        externalize_over: 0,
-        output_schema: None,
-        strict: false,
         attended: true,
-        guards: weir_core::session::Guards::default(),
+        ..SessionConfig::with_defaults("/work", profile, model)
     }
 }
 

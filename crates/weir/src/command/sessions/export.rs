@@ -14,7 +14,7 @@ use weir_core::view::wire;
 use weir_engine::blobs::mentioned;
 use weir_engine::hub::Fact;
 use weir_engine::ports::{Store, StoreError};
-use weir_providers::script::from_journal;
+use weir_scripted_model::from_journal;
 
 use super::markdown::Kept;
 use super::summary::Summary;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use weir_providers::script::Script;
-use weir_providers::script::serve::{ServeOptions, serve};
+use weir_scripted_model::Script;
+use weir_scripted_model::serve::{ServeOptions, serve};
 
 use super::bad_input::until;
 use super::harness::Served;

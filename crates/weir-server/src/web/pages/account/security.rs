@@ -3,6 +3,7 @@
 use axum::Form;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use data_encoding::BASE32_NOPAD;
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -175,7 +176,8 @@ async fn app_form(
     let has_password = accounts::password(shelf, &caller.person.id).await?.is_some();
     let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
     let address = totp::address(&secret, host.unwrap_or("server"), &caller.person.name);
-    let groups: Vec<String> = totp::base32(&secret)
+    let groups: Vec<String> = BASE32_NOPAD
+        .encode(&secret)
         .as_bytes()
         .chunks(4)
         .map(|four| String::from_utf8_lossy(four).into_owned())

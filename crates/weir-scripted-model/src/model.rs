@@ -1,0 +1,226 @@
+//! The scripted model in process: real encoder, the vendor's bytes, real decoder; no socket.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use weir_core::model::{FailureClass, ModelInfo, ModelRef, ModelRequest, Reply, Signal};
+use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
+
+use super::ScriptError;
+use super::frames::{Ending, Frames};
+use super::player::{Address, Player, What};
+use super::step::Script;
+use super::wire::{WIRES, Wire};
+use weir_providers::DIALECTS;
+use weir_providers::dialect::{Decoder, Dialect, Encoder, Quirks};
+
+/// Waits for a time. Tests with a hand-moved clock bring their own.
+pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Bytes the decoder is fed at once when the script sets no pace: odd on purpose, so that events
+/// are broken anywhere.
+const CHUNK_BYTES: usize = 1_021;
+/// Chunks between two moments at which other tasks may run.
+const CHUNKS_PER_YIELD: usize = 64;
+
+/// How a scripted model is built.
+#[derive(Clone, Default)]
+pub struct ModelOptions {
+    /// Name of the dialect; without it the script's own, else `anthropic`.
+    pub dialect: Option<String>,
+    /// How it waits for `delay:` and `pace:`; without it by the runtime's timer.
+    pub sleeper: Option<Sleeper>,
+}
+
+/// A model that plays a script.
+pub struct ScriptedModel {
+    info: Arc<ModelInfo>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    player: Player,
+    dialect: &'static dyn Dialect,
+    wire: &'static dyn Wire,
+    quirks: Quirks,
+    sleeper: Sleeper,
+}
+
+impl ScriptedModel {
+    /// A model that plays `script`.
+    ///
+    /// # Errors
+    /// The dialect it names does not exist.
+    pub fn new(script: Script, options: ModelOptions) -> Result<ScriptedModel, ScriptError> {
+        let name = options
+            .dialect
+            .or_else(|| script.header.dialect.clone())
+            .unwrap_or_else(|| "anthropic".to_owned());
+        let dialect = DIALECTS.iter().find(|dialect| dialect.name() == name);
+        let wire = WIRES.iter().find(|wire| wire.name() == name);
+        let (Some(dialect), Some(wire)) = (dialect, wire) else {
+            let names: Vec<&str> = WIRES.iter().map(|wire| wire.name()).collect();
+            let why = format!("dialect `{name}` is none of {}", names.join(", "));
+            return Err(ScriptError { file: None, line: 0, why });
+        };
+        let info = Arc::new(info(&script));
+        let shared = Arc::new(Shared {
+            player: Player::new(Arc::new(script)),
+            dialect: *dialect,
+            wire: *wire,
+            quirks: quirks(&name),
+            sleeper: options.sleeper.unwrap_or_else(timer),
+        });
+        Ok(ScriptedModel { info, shared })
+    }
+
+    /// A model that plays the script in `text`.
+    ///
+    /// # Errors
+    /// Line and what is wrong there.
+    pub fn from_text(text: &str) -> Result<ScriptedModel, ScriptError> {
+        ScriptedModel::new(Script::parse(text)?, ModelOptions::default())
+    }
+
+    /// A model that plays the script in a file: `script:FILE`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or file, line and what is wrong there.
+    pub fn from_file(path: &Path) -> Result<ScriptedModel, ScriptError> {
+        ScriptedModel::new(Script::read(path)?, ModelOptions::default())
+            .map_err(|error| ScriptError { file: Some(path.display().to_string()), ..error })
+    }
+}
+
+fn timer() -> Sleeper {
+    Arc::new(|duration| Box::pin(tokio::time::sleep(duration)))
+}
+
+/// The script server's own ways: what a row of `vendors.toml` says of other servers.
+fn quirks(dialect: &str) -> Quirks {
+    let chat = dialect == "openai-chat";
+    Quirks {
+        stream_usage: chat,
+        max_completion_tokens: chat,
+        reasoning_field: chat.then(|| "reasoning_content".to_owned()),
+        ..Quirks::default()
+    }
+}
+
+fn info(script: &Script) -> ModelInfo {
+    let header = &script.header;
+    ModelInfo {
+        model: ModelRef {
+            provider: "script".to_owned(),
+            name: header.name.clone().unwrap_or_else(|| "script".to_owned()),
+        },
+        window: header.window.unwrap_or(200_000),
+        max_output: header.max_output.unwrap_or(32_000),
+        price: header.price,
+        abilities: header.abilities.clone().unwrap_or_else(|| {
+            ["tools", "images", "pdf", "thinking", "structured"].map(String::from).to_vec()
+        }),
+    }
+}
+
+impl Model for ScriptedModel {
+    fn info(&self) -> Arc<ModelInfo> {
+        Arc::clone(&self.info)
+    }
+    fn converse(&self) -> Box<dyn Conversation> {
+        let encoder = self.shared.dialect.encoder(&self.shared.quirks);
+        let model = self.info.model.name.clone();
+        Box::new(Talk { shared: Arc::clone(&self.shared), encoder, model })
+    }
+}
+
+struct Talk {
+    shared: Arc<Shared>,
+    encoder: Box<dyn Encoder>,
+    model: String,
+}
+
+#[async_trait]
+impl Conversation for Talk {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+        self.model.clone_from(&request.model.model.name);
+        self.encoder.encode(request, media)
+    }
+
+    fn takes(&self) -> Takes {
+        self.encoder.takes()
+    }
+
+    async fn send(&mut self, signals: &SignalSink) -> Reply {
+        let body = self.encoder.body();
+        let shared = &self.shared;
+        // The transport always streams; one dialect says so in the address instead of the body.
+        let address = Address { model: Some(self.model.clone()), stream: Some(true) };
+        let answer = shared.player.answer(shared.wire, &address, &body);
+        if !answer.delay.is_zero() {
+            (shared.sleeper)(answer.delay).await;
+        }
+        match answer.what {
+            What::Hang => std::future::pending().await,
+            What::NoConnection => Reply::Failed {
+                class: FailureClass::Network,
+                message: "the connection broke before an answer came (scripted)".to_owned(),
+                retry_after_ms: None,
+            },
+            What::Body { refusal, retry_after } if refusal.status >= 400 => {
+                shared.dialect.classify(refusal.status, retry_after.as_deref(), &refusal.body)
+            }
+            What::Body { refusal, .. } => {
+                let mut decoder = shared.dialect.decoder(&shared.quirks);
+                decoder.feed(&refusal.body, &mut |signal| signals.send(signal));
+                decoder.finish()
+            }
+            What::Stream(frames) => play(shared, *frames, signals).await,
+        }
+    }
+}
+
+async fn play(shared: &Shared, mut frames: Frames, signals: &SignalSink) -> Reply {
+    let mut decoder = shared.dialect.decoder(&shared.quirks);
+    let paced = !frames.pace.is_zero();
+    let mut bytes = Vec::new();
+    let mut chunks = 0usize;
+    loop {
+        let more = frames.fill(CHUNK_BYTES, &mut bytes);
+        if paced {
+            feed(decoder.as_mut(), &bytes, signals);
+            bytes.clear();
+            if more {
+                (shared.sleeper)(frames.pace).await;
+            }
+        } else {
+            // Whole chunks only, the rest waits for what follows it.
+            let whole = bytes.len() - bytes.len() % CHUNK_BYTES;
+            for chunk in bytes[..whole].chunks(CHUNK_BYTES) {
+                feed(decoder.as_mut(), chunk, signals);
+            }
+            bytes.drain(..whole);
+            chunks += 1;
+            if chunks.is_multiple_of(CHUNKS_PER_YIELD) {
+                tokio::task::yield_now().await;
+            }
+        }
+        if !more || decoder.is_over() {
+            break;
+        }
+    }
+    feed(decoder.as_mut(), &bytes, signals);
+    if frames.ending == Ending::Stall && !decoder.is_over() {
+        std::future::pending::<()>().await;
+    }
+    decoder.finish()
+}
+
+fn feed(decoder: &mut dyn Decoder, bytes: &[u8], signals: &SignalSink) {
+    if !bytes.is_empty() {
+        decoder.feed(bytes, &mut |signal: Signal| signals.send(signal));
+    }
+}

@@ -1,0 +1,247 @@
+//! What a script is once it was read: steps, loops, rules. Not the text format (see `parse`), not
+//! the choice of a step for a request (see `player`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::Regex;
+use weir_core::model::{Price, Stop, Usage};
+
+/// A whole script: what the model says, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// What stands before the first step.
+    pub header: Header,
+    pub(crate) sequence: Vec<Node>,
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// Settings of a script, from its header lines. Everything is optional.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Header {
+    /// `dialect:` which wire format [`super::ScriptedModel`] goes through.
+    pub dialect: Option<String>,
+    /// `name:` what the model calls itself.
+    pub name: Option<String>,
+    /// `window:` in tokens.
+    pub window: Option<u64>,
+    /// `max-output:` in tokens.
+    pub max_output: Option<u64>,
+    /// `abilities:` by name, with commas: `tools, images`.
+    pub abilities: Option<Vec<String>>,
+    /// `price:` per million tokens.
+    pub price: Option<Price>,
+    /// `order:` how the step for a request is found.
+    pub order: Order,
+}
+
+/// How the step for a request is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By the number of replies that stand in the request: needs no memory, so a resumed session,
+    /// a second process and a retry get the same reply.
+    #[default]
+    History,
+    /// By the number of different requests this process has seen: for sessions whose history is
+    /// condensed on the way.
+    Requests,
+}
+
+/// One reply of the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Step {
+    /// Line of the file where it begins; 0 when it came from no file.
+    pub line: usize,
+    /// What it says, in order.
+    pub says: Vec<Say>,
+    /// What goes wrong first: the n-th time the same request comes, the n-th of these; then the
+    /// reply. Without a reply the last one stays.
+    pub errors: Vec<Fault>,
+    /// What the request must (or must not) hold.
+    pub expects: Vec<Expect>,
+    /// What the vendor reports. Without it: one token per four bytes.
+    pub usage: Option<Usage>,
+    /// Why it stops. Without it: for calls when there are any, else at its end.
+    pub stop: Option<Stop>,
+    /// Before the first byte.
+    pub delay: Duration,
+    /// Between two pieces of the stream.
+    pub pace: Duration,
+    /// How often each text and each call of this step comes; 0 and 1 are once.
+    pub repeat: u64,
+    /// Ids of its calls instead of made ones, in order; may be empty or doubled on purpose.
+    pub call_ids: Vec<String>,
+}
+
+/// A piece of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Say {
+    Thinking(String),
+    Text(String),
+    /// A call; the arguments are sent as they stand, JSON or not.
+    Call {
+        /// Name of the tool.
+        tool: String,
+        /// Text of its arguments.
+        arguments: String,
+    },
+    /// A picture the model made.
+    Image {
+        media_type: String,
+        data: Arc<[u8]>,
+    },
+}
+
+/// What goes wrong instead of a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// An HTTP status with the vendor's error body.
+    Status {
+        /// 400 to 599.
+        status: u16,
+        /// Seconds in `Retry-After`.
+        retry_after: Option<String>,
+        /// The vendor's sentence; a usual one when empty.
+        message: String,
+    },
+    /// The vendor's way to say that the request is larger than the window.
+    Overflow,
+    /// The vendor's safety layer refuses the request.
+    Safety,
+    /// The stream ends in the middle, cleanly.
+    Cut,
+    /// The connection breaks in the middle of the stream.
+    Reset,
+    /// The stream stops in the middle and stays open.
+    Stall,
+    /// An error event in the middle of the stream.
+    Midstream,
+    /// The stream holds what is not the dialect.
+    Garbage,
+    Hang,
+    /// The connection breaks before an answer.
+    Network,
+}
+
+/// One `expect:` or `expect-not:` line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// Line of the file.
+    pub line: usize,
+    /// Where to look, and for what.
+    pub what: Expected,
+    /// It must not be there.
+    pub not: bool,
+}
+
+/// What an expectation looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// This is part of what came since the last reply: texts and results.
+    Text(String),
+    /// This is part of a result since the last reply.
+    Result(String),
+    /// This regular expression matches in what came since the last reply.
+    Pattern(String),
+    /// This is part of the system prompt.
+    System(String),
+    /// A tool of this name is offered.
+    Tool(String),
+    /// This is part of the request's body as sent (JSON text).
+    Body(String),
+    /// A picture or document came since the last reply.
+    Image,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    Step(Arc<Step>),
+    Loop { count: u64, body: Vec<Node>, steps: u64 },
+}
+
+/// Steps for prompts that match.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    pub(crate) pattern: Regex,
+    pub(crate) sequence: Vec<Node>,
+}
+
+/// A step as found, with the number of the loop's round it stands in.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) step: Arc<Step>,
+    pub(crate) round: Option<u64>,
+}
+
+impl Script {
+    /// A script of these steps in order.
+    pub fn from_steps(steps: impl IntoIterator<Item = Step>) -> Script {
+        let sequence = steps.into_iter().map(|step| Node::Step(Arc::new(step))).collect();
+        Script { sequence, ..Script::default() }
+    }
+    /// How many replies the plain sequence holds, loops counted out.
+    pub fn replies(&self) -> u64 {
+        count(&self.sequence)
+    }
+    pub(crate) fn find(&self, index: u64) -> Option<Found> {
+        find(&self.sequence, index, None)
+    }
+}
+
+impl Step {
+    /// A reply of one text.
+    pub fn says(text: impl Into<String>) -> Step {
+        Step { says: vec![Say::Text(text.into())], ..Step::default() }
+    }
+    /// A reply of one call.
+    pub fn calls(tool: impl Into<String>, input: &serde_json::Value) -> Step {
+        let call = Say::Call { tool: tool.into(), arguments: input.to_string() };
+        Step { says: vec![call], ..Step::default() }
+    }
+    /// The same with one more call in the same reply.
+    #[must_use]
+    pub fn and_calls(mut self, tool: impl Into<String>, input: &serde_json::Value) -> Step {
+        self.says.push(Say::Call { tool: tool.into(), arguments: input.to_string() });
+        self
+    }
+    pub(crate) fn stop_or_usual(&self) -> Stop {
+        let calls = self.says.iter().any(|say| matches!(say, Say::Call { .. }));
+        self.stop.unwrap_or(if calls { Stop::Calls } else { Stop::End })
+    }
+}
+
+impl Rule {
+    pub(crate) fn find(&self, index: u64) -> Option<Found> {
+        find(&self.sequence, index, None)
+    }
+}
+
+/// How many steps `nodes` stand for.
+pub(crate) fn count(nodes: &[Node]) -> u64 {
+    nodes.iter().fold(0u64, |sum, node| {
+        sum.saturating_add(match node {
+            Node::Step(_) => 1,
+            Node::Loop { count, steps, .. } => count.saturating_mul(*steps),
+        })
+    })
+}
+
+fn find(nodes: &[Node], mut index: u64, round: Option<u64>) -> Option<Found> {
+    // A file of thousands of plain steps is walked by each request; that is nanoseconds a step.
+    for node in nodes {
+        match node {
+            Node::Step(step) if index == 0 => {
+                return Some(Found { step: Arc::clone(step), round });
+            }
+            Node::Step(_) => index -= 1,
+            Node::Loop { count, body, steps } => {
+                let all = count.saturating_mul(*steps);
+                if index < all {
+                    return find(body, index % steps, Some(index / steps + 1));
+                }
+                index -= all;
+            }
+        }
+    }
+    None
+}

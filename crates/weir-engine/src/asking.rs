@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use weir_core::event::Event;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::input::Command;
 
+use crate::command_channel::CommandSender;
 use crate::hub::{Hub, Update};
 use crate::ports::{Person, Store};
-use crate::session_loop::Message;
+use crate::worker_context::WorkerContext;
 
 /// What stands in the journal in place of a secret.
 const MASKED: &str = "[redacted: ";
@@ -22,8 +22,7 @@ const MASKED: &str = "[redacted: ";
 pub(crate) struct Asking {
     call: CallId,
     session: SessionId,
-    /// Weak: it keeps no session open.
-    sender: mpsc::WeakSender<Message>,
+    sender: CommandSender,
     hub: Arc<Hub>,
     store: Arc<dyn Store>,
     /// One question after the other.
@@ -51,14 +50,17 @@ impl Drop for Waiting<'_> {
 }
 
 impl Asking {
-    pub(crate) fn new(
-        (session, call): (SessionId, CallId),
-        sender: mpsc::WeakSender<Message>,
-        hub: Arc<Hub>,
-        store: Arc<dyn Store>,
-    ) -> Asking {
-        let (turn, waited) = (tokio::sync::Mutex::default(), Mutex::default());
-        Asking { call, session, sender, hub, store, turn, waited }
+    /// The person, as `call` of the session of `context` sees them.
+    pub(crate) fn during_call(context: &WorkerContext, call: CallId) -> Asking {
+        Asking {
+            call,
+            session: context.session.clone(),
+            sender: context.sender.clone(),
+            hub: context.hub.clone(),
+            store: context.parts.store.clone(),
+            turn: tokio::sync::Mutex::default(),
+            waited: Mutex::default(),
+        }
     }
 
     fn waited(&self) -> MutexGuard<'_, Waited> {
@@ -71,20 +73,11 @@ impl Asking {
         waited.before + waited.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    /// Whether the session took it.
-    async fn tell(&self, command: Command) -> Option<()> {
-        let sender = self.sender.upgrade()?;
-        let (done, taken) = oneshot::channel();
-        sender.send(Message::Command(command, done)).await.ok()?;
-        drop(sender);
-        taken.await.ok()?.ok()
-    }
-
     /// The call is over: what its server still asks is asked no more.
     pub(crate) async fn over(&self) {
         if self.time() > Duration::ZERO {
             // Nothing is open: then this says nothing.
-            let _ = self.tell(Command::Unask { call: self.call }).await;
+            let _ = self.sender.send_command(Command::Unask { call: self.call }).await;
         }
     }
 }
@@ -98,7 +91,8 @@ impl Person for Asking {
         self.waited().since = Some(Instant::now());
         let _waiting = Waiting(self);
         let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
-        self.tell(Command::Ask { call: self.call, server, text, options }).await?;
+        let asked = Command::Ask { call: self.call, server, text, options };
+        self.sender.send_command(asked).await.ok()?;
         let mut open = None;
         loop {
             let Update::Fact(fact) = facts.next().await.ok()?? else { continue };

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use tokio::sync::oneshot;
 use weir_core::document::{Seen, Unread, Wish};
 use weir_core::event::Added;
 use weir_core::governance::label::{self, Integrity, Label};
@@ -19,12 +18,12 @@ use weir_core::message::{Block, Media};
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Access, Effects, PathEffect, Place};
 
-use crate::engine::{EngineError, SessionHandle};
+use crate::error::EngineError;
 use crate::ports::{Blobs as _, Content, Documents, Letter, SaidLetter};
-use crate::session_loop::Message;
+use crate::session_handle::SessionHandle;
 use crate::sniff;
 use crate::submit::Submit;
-use crate::workers::Desk;
+use crate::worker_context::WorkerContext;
 use crate::workspace::{EntryKind, Workspace};
 
 mod mention;
@@ -455,11 +454,12 @@ impl Saying {
 }
 
 impl SaidLetter {
-    /// Says it in the session of `desk`; returns when it is durable. `letter`: the number of the
+    /// Says it in the session of `context`; returns when it is durable. `letter`: the number of the
     /// letter that it came in.
     pub(crate) async fn hear(
         self: Box<SaidLetter>,
-        (desk, submit): (&Desk, &Submit),
+        context: &WorkerContext,
+        submit: &Submit,
         letter: u64,
         by: String,
     ) -> Result<(), EngineError> {
@@ -467,21 +467,17 @@ impl SaidLetter {
         for blob in blobs {
             let bytes = STANDARD.decode(blob);
             let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
-            desk.blobs.put(&desk.session, bytes.into());
+            context.blobs.put(&context.session, bytes.into());
         }
         added.extend(submit.added(&content).await?);
         // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
         // box cannot be read, nobody has.
-        let box_now = desk.parts.store.mail(&desk.session).await;
+        let box_now = context.parts.store.mail(&context.session).await;
         if box_now.is_ok_and(|mail| mail.iter().all(|mail| mail.id != letter)) {
             return Err(EngineError::Refused("who said it has taken it back".into()));
         }
         let command = Command::Say { content, by, added, client_id: Some(client_id) };
-        let (done, durable) = oneshot::channel();
-        let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
-        let sent = sender.send(Message::Command(command, done)).await;
-        sent.map_err(|_| EngineError::Stopped)?;
-        durable.await.map_err(|_| EngineError::Stopped)?
+        context.sender.send_command(command).await
     }
 }
 

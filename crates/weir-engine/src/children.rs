@@ -18,14 +18,16 @@ use weir_core::session::child::{self, Share};
 use weir_core::session::{Call, SessionConfig};
 use weir_core::tool::{Raw, SpawnEffect};
 
-use crate::engine::{Engine, EngineError, Hands, Loaded, SessionHandle, SessionOptions, load};
+use crate::error::EngineError;
+use crate::journal::{Loaded, load};
 use crate::ports::{
     AgentTask, Agents, Divergence, HookMoment, Model, ProgressSink, Switched, ToolContext,
 };
 use crate::scene::SceneOptions;
-use crate::session_loop::Message;
+use crate::session_handle::SessionHandle;
+use crate::session_options::{Hands, SessionOptions};
 use crate::skills::SkillPlaces;
-use crate::workers::{Desk, Outcome};
+use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
 
 mod follow;
@@ -53,9 +55,36 @@ pub(crate) struct Birth {
     pub(crate) label: Label,
 }
 
+/// Opens the sessions of sub-agents: the engine, which stands above the workers of any session.
+#[async_trait]
+pub(crate) trait ChildOpener: Send + Sync {
+    /// Begins the session of a sub-agent that `parent` starts. Called once in the life of a child.
+    ///
+    /// # Errors
+    /// The store refuses, or a session of this name exists.
+    async fn open_child(
+        &self,
+        id: SessionId,
+        parent: &SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError>;
+    /// Takes up the session of one that was begun by a program that is gone.
+    ///
+    /// # Errors
+    /// The store refuses, another process has it, or its journal is damaged.
+    async fn resume_child(
+        &self,
+        id: SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError>;
+}
+
 /// The agents of one session, as one call of it sees them.
 pub(crate) struct Brood {
-    pub(crate) desk: Desk,
+    pub(crate) context: Arc<WorkerContext>,
+    pub(crate) opener: Arc<dyn ChildOpener>,
+    /// Those who follow the agents of the session.
+    pub(crate) children: Children,
     pub(crate) config: Arc<SessionConfig>,
     pub(crate) call: CallId,
     /// None while the call is looked at.
@@ -75,7 +104,7 @@ impl Brood {
     /// The settings of a child with this profile, and its model where that is another.
     fn settings(&self, profile: Option<&str>, share: &Share) -> Result<Switched, String> {
         let name = profile.unwrap_or(&self.config.profile.name);
-        let own = self.desk.profiles.child(&self.config, name)?;
+        let own = self.context.profiles.child(&self.config, name)?;
         let mut config = child::config(&self.config, &own.config, share);
         if config.depth > self.config.limits.max_subtask_depth {
             return Err(format!(
@@ -83,19 +112,20 @@ impl Brood {
                 self.config.limits.max_subtask_depth
             ));
         }
-        config.guards.stop_hooks = self.desk.parts.hooks.listens(HookMoment::SubagentStop);
+        config.guards.stop_hooks = self.context.parts.hooks.listens(HookMoment::SubagentStop);
         Ok(Switched { config, ..own })
     }
 
     /// Opens the child or takes it up.
     async fn start(&self, task: &AgentTask, birth: &Birth) -> Result<Started, String> {
-        let agent = child::id(&self.desk.session, self.call);
+        let agent = child::id(&self.context.session, self.call);
         let failed = |error: EngineError| format!("The agent could not be started: {error}.");
-        let known = self.desk.parts.store.meta(&agent).await;
+        let known = self.context.parts.store.meta(&agent).await;
         let known = known.map_err(|error| failed(error.into()))?;
         let kept = match known.filter(|meta| meta.facts > 0) {
             Some(_) => {
-                let loaded = load(self.desk.parts.store.as_ref(), &agent).await.map_err(failed)?;
+                let loaded =
+                    load(self.context.parts.store.as_ref(), &agent).await.map_err(failed)?;
                 Some(loaded)
             }
             None => None,
@@ -113,12 +143,12 @@ impl Brood {
         }
         let workspace = match worktree {
             true => self.own_folder(&agent).await?,
-            false => self.desk.workspace.clone(),
+            false => self.context.workspace.clone(),
         };
         config.workspace = workspace.root().display().to_string();
         if birth.spawned.is_none() {
             let spawned = self.spawned(&agent, task, birth, &config);
-            let known = tell(&self.desk, AgentNews::Spawned(Box::new(spawned))).await;
+            let known = tell_parent(&self.context, AgentNews::Spawned(Box::new(spawned))).await;
             known.map_err(failed)?;
         }
         let own = Arc::new(config.clone());
@@ -131,10 +161,9 @@ impl Brood {
         }
         let said = kept.as_ref().is_some_and(|loaded| loaded.session.inputs() > 0);
         let options = self.options(config, workspace, model.unwrap_or(birth.model.clone()));
-        let engine = Engine::over(self.desk.parts.clone());
         let opened = match kept {
-            Some(_) => engine.resume(agent.clone(), options).await,
-            None => engine.open_child(agent.clone(), &self.desk.session, options).await,
+            Some(_) => self.opener.resume_child(agent.clone(), options).await,
+            None => self.opener.open_child(agent.clone(), &self.context.session, options).await,
         };
         let handle = opened.map_err(failed)?;
         if !said && let Err(error) = handle.command(said_task(task, &self.config, birth)).await {
@@ -173,21 +202,21 @@ impl Brood {
         workspace: Arc<Workspace>,
         model: Arc<dyn Model>,
     ) -> SessionOptions {
-        let desk = &self.desk;
+        let context = &self.context;
         SessionOptions {
             workspace,
             model,
             scene: SceneOptions {
-                base: Scene { child: true, ..desk.scene.base.clone() },
+                base: Scene { child: true, ..context.scene.base.clone() },
                 skills: SkillPlaces {
                     own: Vec::new(),
                     bundled: false,
-                    ..desk.scene.skills.clone()
+                    ..context.scene.skills.clone()
                 },
-                ..desk.scene.as_ref().clone()
+                ..context.scene.as_ref().clone()
             },
-            profiles: desk.profiles.clone(),
-            hands: Hands { toolbox: Some(desk.toolbox.clone()), ..desk.hands.clone() },
+            profiles: context.profiles.clone(),
+            hands: Hands { toolbox: Some(context.toolbox.clone()), ..context.hands.clone() },
             config,
         }
     }
@@ -205,13 +234,11 @@ fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command
 
 /// Brings news of a child into the journal of its parent. Durable when it returns; what is known
 /// already changes nothing.
-pub(crate) async fn tell(desk: &Desk, news: AgentNews) -> Result<(), EngineError> {
-    let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
-    let (done, answered) = oneshot::channel();
-    let message = Message::Command(Command::Agent(news), done);
-    sender.send(message).await.map_err(|_| EngineError::Stopped)?;
-    drop(sender);
-    answered.await.map(|_| ()).map_err(|_| EngineError::Stopped)
+async fn tell_parent(parent: &WorkerContext, news: AgentNews) -> Result<(), EngineError> {
+    match parent.sender.send_command(Command::Agent(news)).await {
+        Err(EngineError::Stopped) => Err(EngineError::Stopped),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 #[async_trait]
@@ -219,7 +246,7 @@ impl Agents for Brood {
     async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
         let Switched { config, .. } = self.settings(task.profile.as_deref(), &Share::default())?;
         if task.worktree {
-            self.desk.hands.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
+            self.context.hands.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
         }
         Ok(SpawnEffect {
             writes: child::may_write(&config),
@@ -243,7 +270,7 @@ impl Agents for Brood {
         let (done, answer) = oneshot::channel();
         let follow = self.follow(&started, cx.progress.clone(), cx.cancel.clone());
         let handle = started.handle;
-        self.desk.children.keep(tokio::spawn(async move {
+        self.children.keep(tokio::spawn(async move {
             let raw = follow.until_its_end(handle).await;
             let _ = done.send(raw);
         }));
@@ -260,39 +287,19 @@ impl Agents for Brood {
     }
 }
 
-impl Desk {
-    /// Its agents, as one call sees them.
-    pub(crate) fn brood(
-        &self,
-        call: CallId,
-        config: &Arc<SessionConfig>,
-        birth: Option<Birth>,
-    ) -> Brood {
-        let birth = birth.map(Arc::new);
-        Brood { desk: self.clone(), config: config.clone(), call, birth }
-    }
-
+impl Brood {
     /// A call that was to start an agent, in a run that is being ended. What a program that is gone
     /// had started is ended too, and counted.
-    pub(crate) async fn agent_never_began(
-        self,
-        call: Call,
-        config: Arc<SessionConfig>,
-        birth: Birth,
-    ) -> Outcome {
+    pub(crate) async fn never_began(&self, call: &Call) -> Raw {
         let profile = call.spawns().map(|spawn| spawn.profile.clone());
-        let brood = self.brood(call.id, &config, Some(birth));
-        let raw = match brood.ended(profile).await {
+        match self.end_earlier(profile).await {
             Ok(raw) => raw,
             Err(why) => Raw::error(why),
-        };
-        self.returned(&call, &config, raw).await
+        }
     }
-}
 
-impl Brood {
     /// Ends the agent that an earlier program had started for this call.
-    async fn ended(&self, profile: Option<String>) -> Result<Raw, String> {
+    async fn end_earlier(&self, profile: Option<String>) -> Result<Raw, String> {
         let never = || "Not run: the run was ended first.".to_string();
         let birth = self.birth.clone().ok_or_else(never)?;
         let spawned = birth.spawned.as_ref().ok_or_else(never)?;
@@ -312,14 +319,15 @@ impl Brood {
         cancel: CancellationToken,
     ) -> follow::Follow {
         follow::Follow {
-            desk: self.desk.clone(),
+            context: self.context.clone(),
+            children: self.children.clone(),
             call: self.call,
             agent: started.agent.clone(),
             config: started.config.clone(),
             worktree: started.worktree,
             progress,
             cancel,
-            stop: self.desk.children.stopping(),
+            stop: self.children.stopping(),
         }
     }
 }

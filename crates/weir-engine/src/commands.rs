@@ -19,7 +19,7 @@ use self::baseline::{BOUNDS, Base, Opening};
 use self::compare::{Delta, Window};
 use self::made::{Compared, Of};
 use crate::ports::{Content, Snapshot, SnapshotEntry};
-use crate::workers::Desk;
+use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
 use crate::workspace::survey::file_time;
 
@@ -38,9 +38,12 @@ const PATHS_NAMED: usize = 10;
 /// Time that a command which ended without us may have begun after it was announced.
 const BEGIN_SLACK_NS: i64 = 5_000_000_000;
 
-/// The commands of one session: at most one runs at a time, jobs aside.
-#[derive(Clone, Default)]
-pub(crate) struct Commands(Arc<Mutex<State>>);
+/// Watches what the commands of one session change: at most one runs at a time, jobs aside.
+#[derive(Clone)]
+pub(crate) struct CommandWatch {
+    context: Arc<WorkerContext>,
+    state: Arc<Mutex<State>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -64,11 +67,16 @@ pub(crate) enum Ended {
     After(u64),
 }
 
-impl Desk {
+impl CommandWatch {
+    /// Nothing runs and nothing is kept yet.
+    pub(crate) fn new(context: Arc<WorkerContext>) -> CommandWatch {
+        CommandWatch { context, state: Arc::default() }
+    }
+
     /// Keeps the workspace as it stands and announces the checkpoint of `call`.
     pub(crate) async fn watch(&self, call: &Call, run: String) -> Result<CheckpointId, String> {
         self.settle_jobs().await?;
-        let ts = self.parts.clock.now();
+        let ts = self.context.parts.clock.now();
         let id = self.announced(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
         let moves = moves_names(call);
@@ -80,9 +88,9 @@ impl Desk {
             stores: stores_history(call),
             ..Opening::new(id.clone(), run, call.id, ts)
         };
-        self.with_commands(move |state, desk| {
-            opening.names = moves.then(|| branches::look(&desk.workspace));
-            state.open(desk, opening)
+        self.with_state(move |state, context| {
+            opening.names = moves.then(|| branches::look(&context.workspace));
+            state.open(context, opening)
         })
         .await?;
         Ok(id)
@@ -91,8 +99,8 @@ impl Desk {
     /// A name for changes that are not known yet. Unique as long as one call is not announced
     /// twice in one moment.
     fn announced(&self, run: &str, call: &Call, ts: Timestamp) -> CheckpointId {
-        let root = self.workspace.root().display();
-        let text = format!("{root}\0{}\0{run}\0{}\0{}", self.session, call.id, ts.micros());
+        let root = self.context.workspace.root().display();
+        let text = format!("{root}\0{}\0{run}\0{}\0{}", self.context.session, call.id, ts.micros());
         CheckpointId::new(&sha256_hex(text.as_bytes())[..40])
     }
 
@@ -100,12 +108,12 @@ impl Desk {
     /// kept it, some time ago.
     pub(crate) async fn still_watched(&self, call: &Call) -> Result<(), String> {
         let id = call.id;
-        self.with_commands(move |state, desk| {
-            let base = state.base(desk)?;
+        self.with_state(move |state, context| {
+            let base = state.base(context)?;
             let opening = base.opening.clone().filter(|opening| opening.call == id);
             match opening {
                 Some(_) if base.opened_here => Ok(()),
-                Some(opening) => state.open(desk, opening),
+                Some(opening) => state.open(context, opening),
                 None => {
                     Err("the files that were kept before it are gone; make the call again".into())
                 }
@@ -129,7 +137,7 @@ impl Desk {
         } else {
             return raw;
         };
-        let carried = self.with_commands(|state, _| {
+        let carried = self.with_state(|state, _| {
             Ok((std::mem::take(&mut state.carried), std::mem::take(&mut state.said)))
         });
         let (carried, said) = carried.await.unwrap_or_default();
@@ -165,8 +173,8 @@ impl Desk {
     ) -> Result<Told, String> {
         let id = call.id;
         let compared = self
-            .with_commands(move |state, desk| {
-                let base = state.base(desk)?;
+            .with_state(move |state, context| {
+                let base = state.base(context)?;
                 let opening = base.opening.clone().filter(|opening| opening.call == id);
                 let opening = opening.ok_or("what was kept before it is gone")?;
                 let until = match ended {
@@ -178,7 +186,7 @@ impl Desk {
                 };
                 let window = Window { from: opening.at, until };
                 let compared =
-                    made::compared(base, &desk.workspace, (&opening, window), Of::Command)?;
+                    made::compared(base, &context.workspace, (&opening, window), Of::Command)?;
                 if goes_on {
                     state.job = Some(opening.clone());
                 }
@@ -188,7 +196,7 @@ impl Desk {
                     job.history.clone_from(&compared.history);
                 }
                 let names = opening.names.as_deref();
-                let moved = names.and_then(|names| branches::moved(&desk.workspace, names));
+                let moved = names.and_then(|names| branches::moved(&context.workspace, names));
                 Ok((opening, compared, moved))
             })
             .await;
@@ -199,7 +207,8 @@ impl Desk {
         }
         // A line that only lets the work tree follow the repository wrote nothing of its own.
         let looks = opening.foreign || !follows_repository(call);
-        let mut instructing = if looks { instructing(&delta, &self.workspace) } else { Vec::new() };
+        let mut instructing =
+            if looks { instructing(&delta, &self.context.workspace) } else { Vec::new() };
         instructing.retain(|entry| {
             !Compared::is_aside(&aside, &entry.path) && !followed.contains(&entry.path)
         });
@@ -224,7 +233,8 @@ impl Desk {
         }
         if said.is_some() {
             told.say(said);
-            self.with_commands(|state, desk| state.base(desk)?.refresh(&desk.workspace)).await?;
+            self.with_state(|state, context| state.base(context)?.refresh(&context.workspace))
+                .await?;
         }
         Ok(told)
     }
@@ -233,7 +243,7 @@ impl Desk {
     /// it is undone. It is in the checkpoint, so a person can look at it and bring it back.
     async fn take_back(&self, entries: Vec<SnapshotEntry>, told: &mut Told) -> Result<(), String> {
         let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
-        let workspace = self.workspace.clone();
+        let workspace = self.context.workspace.clone();
         let undo = move || {
             let mut contents = BTreeMap::new();
             let mut changes = Vec::new();
@@ -258,39 +268,39 @@ impl Desk {
             Err(error) => format!("[{named} should not have been written: {why}. {error}]"),
         };
         told.say(Some(text));
-        self.with_commands(|state, desk| state.base(desk)?.refresh(&desk.workspace)).await
+        self.with_state(|state, context| state.base(context)?.refresh(&context.workspace)).await
     }
 
     /// Saves what changed while jobs ran, and looks whether any still does.
     pub(crate) async fn settle_jobs(&self) -> Result<(), String> {
-        let job = self.with_commands(|state, _| Ok(state.job.clone())).await?;
+        let job = self.with_state(|state, _| Ok(state.job.clone())).await?;
         let Some(mut job) = job else { return Ok(()) };
-        let jobs = self.parts.processes.jobs(&self.session).await;
+        let jobs = self.context.parts.processes.jobs(&self.context.session).await;
         let running = jobs.iter().any(|job| job.end.is_none());
         let (from, opening) = (job.at, job.clone());
-        let compared = self.with_commands(move |state, desk| {
-            let base = state.base(desk)?;
+        let compared = self.with_state(move |state, context| {
+            let base = state.base(context)?;
             let window = Window { from, until: None };
-            made::compared(base, &desk.workspace, (&opening, window), Of::Job)
+            made::compared(base, &context.workspace, (&opening, window), Of::Job)
         });
         let Compared { delta, said, governed, history, written, .. } = compared.await?;
         (job.governed, job.history) = (governed, history);
         let told = if delta.paths().is_empty() {
             Told::default()
         } else {
-            job.ts = self.parts.clock.now();
+            job.ts = self.context.parts.clock.now();
             let text = format!("{}\0{}", job.id, job.ts.micros());
             job.id = CheckpointId::new(&sha256_hex(text.as_bytes())[..40]);
             let label = format!("While it ran: {}", job.label);
             self.record(Opening { label, ..job.clone() }, delta).await?
         };
-        self.with_commands(move |state, desk| {
+        self.with_state(move |state, context| {
             job.at = file_time();
             state.job = running.then_some(job);
             state.carried.extend(told.changed.into_iter().chain(written));
             if said.is_some() {
                 state.said.extend(said);
-                state.base(desk)?.refresh(&desk.workspace)?;
+                state.base(context)?.refresh(&context.workspace)?;
             }
             Ok(())
         })
@@ -299,8 +309,8 @@ impl Desk {
 
     /// What a call just did that is saved already is no change of a job's.
     async fn pass_over(&self) -> Result<(), String> {
-        self.with_commands(|state, desk| match state.job {
-            Some(_) => state.base(desk)?.refresh(&desk.workspace),
+        self.with_state(|state, context| match state.job {
+            Some(_) => state.base(context)?.refresh(&context.workspace),
             None => Ok(()),
         })
         .await
@@ -315,21 +325,22 @@ impl Desk {
         } else {
             let Opening { id, run, call, ts, label, .. } = opening;
             let snapshot = Snapshot {
-                workspace: self.workspace.root().to_path_buf(),
-                session: self.session.clone(),
+                workspace: self.context.workspace.root().to_path_buf(),
+                session: self.context.session.clone(),
                 run,
                 call: Some(call),
                 ts,
                 label,
                 entries,
             };
-            self.parts.checkpoints.record(&id, snapshot).await
+            self.context.parts.checkpoints.record(&id, snapshot).await
         };
         // Also when it could not be saved: later it would be taken for somebody else's change.
-        let settled = self.with_commands(move |state, desk| state.base(desk)?.settle(delta)).await;
+        let settled =
+            self.with_state(move |state, context| state.base(context)?.settle(delta)).await;
         if let Err(why) = settled {
             tracing::warn!(%why, "files are kept anew before the next command");
-            self.with_commands(|state, _| state.let_go()).await?;
+            self.with_state(|state, _| state.let_go()).await?;
         }
         recorded.map_err(|why| format!("{}: {why}", listed(&changed)))?;
         Ok(Told { changed, unsaved })
@@ -338,7 +349,7 @@ impl Desk {
     /// Lets go of all that is kept, but for a command that has not been compared: that is done when
     /// the session is taken up again.
     pub(crate) async fn stop_watching(&self) {
-        let stopped = self.with_commands(|state, _| {
+        let stopped = self.with_state(|state, _| {
             let pending = state.base.as_ref().is_some_and(|base| base.opening.is_some());
             if pending { Ok(()) } else { state.let_go() }
         });
@@ -347,15 +358,14 @@ impl Desk {
         }
     }
 
-    async fn with_commands<T: Send + 'static>(
+    async fn with_state<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut State, &Desk) -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&mut State, &WorkerContext) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
-        let desk = self.clone();
+        let watch = self.clone();
         let job = move || {
-            let commands = desk.commands.clone();
-            let mut state = commands.0.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut state, &desk)
+            let mut state = watch.state.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut state, &watch.context)
         };
         tokio::task::spawn_blocking(job).await.map_err(|_| "looking at the files failed")?
     }
@@ -414,21 +424,22 @@ impl Told {
 }
 
 impl State {
-    fn base(&mut self, desk: &Desk) -> Result<&mut Base, String> {
+    fn base(&mut self, context: &WorkerContext) -> Result<&mut Base, String> {
         if self.base.is_none() {
-            let store = desk.parts.checkpoints.baseline(desk.workspace.root(), &desk.session);
+            let store =
+                context.parts.checkpoints.baseline(context.workspace.root(), &context.session);
             self.base = Some(Base::load(store.map_err(|e| e.to_string())?, BOUNDS)?);
         }
         self.base.as_mut().ok_or_else(|| "nothing is kept".into())
     }
 
-    fn open(&mut self, desk: &Desk, mut opening: Opening) -> Result<(), String> {
+    fn open(&mut self, context: &WorkerContext, mut opening: Opening) -> Result<(), String> {
         let job = self.job.clone();
-        let base = self.base(desk)?;
+        let base = self.base(context)?;
         // A job is believed as little as a command.
         let looked = match &job {
-            Some(_) => base.refresh(&desk.workspace),
-            None => base.catch_up(&desk.workspace),
+            Some(_) => base.refresh(&context.workspace),
+            None => base.catch_up(&context.workspace),
         };
         let opened = looked.and_then(|()| {
             // One that a killed process announced says so already.
@@ -438,10 +449,10 @@ impl State {
                 opening.label = format!("{} (not saved: {left_out})", opening.label);
             }
             let keeps_history = opening.foreign && opening.stores;
-            let governed = (job.is_none() || keeps_history).then(|| desk.workspace.governed());
+            let governed = (job.is_none() || keeps_history).then(|| context.workspace.governed());
             if let Some(governed) = governed.as_ref().filter(|_| keeps_history) {
                 base.history = base.history.take().filter(|_| job.is_none());
-                opening.history = Some(base.look_at_history(&desk.workspace, governed));
+                opening.history = Some(base.look_at_history(&context.workspace, governed));
             }
             // What a job makes at this very moment is new to the command too.
             opening.governed = match &job {

@@ -4,127 +4,37 @@ use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
-use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision, Event};
-use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
+use weir_core::ids::SessionId;
 use weir_core::input::{Command, Input};
-use weir_core::message::Block;
 use weir_core::prompt::Scene;
-use weir_core::record::{GENESIS, Record, verify_chain};
+use weir_core::record::Record;
 use weir_core::session::{Session, SessionConfig};
 
 use crate::blobs::StagedBlobs;
-use crate::children::Children;
-use crate::commands::Commands;
-use crate::hub::{Hub, Updates};
-use crate::ledger::{Ledger, fact_of};
-use crate::ports::{
-    Blobs, Checkpoints, Clock, Documents, HookMoment, Hooks, Lease, Model, NoScripts, NoServers,
-    Observers, Owner, Processes, Profiles, Scripts, Servers, Store, StoreError, Web, Worktrees,
-};
-use crate::scene::{Glance, Lookout, SceneOptions, hold_marks};
-use crate::session_loop::{Message, SessionLoop};
+use crate::children::ChildOpener;
+use crate::command_channel::CommandSender;
+pub use crate::error::EngineError;
+use crate::hub::Hub;
+pub use crate::journal::{Loaded, load, read_verified};
+use crate::ledger::Ledger;
+pub use crate::parts::Parts;
+use crate::ports::{HookMoment, Lease, NoScripts, NoServers};
+use crate::scene::{Glance, Lookout, hold_marks};
+pub use crate::session_handle::{Ended, SessionHandle};
+use crate::session_loop::SessionLoop;
+pub use crate::session_options::{Hands, SessionOptions};
 use crate::session_time::SessionTime;
 use crate::submit::Submit;
-use crate::toolbox::Toolbox;
-use crate::workers::Desk;
-use crate::workspace::Workspace;
+use crate::worker_context::WorkerContext;
+use crate::workers::Workers;
 
-/// Facts read at once when a session is opened.
-const READ_BATCH: usize = 4_096;
 /// Commands that may wait for the loop.
 const COMMANDS_QUEUED: usize = 64;
-
-/// What all sessions of an engine share.
-pub struct Parts {
-    /// Journal and what is kept beside it.
-    pub store: Arc<dyn Store>,
-    /// Files as they were.
-    pub checkpoints: Arc<dyn Checkpoints>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Tools.
-    pub toolbox: Arc<Toolbox>,
-    /// Commands.
-    pub processes: Arc<dyn Processes>,
-    /// The network.
-    pub web: Arc<dyn Web>,
-    /// Readers of images and PDFs.
-    pub documents: Arc<dyn Documents>,
-    /// The person's hooks.
-    pub hooks: Arc<dyn Hooks>,
-    /// The model that is asked about calls and foreign content; none: each session's own.
-    pub judge: Option<Arc<dyn Model>>,
-    /// The model that summarises what no longer fits; none: each session's own.
-    pub condenser: Option<Arc<dyn Model>>,
-    /// The model that fills recipes in; none: each session's own.
-    pub planner: Option<Arc<dyn Model>>,
-    /// The stronger model that the agent may ask a few times a run; none: it cannot ask.
-    pub flagship: Option<Arc<dyn Model>>,
-    /// Who holds the leases.
-    pub owner: Owner,
-    /// On whose behalf: the name that stands in audit lines.
-    pub principal: String,
-    /// Version of the program.
-    pub version: String,
-    /// Values that must never reach model, log or screen.
-    pub secrets: Vec<String>,
-    /// Who measures.
-    pub observers: Arc<Observers>,
-}
-
-/// What one session needs beside the shared parts.
-pub struct SessionOptions {
-    /// Its folder.
-    pub workspace: Arc<Workspace>,
-    /// Its model: the one that its configuration names.
-    pub model: Arc<dyn Model>,
-    /// What is looked at when a run starts.
-    pub scene: SceneOptions,
-    /// The profiles that the agent may propose to go on with.
-    pub profiles: Arc<dyn Profiles>,
-    /// What it can reach beyond the parts that all sessions share.
-    pub hands: Hands,
-    /// Its settings. For a session that exists and is at rest they replace those of the journal
-    /// where they differ.
-    pub config: SessionConfig,
-}
-
-/// What one session can reach beyond the parts that all sessions share.
-#[derive(Clone, Default)]
-pub struct Hands {
-    /// Its tools, with those of its foreign servers and plugins; none: the engine's.
-    pub toolbox: Option<Arc<Toolbox>>,
-    /// What runs the code of tools that were made at run time; none: nothing does.
-    pub scripts: Option<Arc<dyn Scripts>>,
-    /// Its foreign servers; none: there are none.
-    pub servers: Option<Arc<dyn Servers>>,
-    /// Copies of its folder for sub-agents; none: there can be none.
-    pub worktrees: Option<Arc<dyn Worktrees>>,
-}
-
-/// Why a session could not be opened or went down.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The store refused: effects have stopped.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The session exists already, or does not exist.
-    #[error("{0}")]
-    Session(String),
-    /// The loop is gone.
-    #[error("the session has stopped")]
-    Stopped,
-    /// The loop met a bug of its own; other sessions go on.
-    #[error("the engine crashed in this session; the log says where")]
-    Crashed,
-    /// The command answers nothing that is open.
-    #[error("{0}")]
-    Refused(String),
-}
 
 /// Opens sessions. Cheap to clone.
 #[derive(Clone)]
@@ -136,11 +46,6 @@ impl Engine {
     /// An engine of these parts.
     pub fn new(parts: Parts) -> Engine {
         Engine { parts: Arc::new(parts) }
-    }
-
-    /// An engine of parts that another one has too.
-    pub(crate) fn over(parts: Arc<Parts>) -> Engine {
-        Engine { parts }
     }
 
     /// What its sessions share.
@@ -171,19 +76,6 @@ impl Engine {
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
         self.begin(id, None, options).await
-    }
-
-    /// Begins the session of a sub-agent that `parent` starts.
-    ///
-    /// # Errors
-    /// As [`Engine::open`].
-    pub(crate) async fn open_child(
-        &self,
-        id: SessionId,
-        parent: &SessionId,
-        options: SessionOptions,
-    ) -> Result<SessionHandle, EngineError> {
-        self.begin(id, Some(parent.clone()), options).await
     }
 
     async fn begin(
@@ -240,6 +132,26 @@ impl Engine {
     }
 }
 
+#[async_trait]
+impl ChildOpener for Engine {
+    async fn open_child(
+        &self,
+        id: SessionId,
+        parent: &SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        self.begin(id, Some(parent.clone()), options).await
+    }
+
+    async fn resume_child(
+        &self,
+        id: SessionId,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        self.resume(id, options).await
+    }
+}
+
 /// What of the settings is new, in words; empty when nothing is.
 fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
     let mut words = Vec::new();
@@ -292,73 +204,6 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
     words.join(", ")
 }
 
-/// A session folded from its journal.
-pub struct Loaded {
-    /// The fold.
-    pub session: Session,
-    /// Its last record.
-    pub last: Option<Record>,
-    /// When it was opened.
-    pub created: weir_core::ids::Timestamp,
-    /// The session it was forked from.
-    pub parent: Option<SessionId>,
-}
-
-/// Folds the journal of `id`.
-///
-/// # Errors
-/// There is none, or it cannot be read.
-pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
-    let mut session = Session::new(id.clone());
-    let mut loaded_last = None;
-    let mut created = weir_core::ids::Timestamp::default();
-    let mut parent = None;
-    loop {
-        let records = store.read(id, session.facts() + 1, READ_BATCH).await?;
-        for record in &records {
-            let fact = fact_of(record)?;
-            if let Event::SessionOpened(opened) = fact.event.as_ref() {
-                created = fact.ts;
-                parent.clone_from(&opened.parent);
-            }
-            session.apply(fact.ts, &fact.event);
-        }
-        let done = records.len() < READ_BATCH;
-        loaded_last = records.into_iter().last().or(loaded_last);
-        if done {
-            break;
-        }
-    }
-    if session.facts() == 0 {
-        return Err(EngineError::Session(format!("there is no session {id}")));
-    }
-    Ok(Loaded { session, last: loaded_last, created, parent })
-}
-
-/// All records of a session, with its hash chain checked.
-///
-/// # Errors
-/// It cannot be read, or its chain is broken: the first break is named.
-pub async fn read_verified(store: &dyn Store, id: &SessionId) -> Result<Vec<Record>, EngineError> {
-    let mut records: Vec<Record> = Vec::new();
-    loop {
-        let from = records.len() as Seq + 1;
-        let batch = store.read(id, from, READ_BATCH).await?;
-        let done = batch.len() < READ_BATCH;
-        records.extend(batch);
-        if done {
-            break;
-        }
-    }
-    verify_chain(GENESIS, 1, &records).map_err(|error| {
-        EngineError::Store(StoreError::Damaged {
-            what: format!("the journal of session {id}"),
-            why: error.to_string(),
-        })
-    })?;
-    Ok(records)
-}
-
 /// A session about to run.
 struct Start {
     session: Session,
@@ -400,9 +245,6 @@ impl Start {
         if let Some(config) = self.session.config() {
             options.workspace.hold_rules(Arc::new(config.rules.clone()));
         }
-        let judge = parts.judge.clone().unwrap_or_else(|| options.model.clone());
-        let condenser = parts.condenser.clone().unwrap_or_else(|| options.model.clone());
-        let planner = parts.planner.clone().unwrap_or_else(|| options.model.clone());
         let scene = Arc::new(options.scene);
         let time = SessionTime::after(parts.clock.clone(), self.session.last());
         let submit = Submit {
@@ -414,33 +256,27 @@ impl Start {
             workspace: options.workspace.clone(),
             scene: scene.clone(),
         };
+        let context = Arc::new(WorkerContext {
+            // Tools that this session makes are its own.
+            toolbox: options.hands.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
+            scripts: options.hands.scripts.unwrap_or_else(|| Arc::new(NoScripts)),
+            servers: options.hands.servers.unwrap_or_else(|| Arc::new(NoServers)),
+            parts,
+            profiles: options.profiles,
+            hands,
+            sender: CommandSender::to_session(&sender),
+            session: id.clone(),
+            workspace: options.workspace,
+            blobs: blobs.clone(),
+            hub: hub.clone(),
+            scene,
+            time,
+        });
+        let opener = Arc::new(engine.clone());
         let loop_ = SessionLoop {
             submit: submit.clone(),
-            desk: Desk {
-                // Tools that this session makes are its own.
-                toolbox: options.hands.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
-                scripts: options.hands.scripts.unwrap_or_else(|| Arc::new(NoScripts)),
-                servers: options.hands.servers.unwrap_or_else(|| Arc::new(NoServers)),
-                parts,
-                judge,
-                condenser,
-                planner,
-                profiles: options.profiles,
-                hands,
-                sender: sender.downgrade(),
-                children: Children::default(),
-                session: id.clone(),
-                workspace: options.workspace,
-                blobs: blobs.clone(),
-                hub: hub.clone(),
-                scene,
-                hooked: Arc::default(),
-                deeper: Arc::default(),
-                commands: Commands::default(),
-                conversions: Arc::default(),
-                streamed: Arc::default(),
-                time,
-            },
+            workers: Workers::new(context.clone(), &options.model, opener),
+            desk: context,
             session: self.session,
             ledger: self.ledger,
             model: options.model,
@@ -482,204 +318,28 @@ fn spawned(
 /// The loop of a session, and what is put in order once it has ended. A bug in it ends this session
 /// and no other: whoever takes it up next finds it as its journal says.
 async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError> {
-    let (desk, config) = (loop_.desk.clone(), loop_.session.config().cloned());
+    let (workers, config) = (loop_.workers.clone(), loop_.session.config().cloned());
     let result = AssertUnwindSafe(loop_.run()).catch_unwind().await.unwrap_or_else(|_| {
-        desk.hub.close();
-        desk.children.stop();
+        workers.context.hub.close();
+        workers.children.stop();
         Err(EngineError::Crashed)
     });
-    desk.children.ended().await;
-    desk.parts.processes.end_all(&lease.session).await;
-    if let Err(why) = desk.settle_jobs().await {
+    workers.children.ended().await;
+    workers.context.parts.processes.end_all(&lease.session).await;
+    if let Err(why) = workers.commands.settle_jobs().await {
         tracing::warn!(%why, "what background jobs changed could not be saved");
     }
-    desk.stop_watching().await;
+    workers.commands.stop_watching().await;
     // A sub-agent is no session of the person's.
     if let Some(config) = config.filter(|config| config.depth == 0) {
         let why = if result.is_ok() { "closed" } else { "error" };
         let fields = serde_json::json!({ "reason": why });
-        desk.notify(HookMoment::SessionEnd, &config, fields).await;
+        workers.guards.notify(HookMoment::SessionEnd, &config, fields).await;
     }
-    let given_back = desk.parts.store.release(&lease).await;
+    let given_back = workers.context.parts.store.release(&lease).await;
     if let Err(error) = &result {
         tracing::error!(session = %lease.session, %error, "a session went down: its effects stopped");
     }
     result?;
     Ok(given_back?)
-}
-
-/// How a session went down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// It was closed.
-    Well,
-    /// The store refused.
-    Failed,
-    /// The engine met a bug of its own.
-    Crashed,
-}
-
-/// A running session. Dropping it lets the session come to rest where it is and stops it.
-pub struct SessionHandle {
-    id: SessionId,
-    sender: mpsc::Sender<Message>,
-    hub: Arc<Hub>,
-    store: Arc<dyn Store>,
-    blobs: Arc<StagedBlobs>,
-    submit: Submit,
-    ended: watch::Receiver<Option<Ended>>,
-    task: Option<JoinHandle<Result<(), EngineError>>>,
-}
-
-impl SessionHandle {
-    /// Its name.
-    pub fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    /// Listens from the fact after `after` on.
-    pub fn updates(&self, after: Seq) -> Updates {
-        self.hub.listen(self.id.clone(), self.store.clone(), after)
-    }
-
-    /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
-    pub fn facts(&self, after: Seq) -> Updates {
-        self.hub.listen_to_facts(self.id.clone(), self.store.clone(), after)
-    }
-
-    /// The store of its journal.
-    pub(crate) fn store(&self) -> &dyn Store {
-        self.store.as_ref()
-    }
-
-    /// Where attachments are put before they are said.
-    pub fn blobs(&self) -> &dyn Blobs {
-        self.blobs.as_ref()
-    }
-
-    /// Sends a command; returns when it is durable.
-    ///
-    /// # Errors
-    /// The session has stopped, the store refused, or the command answers nothing that is open.
-    pub async fn command(&self, command: Command) -> Result<(), EngineError> {
-        let (done, answered) = oneshot::channel();
-        let message = Message::Command(command, done);
-        self.sender.send(message).await.map_err(|_| self.hub.silence())?;
-        answered.await.map_err(|_| self.hub.silence())?
-    }
-
-    /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`
-    /// hook refuses it (G11).
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`]; the command cannot be used; a hook refused it, with its words.
-    pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
-        let added = self.submitted(&content).await?;
-        self.command(Command::Say { content, by: by.into(), added, client_id: None }).await
-    }
-
-    /// What goes with an input beside the person's words.
-    pub(crate) async fn submitted(&self, content: &[Block]) -> Result<Vec<Added>, EngineError> {
-        self.submit.added(content).await
-    }
-
-    /// Takes back a queued input.
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`]; it was delivered already.
-    pub async fn withdraw(&self, input: InputId) -> Result<(), EngineError> {
-        self.command(Command::Withdraw { input }).await
-    }
-
-    /// Answers an approval; the first answer wins.
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn decide(
-        &self,
-        approval: ApprovalId,
-        decision: Decision,
-        by: &str,
-        reason: Option<String>,
-    ) -> Result<(), EngineError> {
-        let (by, terms) = (by.into(), None);
-        self.command(Command::Decide { approval, decision, by, reason, terms }).await
-    }
-
-    /// Answers a question.
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn reply(
-        &self,
-        question: QuestionId,
-        answer: String,
-        by: &str,
-    ) -> Result<(), EngineError> {
-        self.command(Command::Reply { question, answer, by: by.into() }).await
-    }
-
-    /// Ends the run now.
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn cancel(&self, cause: CancelCause, by: &str) -> Result<(), EngineError> {
-        self.command(Command::Cancel { cause, by: by.into() }).await
-    }
-
-    /// Notes that a person took changes back.
-    ///
-    /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn restored(&self, restored: CheckpointRestored) -> Result<(), EngineError> {
-        self.command(Command::Restored(restored)).await
-    }
-
-    /// Stops the session if nothing of it is under way and nothing waits to be delivered; otherwise
-    /// it changes nothing. What is said to it in the same moment may come too late:
-    /// [`EngineError::Stopped`], and it is to be taken up again.
-    pub async fn rest(&self) {
-        let _ = self.sender.send(Message::Rest).await;
-    }
-
-    /// Stops the session where it is, as [`SessionHandle::close`] does, and does not wait for it.
-    pub async fn stop(&self) {
-        let _ = self.sender.send(Message::Close).await;
-    }
-
-    /// Whether the session goes down or is down: it takes nothing and tells nothing any more.
-    pub fn is_closed(&self) -> bool {
-        self.hub.is_closed()
-    }
-
-    /// Waits until the session has gone down and others can have it.
-    pub async fn ended(&self) -> Ended {
-        let mut ended = self.ended.clone();
-        // A sender that is gone without a word met a bug after the loop's own end.
-        let over = ended.wait_for(Option::is_some).await;
-        over.ok().and_then(|over| *over).unwrap_or(Ended::Crashed)
-    }
-
-    /// Waits until the session went down by itself.
-    ///
-    /// # Errors
-    /// Why it did: the store refused, or the engine crashed in it.
-    pub async fn down(&mut self) -> Result<(), EngineError> {
-        let Some(task) = &mut self.task else { return Err(EngineError::Stopped) };
-        let ended = task.await;
-        self.task = None;
-        ended.map_err(|_| EngineError::Stopped)?
-    }
-
-    /// Stops the session where it is: what is known is made durable, what is in flight ends.
-    ///
-    /// # Errors
-    /// Why the session went down before.
-    pub async fn close(mut self) -> Result<(), EngineError> {
-        let _ = self.sender.send(Message::Close).await;
-        match self.task.take() {
-            Some(task) => task.await.map_err(|_| EngineError::Stopped)?,
-            None => Ok(()),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use weir_core::event::Event;
 use weir_core::ids::{RunId, SessionId};
 use weir_core::session::child;
 
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::ledger::fact_of;
 use crate::ports::{SessionFilter, Store};
 

@@ -7,8 +7,8 @@ use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::SessionId;
 
-use crate::engine::Parts;
 use crate::helper;
+use crate::parts::Parts;
 use crate::ports::{ConsultError, Consulted, NO_FLAGSHIP};
 
 /// How long it may think.

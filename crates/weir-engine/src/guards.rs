@@ -2,6 +2,7 @@
 //! judge model (gate `intent`, filter `screen`). Nothing is decided here: answers go into the
 //! inspection or to the filters. Silence and failure are answers too, and never a yes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -13,19 +14,27 @@ use weir_core::session::{Call, SessionConfig};
 use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, Raw};
 
 use crate::helper;
-use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment};
-use crate::workers::Desk;
+use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Model};
+use crate::worker_context::WorkerContext;
 
 /// How long a judge may think about one question.
 const JUDGE_WAIT: Duration = Duration::from_secs(60);
 /// Pieces of one text that a judge is asked about; what is longer is withheld.
 const PIECES_MAX: usize = 16;
 
-impl Desk {
+/// Who is asked about calls and texts of one session.
+#[derive(Clone)]
+pub(crate) struct Guards {
+    pub(crate) context: Arc<WorkerContext>,
+    /// The model that is asked about calls and foreign content.
+    pub(crate) judge: Arc<dyn Model>,
+}
+
+impl Guards {
     fn hook_call(&self, moment: HookMoment, config: &SessionConfig) -> HookCall {
         HookCall {
             moment,
-            session: self.session.clone(),
+            session: self.context.session.clone(),
             cwd: config.workspace.clone(),
             mode: config.permission,
             tool: None,
@@ -50,15 +59,16 @@ impl Desk {
         let matters = effects.changes_world() || !effects.hosts.is_empty();
         if config.guards.validate_output && matters {
             let question = judge::validate_question(said, &call.tool, &call.input, inspection);
-            inspection.judged = Some(match self.judge(judge::VALIDATE_SYSTEM, question).await {
-                Ok(answer) => judge::validated(&answer),
-                Err(reason) => JudgeOpinion::Silent { reason },
-            });
+            inspection.judged =
+                Some(match self.ask_judge(judge::VALIDATE_SYSTEM, question).await {
+                    Ok(answer) => judge::validated(&answer),
+                    Err(reason) => JudgeOpinion::Silent { reason },
+                });
         }
     }
 
     async fn before_tool(&self, call: &Call, config: &SessionConfig) -> Vec<HookOpinion> {
-        let hooks = &self.parts.hooks;
+        let hooks = &self.context.parts.hooks;
         if !hooks.listens(HookMoment::PreToolUse) {
             return Vec::new();
         }
@@ -81,7 +91,7 @@ impl Desk {
 
     /// Tells hooks about a finished call; what they want the model to know is added to the result.
     pub(crate) async fn after_tool(&self, call: &Call, config: &SessionConfig, raw: &mut Raw) {
-        if !self.parts.hooks.listens(HookMoment::PostToolUse) {
+        if !self.context.parts.hooks.listens(HookMoment::PostToolUse) {
             return;
         }
         let fields = json!({
@@ -94,7 +104,7 @@ impl Desk {
             fields,
             ..self.hook_call(HookMoment::PostToolUse, config)
         };
-        for answer in self.parts.hooks.call(asked).await {
+        for answer in self.context.parts.hooks.call(asked).await {
             let blocked = answer.decision != HookDecision::Pass;
             let reason = blocked.then(|| format!("A hook objects: {}", answer.reason));
             for text in reason.into_iter().chain(answer.context) {
@@ -107,11 +117,11 @@ impl Desk {
     pub(crate) async fn session_started(&self, config: &SessionConfig) -> Vec<String> {
         let moment = HookMoment::SessionStart;
         // A sub-agent is no session of the person's.
-        if config.depth > 0 || !self.parts.hooks.listens(moment) {
+        if config.depth > 0 || !self.context.parts.hooks.listens(moment) {
             return Vec::new();
         }
         let asked = HookCall { fields: json!({}), ..self.hook_call(moment, config) };
-        self.parts.hooks.call(asked).await.into_iter().filter_map(|a| a.context).collect()
+        self.context.parts.hooks.call(asked).await.into_iter().filter_map(|a| a.context).collect()
     }
 
     /// Asks the `Stop` hooks (of a sub-agent: `SubagentStop`) whether the run may end: the words of one that says no.
@@ -119,7 +129,7 @@ impl Desk {
         let fields = json!({ "text": text, "stop_hook_active": true });
         let moment = if config.depth > 0 { HookMoment::SubagentStop } else { HookMoment::Stop };
         let asked = HookCall { fields, ..self.hook_call(moment, config) };
-        let answers = self.parts.hooks.call(asked).await;
+        let answers = self.context.parts.hooks.call(asked).await;
         let no = answers.into_iter().find(|answer| answer.decision != HookDecision::Pass)?;
         Some(format!("{} ({})", no.reason, no.hook))
     }
@@ -131,9 +141,9 @@ impl Desk {
         config: &SessionConfig,
         fields: serde_json::Value,
     ) {
-        if self.parts.hooks.listens(moment) {
+        if self.context.parts.hooks.listens(moment) {
             let asked = HookCall { fields, ..self.hook_call(moment, config) };
-            self.parts.hooks.call(asked).await;
+            self.context.parts.hooks.call(asked).await;
         }
     }
 
@@ -149,7 +159,7 @@ impl Desk {
         }
         // The judge may be another vendor's: nothing goes there that may not go to the model.
         let text = plain_text(&raw.blocks);
-        let text = redact_text(&text, &self.parts.secrets);
+        let text = redact_text(&text, &self.context.parts.secrets);
         if text.trim().is_empty() {
             return None;
         }
@@ -162,7 +172,7 @@ impl Desk {
         for piece in pieces {
             let piece: String = piece.iter().collect();
             let question = judge::screen_question(&origin, &piece);
-            match self.judge(judge::SCREEN_SYSTEM, question).await {
+            match self.ask_judge(judge::SCREEN_SYSTEM, question).await {
                 Ok(answer) => {
                     if let Some(why) = judge::screened(&answer) {
                         return Some(why);
@@ -175,7 +185,7 @@ impl Desk {
     }
 
     /// One question to the judge model.
-    async fn judge(&self, system: &str, question: String) -> Result<String, String> {
+    async fn ask_judge(&self, system: &str, question: String) -> Result<String, String> {
         let asked = tokio::time::timeout(JUDGE_WAIT, self.ask_once(system, question));
         match asked.await {
             Ok(answer) => answer,
@@ -184,7 +194,7 @@ impl Desk {
     }
 
     async fn ask_once(&self, system: &str, question: String) -> Result<String, String> {
-        let asked = helper::ask(self.judge.as_ref(), &self.session, system, question).await;
+        let asked = helper::ask(self.judge.as_ref(), &self.context.session, system, question).await;
         let failed = |why: String| format!("the judge model failed: {why}");
         asked.map(|(text, _)| text).map_err(failed)
     }

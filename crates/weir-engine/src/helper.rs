@@ -1,13 +1,17 @@
-//! One question to a model that does side work: judging, summarising. Not here: what is asked, how
-//! long it may take, and what silence means.
+//! One question to a model that does side work: judging, summarising. Not here: what is asked, and what
+//! silence means.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_core::ids::{SessionId, TurnId};
 use weir_core::message::{Block, Message};
 use weir_core::model::{ModelRequest, Reply, ReplyBlock, Thinking, Usage};
 
 use crate::ports::{MediaMap, Model, SignalSink};
+
+/// How long a helper may take for one answer.
+const HELPER_WAIT: Duration = Duration::from_secs(180);
 
 /// Asks `model` without tools or history, and gives its text and what it used.
 ///
@@ -41,4 +45,31 @@ pub async fn ask(
         }
         Reply::Failed { message, .. } => Err(message),
     }
+}
+
+/// What a helper said and what it used.
+pub(crate) struct Helped {
+    pub(crate) text: Result<String, String>,
+    pub(crate) usage: Usage,
+    pub(crate) cost_usd: Option<f64>,
+}
+
+/// The same within a time. What it used counts, also when it failed half-way and said so.
+pub(crate) async fn ask_in_time(
+    model: &dyn Model,
+    session: &SessionId,
+    system: &str,
+    question: String,
+) -> Helped {
+    let asked = ask(model, session, system, question);
+    let (text, usage) = match tokio::time::timeout(HELPER_WAIT, asked).await {
+        Ok(Ok((text, usage))) => (Ok(text), usage),
+        Ok(Err(why)) => (Err(format!("the helper failed: {why}")), Usage::default()),
+        Err(_) => {
+            let why = format!("the helper took longer than {HELPER_WAIT:?}");
+            (Err(why), Usage::default())
+        }
+    };
+    let cost_usd = if text.is_ok() { model.info().cost(&usage) } else { None };
+    Helped { text, usage, cost_usd }
 }

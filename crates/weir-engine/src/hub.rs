@@ -12,8 +12,9 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::view::wire;
 
-use crate::engine::EngineError;
-use crate::ports::{Store, StoreError};
+use crate::error::EngineError;
+pub use crate::ports::Fact;
+use crate::ports::{Store, StoreError, fact_of};
 
 /// Facts kept in memory for readers that keep up.
 const FACTS_KEPT: usize = 256;
@@ -21,17 +22,6 @@ const FACTS_KEPT: usize = 256;
 const SIGNAL_BYTES_MAX: usize = 256 * 1024;
 /// Facts read at once for a reader that fell behind.
 const READ_BATCH: usize = 512;
-
-/// A fact as readers get it.
-#[derive(Debug, Clone)]
-pub struct Fact {
-    /// Place in the journal.
-    pub seq: Seq,
-    /// When.
-    pub ts: Timestamp,
-    /// What.
-    pub event: Arc<Event>,
-}
 
 /// What a signal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -361,7 +351,7 @@ impl Updates {
                 Next::Behind => {
                     let from = self.seen + 1;
                     for record in self.store.read(&self.session, from, READ_BATCH).await? {
-                        self.behind.push_back(crate::ledger::fact_of(&record)?);
+                        self.behind.push_back(fact_of(&record)?);
                     }
                 }
             }

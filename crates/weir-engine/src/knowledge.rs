@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
-use weir_core::ids::{CallId, SessionId};
+use weir_core::ids::CallId;
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote, MemorySource};
 use weir_core::recipe::RecipeMatch;
 use weir_core::session::SessionConfig;
@@ -14,54 +14,34 @@ use weir_core::skill::SkillLine;
 use weir_core::tool::ToolSpec;
 
 use crate::dormant;
-use crate::engine::Parts;
 use crate::flagship;
 use crate::made;
 use crate::memory;
 use crate::ports::{
-    ConsultError, Consulted, Dormant, Kept, Knowledge, Passage, ProfileLine, Profiles, Proposal,
-    RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, Wish,
+    ConsultError, Consulted, Dormant, Kept, Knowledge, Passage, ProfileLine, Proposal, RecallQuery,
+    Scripts, SkillProposal, SkillScript, SkillText, Wish,
 };
 use crate::recipes;
-use crate::scene::SceneOptions;
 use crate::skills;
 use crate::toolbox::Toolbox;
-use crate::workspace::Workspace;
+use crate::worker_context::WorkerContext;
 
 /// What one call may know.
 pub(crate) struct Known {
-    pub(crate) parts: Arc<Parts>,
-    pub(crate) session: SessionId,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) scene: Arc<SceneOptions>,
-    pub(crate) profiles: Arc<dyn Profiles>,
+    pub(crate) context: Arc<WorkerContext>,
     pub(crate) config: Arc<SessionConfig>,
     /// What the model had read when it asked for the call: what it wants remembered has this label.
     pub(crate) label: Label,
-    /// The tools of the session.
-    pub(crate) toolbox: Arc<Toolbox>,
-    /// What runs the code of tools that were made at run time.
-    pub(crate) scripts: Arc<dyn Scripts>,
-}
-
-/// What reading a skill needs, away from the loop's thread.
-struct SkillsOf {
-    session: SessionId,
-    workspace: Arc<Workspace>,
-    scene: Arc<SceneOptions>,
 }
 
 impl Known {
-    async fn of_skills<T: Send + 'static>(
+    /// Reads skills away from the loop's thread.
+    async fn with_skills<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&SkillsOf) -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&WorkerContext) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
-        let known = SkillsOf {
-            session: self.session.clone(),
-            workspace: self.workspace.clone(),
-            scene: self.scene.clone(),
-        };
-        let done = tokio::task::spawn_blocking(move || work(&known)).await;
+        let context = self.context.clone();
+        let done = tokio::task::spawn_blocking(move || work(&context)).await;
         done.unwrap_or_else(|_| Err("reading skills failed; try again".into()))
     }
 }
@@ -69,18 +49,18 @@ impl Known {
 #[async_trait]
 impl Knowledge for Known {
     async fn recall(&self, query: RecallQuery) -> Result<Vec<Passage>, String> {
-        let query = RecallQuery { session: Some(self.session.clone()), ..query };
-        self.parts.store.recall(&query).await.map_err(|error| error.to_string())
+        let query = RecallQuery { session: Some(self.context.session.clone()), ..query };
+        self.context.parts.store.recall(&query).await.map_err(|error| error.to_string())
     }
 
     async fn remember(&self, call: CallId, wish: Wish) -> Result<MemoryNote, String> {
         let source = MemorySource {
             by: "mark_for_memory".into(),
-            session: Some(self.session.clone()),
+            session: Some(self.context.session.clone()),
             call: Some(call),
             file: wish.file.clone(),
         };
-        memory::remember(&self.parts, &self.config, wish, source, self.label.clone()).await
+        memory::remember(&self.context.parts, &self.config, wish, source, self.label.clone()).await
     }
 
     async fn memories(
@@ -89,22 +69,22 @@ impl Knowledge for Known {
         kind: Option<MemoryKind>,
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String> {
-        memory::search(&self.parts, &self.config, words, kind, limit).await
+        memory::search(&self.context.parts, &self.config, words, kind, limit).await
     }
 
     fn skills(&self) -> Vec<SkillLine> {
-        skills::catalogue(&self.scene.skills, &self.workspace)
+        skills::catalogue(&self.context.scene.skills, &self.context.workspace)
     }
 
     async fn skill(&self, name: &str) -> Result<SkillText, String> {
         let name = name.to_owned();
-        self.of_skills(move |known| skills::read(&known.scene.skills, &known.workspace, &name))
+        self.with_skills(move |known| skills::read(&known.scene.skills, &known.workspace, &name))
             .await
     }
 
     async fn skill_file(&self, name: &str, file: &str) -> Result<(String, Label), String> {
         let (name, file) = (name.to_owned(), file.to_owned());
-        self.of_skills(move |known| {
+        self.with_skills(move |known| {
             skills::read_file(&known.scene.skills, &known.workspace, &name, &file)
         })
         .await
@@ -117,7 +97,7 @@ impl Knowledge for Known {
         args: &[String],
     ) -> Result<SkillScript, String> {
         let (name, script, args) = (name.to_owned(), script.to_owned(), args.to_vec());
-        self.of_skills(move |known| {
+        self.with_skills(move |known| {
             let (places, session) = (&known.scene.skills, &known.session);
             skills::script(places, &known.workspace, session, &name, (&script, &args))
         })
@@ -126,7 +106,7 @@ impl Knowledge for Known {
 
     async fn ready_skill(&self, name: &str) -> Result<(), String> {
         let name = name.to_owned();
-        self.of_skills(move |known| {
+        self.with_skills(move |known| {
             skills::ready(&known.scene.skills, &known.workspace, &known.session, &name)
         })
         .await
@@ -135,7 +115,7 @@ impl Knowledge for Known {
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String> {
         let source = MemorySource {
             by: "manage_skill".into(),
-            session: Some(self.session.clone()),
+            session: Some(self.context.session.clone()),
             call: Some(call),
             file: None,
         };
@@ -145,9 +125,9 @@ impl Knowledge for Known {
             text: proposal.text,
             source,
             label: self.label.clone(),
-            ts: self.parts.clock.now(),
+            ts: self.context.parts.clock.now(),
         };
-        self.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
+        self.context.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
     }
 
     fn deferred(&self) -> Arc<Vec<ToolSpec>> {
@@ -159,55 +139,56 @@ impl Knowledge for Known {
     }
 
     fn toolbox(&self) -> Option<Arc<Toolbox>> {
-        Some(self.toolbox.clone())
+        Some(self.context.toolbox.clone())
     }
 
     fn scripts(&self) -> Arc<dyn Scripts> {
-        self.scripts.clone()
+        self.context.scripts.clone()
     }
 
     async fn made_tools(&self) -> Result<Vec<Kept>, String> {
-        made::all(self.parts.store.as_ref()).await.map_err(|error| error.to_string())
+        made::all(self.context.parts.store.as_ref()).await.map_err(|error| error.to_string())
     }
 
     async fn keep_tool(&self, definition: &ToolDefinition) -> Result<Kept, String> {
-        let by = format!("{}, in session {}", self.parts.principal, self.session);
+        let by = format!("{}, in session {}", self.context.parts.principal, self.context.session);
         // What was foreign before the change still is.
         let mut label = self.label.clone();
         let known = self.made_tools().await?;
         let old = known.iter().find(|kept| kept.name == definition.name);
         old.iter().for_each(|kept| label.join(&kept.label));
-        let kept = made::kept(definition, (by, label, self.parts.clock.now()));
-        self.parts.store.keep(&kept).await.map_err(|error| error.to_string())
+        let kept = made::kept(definition, (by, label, self.context.parts.clock.now()));
+        self.context.parts.store.keep(&kept).await.map_err(|error| error.to_string())
     }
 
     async fn unkeep_tool(&self, name: &str) -> Result<bool, String> {
-        self.parts.store.unkeep(made::TOOL, name).await.map_err(|error| error.to_string())
+        self.context.parts.store.unkeep(made::TOOL, name).await.map_err(|error| error.to_string())
     }
 
     async fn consult(&self, question: &str) -> Result<Consulted, ConsultError> {
-        flagship::consult(&self.parts, &self.session, &self.label, question).await
+        flagship::consult(&self.context.parts, &self.context.session, &self.label, question).await
     }
 
     fn flagship(&self) -> Option<String> {
-        self.parts.flagship.as_ref().map(|model| model.info().model.to_string())
+        self.context.parts.flagship.as_ref().map(|model| model.info().model.to_string())
     }
 
     async fn dormant(&self) -> Vec<Dormant> {
-        dormant::of_store(self.parts.store.as_ref()).await
+        dormant::of_store(self.context.parts.store.as_ref()).await
     }
 
     async fn recipes(&self) -> Result<Vec<RecipeMatch>, String> {
-        let found = recipes::usable(&self.parts, &self.scene.recipes, &self.config).await;
+        let found =
+            recipes::usable(&self.context.parts, &self.context.scene.recipes, &self.config).await;
         found.map_err(|error| format!("recipes cannot be read: {error}"))
     }
 
     fn profiles(&self) -> Vec<ProfileLine> {
         let line = |(name, description): (String, String)| {
-            let switched = self.profiles.switched(&self.config, &name);
+            let switched = self.context.profiles.switched(&self.config, &name);
             let widens = switched.map(|to| weir_core::config::widens(&self.config, &to.config));
             ProfileLine { present: name == self.config.profile.name, name, description, widens }
         };
-        self.profiles.list().into_iter().map(line).collect()
+        self.context.profiles.list().into_iter().map(line).collect()
     }
 }

@@ -21,26 +21,15 @@ use weir_core::view;
 
 mod passages;
 
-use crate::engine::EngineError;
-use crate::hub::Fact;
+use crate::error::EngineError;
+pub use crate::ports::fact_of;
 use crate::ports::{
-    Append, AuditEntry, FileMark, Lease, RUNNING, SessionMeta, Store, StoreError, UsageNote,
+    Append, AuditEntry, Fact, FileMark, Lease, RUNNING, SessionMeta, Store, StoreError, UsageNote,
 };
 use passages::{Full, Passages, read_fulls};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 4;
-
-/// Reads the fact in a record.
-pub fn fact_of(record: &Record) -> Result<Fact, StoreError> {
-    let event = Event::from_payload(&record.kind, &record.payload).map_err(|error| {
-        StoreError::Damaged {
-            what: format!("fact {} of session {}", record.seq, record.session),
-            why: error.to_string(),
-        }
-    })?;
-    Ok(Fact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
-}
 
 /// Facts that are not durable yet, and who waits for them.
 pub(crate) struct Ledger {

@@ -22,7 +22,7 @@ use weir_core::record::sha256_hex;
 
 use crate::attach::size;
 use crate::ports::{Blobs, MediaMap, Takes};
-use crate::workers::{Desk, tmp_folder};
+use crate::worker_context::WorkerContext;
 
 /// Most pages of a PDF that is sent as it is: Anthropic and OpenAI refuse more.
 pub(crate) const NATIVE_PAGES_MAX: u32 = 100;
@@ -37,9 +37,15 @@ pub(crate) const PICTURES_MAX: usize = 20;
 /// Longest side of the picture of a page, in pixels: what vendors scale down to.
 const PICTURE_SIDE: u32 = 1_568;
 
+/// Converts the attachments of one session.
+pub(crate) struct DocumentConverter {
+    context: Arc<WorkerContext>,
+    conversions: Conversions,
+}
+
 /// What was made so far, by file and by whether the model takes images.
 #[derive(Default)]
-pub(crate) struct Conversions {
+struct Conversions {
     made: Mutex<HashMap<(BlobId, bool), Arc<Made>>>,
     pages: Mutex<HashMap<BlobId, u32>>,
 }
@@ -87,7 +93,12 @@ impl Because {
     }
 }
 
-impl Desk {
+impl DocumentConverter {
+    /// Nothing is converted yet.
+    pub(crate) fn new(context: Arc<WorkerContext>) -> DocumentConverter {
+        DocumentConverter { context, conversions: Conversions::default() }
+    }
+
     /// Puts into `request` what its model takes, in place of the files that it does not take.
     pub(crate) async fn convert(&self, request: &mut ModelRequest, takes: Takes) -> Converted {
         let mut wanted: Vec<Media> = Vec::new();
@@ -101,7 +112,7 @@ impl Desk {
             let Some(made) = self.made(media, request.model.can("images")).await else { continue };
             let path = format!(
                 "{}/{}-{}.md",
-                tmp_folder(&self.session),
+                self.context.results_folder(),
                 slug(media.name.as_deref().unwrap_or_default()),
                 media.blob.as_str().chars().take(8).collect::<String>()
             );
@@ -143,8 +154,9 @@ impl Desk {
         if let Some(pages) = self.conversions.pages().get(&media.blob) {
             return Some(*pages);
         }
-        let bytes = self.blobs.get(&media.blob).await.ok()?;
-        let Ok(Seen::Pdf { pages }) = self.parts.documents.look(Wish::Pdf, bytes).await else {
+        let bytes = self.context.blobs.get(&media.blob).await.ok()?;
+        let Ok(Seen::Pdf { pages }) = self.context.parts.documents.look(Wish::Pdf, bytes).await
+        else {
             return None;
         };
         self.conversions.pages().insert(media.blob.clone(), pages);
@@ -157,7 +169,7 @@ impl Desk {
         if let Some(made) = self.conversions.made().get(&key) {
             return Some(made.clone());
         }
-        let bytes = self.blobs.get(&media.blob).await.ok()?;
+        let bytes = self.context.blobs.get(&media.blob).await.ok()?;
         let made = match self.make(media, bytes, images).await {
             Ok(made) => made,
             Err(why) => Made { failed: Some(why.to_string()), ..Made::default() },
@@ -168,7 +180,7 @@ impl Desk {
     }
 
     async fn make(&self, media: &Media, bytes: Arc<[u8]>, images: bool) -> Result<Made, Unread> {
-        let documents = &self.parts.documents;
+        let documents = &self.context.parts.documents;
         let Seen::Pdf { pages: count } = documents.look(Wish::Pdf, bytes.clone()).await? else {
             return Err(Unread::Failed { why: "its reader answered something else".into() });
         };
@@ -191,7 +203,7 @@ impl Desk {
         }
         let shown: Vec<u32> = drawn.iter().map(|picture| picture.page).collect();
         let words = words(&Pages { texts: &texts, count, unread, cut, poor, shown, blank, images });
-        let words = redact_text(&words, &self.parts.secrets).into_owned();
+        let words = redact_text(&words, &self.context.parts.secrets).into_owned();
         let pictures = drawn.into_iter().map(|picture| encoded(media, picture)).collect();
         Ok(Made { words, pages: count, pictures, failed: None })
     }
@@ -199,8 +211,9 @@ impl Desk {
     /// Whether the whole text stands in a file of the workspace, where the model can read on.
     async fn kept_whole(&self, media: &Media, path: &str, text: &str) -> bool {
         let name = media.name.as_deref().unwrap_or("document");
-        self.workspace.mark(&[path.to_owned()], &format!("attachment {name}"));
-        let (workspace, path, text) = (self.workspace.clone(), path.to_owned(), text.to_owned());
+        self.context.workspace.mark(&[path.to_owned()], &format!("attachment {name}"));
+        let (workspace, path, text) =
+            (self.context.workspace.clone(), path.to_owned(), text.to_owned());
         let write = move || {
             // Made again when a run that ended has taken it away.
             workspace.root().join(&path).is_file() || workspace.write_own(&path, &text).is_ok()

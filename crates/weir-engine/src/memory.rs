@@ -11,7 +11,7 @@ use weir_core::memory::{
 };
 use weir_core::session::SessionConfig;
 
-use crate::engine::Parts;
+use crate::parts::Parts;
 use crate::ports::{MemoryFilter, StoreError, Wish};
 
 /// Kept facts that one question brings and that are looked at for one message: fifteen times what is

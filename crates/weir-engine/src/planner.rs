@@ -1,64 +1,59 @@
 //! Asks the planner model to fill a recipe in (L16). Not here: what it is asked and how its answer is
 //! read (`weir_core::recipe::plan`), and what comes of the plan.
 
-use tokio_util::sync::CancellationToken;
 use weir_core::event::RecipePlanned;
 use weir_core::input::Answer;
 use weir_core::recipe::{PlannedCall, plan};
 use weir_core::session::PlanWork;
 
-use crate::condensing::Helped;
+use crate::helper::{self, Helped};
+use crate::ports::Model;
 use crate::scene;
-use crate::workers::{Desk, Outcome};
+use crate::toolbox::Toolbox;
+use crate::worker_context::WorkerContext;
 
 /// Characters that a reason for having no plan may have.
 const REASON_CHARS_MAX: usize = 300;
 
-impl Desk {
-    /// The calls that the planner makes of a recipe, each valid for its tool, or why there are none.
-    pub(crate) async fn plan_recipe(self, work: PlanWork, cancel: CancellationToken) -> Outcome {
-        let PlanWork { recipe, message, tools } = work;
-        // What "today" means is not in the message.
-        let now = scene::clock(&self.scene.timezone, self.parts.clock.now());
-        let question = plan::question(&format!("{message}\n\n[{now}]"), &recipe, &tools);
-        let model = self.planner.clone();
-        let asked = self.help_by(model.as_ref(), plan::PLANNER, question);
-        let Helped { text, usage, cost_usd } = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Outcome::Nothing,
-            helped = asked => helped,
-        };
-        let read = text.and_then(|answer| plan::read(&answer, &recipe));
-        let (calls, failed) = match read.and_then(|calls| self.valid(calls)) {
-            Ok(calls) => (calls, None),
-            Err(why) => (Vec::new(), Some(why.chars().take(REASON_CHARS_MAX).collect())),
-        };
-        tracing::debug!(recipe = recipe.id, calls = calls.len(), ?failed, "a recipe was planned");
-        let fact = RecipePlanned { recipe: recipe.id, calls, failed, usage, cost_usd };
-        Outcome::Answer(Answer::RecipePlanned(fact))
-    }
+/// The calls that the planner makes of a recipe, each valid for its tool, or why there are none.
+pub(crate) async fn plan_recipe(
+    context: &WorkerContext,
+    model: &dyn Model,
+    work: PlanWork,
+) -> Answer {
+    let PlanWork { recipe, message, tools } = work;
+    // What "today" means is not in the message.
+    let now = scene::clock(&context.scene.timezone, context.parts.clock.now());
+    let question = plan::question(&format!("{message}\n\n[{now}]"), &recipe, &tools);
+    let asked = helper::ask_in_time(model, &context.session, plan::PLANNER, question);
+    let Helped { text, usage, cost_usd } = asked.await;
+    let read = text.and_then(|answer| plan::read(&answer, &recipe));
+    let (calls, failed) = match read.and_then(|calls| valid_calls(&context.toolbox, calls)) {
+        Ok(calls) => (calls, None),
+        Err(why) => (Vec::new(), Some(why.chars().take(REASON_CHARS_MAX).collect())),
+    };
+    tracing::debug!(recipe = recipe.id, calls = calls.len(), ?failed, "a recipe was planned");
+    let fact = RecipePlanned { recipe: recipe.id, calls, failed, usage, cost_usd };
+    Answer::RecipePlanned(fact)
+}
 
-    /// Holds each call against the schema of its tool. What waits for an earlier result is held
-    /// against it once that is there, like any other call.
-    fn valid(&self, calls: Vec<PlannedCall>) -> Result<Vec<PlannedCall>, String> {
-        for (index, call) in calls.iter().enumerate() {
-            let number = index + 1;
-            let Some(tool) = self.toolbox.get(&call.tool) else {
-                return Err(format!(
-                    "call {number} of the plan uses {:?}, which is not here",
-                    call.tool
-                ));
-            };
-            if plan::needs_results(&call.input) {
-                continue;
-            }
-            if let Some(why) = self.toolbox.invalid(tool.spec(), &call.input) {
-                return Err(format!(
-                    "call {number} of the plan is not one of {}: {why}",
-                    call.tool
-                ));
-            }
+/// Holds each call against the schema of its tool. What waits for an earlier result is held
+/// against it once that is there, like any other call.
+fn valid_calls(toolbox: &Toolbox, calls: Vec<PlannedCall>) -> Result<Vec<PlannedCall>, String> {
+    for (index, call) in calls.iter().enumerate() {
+        let number = index + 1;
+        let Some(tool) = toolbox.get(&call.tool) else {
+            return Err(format!(
+                "call {number} of the plan uses {:?}, which is not here",
+                call.tool
+            ));
+        };
+        if plan::needs_results(&call.input) {
+            continue;
         }
-        Ok(calls)
+        if let Some(why) = toolbox.invalid(tool.spec(), &call.input) {
+            return Err(format!("call {number} of the plan is not one of {}: {why}", call.tool));
+        }
     }
+    Ok(calls)
 }

@@ -13,7 +13,7 @@ use weir_core::recipe::{
 use weir_core::record::sha256_hex;
 use weir_core::session::SessionConfig;
 
-use crate::engine::Parts;
+use crate::parts::Parts;
 use crate::ports::{Kept, Proposal, SolvedFilter, Store, StoreError};
 
 mod bundled;

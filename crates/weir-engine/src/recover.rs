@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_core::input::Answer;
-use weir_core::session::{Call, SessionConfig};
+use weir_core::session::Call;
 use weir_core::tool::{Access, Change, EffectClass, Effects, Image, Inspection, Raw};
 
-use crate::commands::Ended;
 use crate::ports::{CheckpointFilter, CommandEnd, CommandOutcome, CommandTrace, Content};
-use crate::workers::{Desk, Outcome};
+use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
 
 /// What the disk says about a set of changes.
@@ -25,111 +23,111 @@ enum Disk {
     Neither(String),
 }
 
-impl Desk {
-    /// Finds out, by the call's class.
-    pub(crate) async fn reconcile(self, call: Call, config: Arc<SessionConfig>) -> Outcome {
-        let id = call.id;
-        let class = call.inspection.as_ref().map_or(EffectClass::Once, |i| i.class);
-        let found = match class {
-            EffectClass::Read => Found::NotRun("it only reads".into()),
-            EffectClass::File => self.reconcile_files(&call).await,
-            EffectClass::Process => self.reconcile_process(&call).await,
-            EffectClass::Keyed => {
-                Found::NotRun("it may have happened, and repeating it does nothing twice".into())
-            }
-            // The classes of tools that do not exist yet: nothing can be told about them.
-            EffectClass::Queryable | EffectClass::Once => {
-                Found::Lost("the program ended while it ran, and it cannot be asked".into())
-            }
-        };
-        match found {
-            Found::NotRun(evidence) => Outcome::Answer(Answer::NotRun { call: id, evidence }),
-            Found::Lost(reason) => Outcome::Answer(Answer::Lost { call: id, reason }),
-            Found::Result(raw) => self.returned(&call, &config, raw).await,
+/// What was found out about a call.
+pub(crate) enum Found {
+    /// It did not happen, and can be made: why that is so.
+    NotRun(String),
+    /// It happened: what it gives.
+    Result(Raw),
+    /// Its command ended while the program was away, so many milliseconds after it had begun: what it
+    /// gives once it is known what the command changed.
+    Ended { raw: Raw, after_ms: u64 },
+    /// Nobody knows what its command did, or when it ended: why. What is different can be taken back.
+    Unwatched(String),
+    /// Nothing can be told about it: why.
+    Lost(String),
+}
+
+/// Finds out, by the call's class.
+pub(crate) async fn look_after_crash(context: &WorkerContext, call: &Call) -> Found {
+    let class = call.inspection.as_ref().map_or(EffectClass::Once, |i| i.class);
+    match class {
+        EffectClass::Read => Found::NotRun("it only reads".into()),
+        EffectClass::File => look_at_files(context, call).await,
+        EffectClass::Process => look_at_process(context, call).await,
+        EffectClass::Keyed => {
+            Found::NotRun("it may have happened, and repeating it does nothing twice".into())
         }
-    }
-
-    async fn reconcile_files(&self, call: &Call) -> Found {
-        let Some(inspection) = call.inspection.clone() else {
-            return Found::Lost("what it would change was not recorded".into());
-        };
-        let changes = inspection.effects.changes.clone();
-        let workspace = self.workspace.clone();
-        let look = move || {
-            workspace.sweep(&changes);
-            disk(&workspace, &changes)
-        };
-        let state = match tokio::task::spawn_blocking(look).await {
-            Ok(Ok(state)) => state,
-            Ok(Err(why)) => return Found::Lost(why),
-            Err(_) => return Found::Lost("the files could not be looked at".into()),
-        };
-        match state {
-            Disk::Before => Found::NotRun("the files are as they were before it".into()),
-            Disk::After => Found::Result(self.confirmed(&inspection.effects.changes)),
-            Disk::Neither(path) => {
-                Found::Lost(format!("{path} is neither as it was before nor as it would be after"))
-            }
-            Disk::Partly(left) => match self.roll_forward(call, left).await {
-                Ok(()) => Found::Result(self.confirmed(&inspection.effects.changes)),
-                Err(why) => Found::Lost(format!("it was done in part and not completed: {why}")),
-            },
-        }
-    }
-
-    fn confirmed(&self, changes: &[Change]) -> Raw {
-        let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-        let text = format!(
-            "Done. The program was restarted meanwhile; that the change was made was confirmed on \
-             the disk: {}.",
-            paths.join(", ")
-        );
-        Raw { changed: paths, ..Raw::ok(text) }
-    }
-
-    /// Makes the changes that are left, from the contents that the checkpoint kept.
-    async fn roll_forward(&self, call: &Call, left: Vec<Change>) -> Result<(), String> {
-        let root = self.workspace.root().to_path_buf();
-        let filter = CheckpointFilter { session: Some(self.session.clone()), limit: None };
-        let listed =
-            self.parts.checkpoints.list(&root, &filter).await.map_err(|e| e.to_string())?;
-        let info = listed.into_iter().find(|info| info.call == Some(call.id));
-        let info = info.ok_or("its checkpoint is missing")?;
-        let loaded = self.parts.checkpoints.load(&root, info.id.as_str()).await;
-        let (_, entries) = loaded.map_err(|e| e.to_string())?;
-        let mut contents = BTreeMap::new();
-        for entry in entries {
-            if let Content::File { bytes, .. } = entry.after {
-                contents.insert(entry.path, bytes);
-            }
-        }
-        let workspace = self.workspace.clone();
-        let apply = move || workspace.apply_changes(&left, &contents);
-        let applied = tokio::task::spawn_blocking(apply).await;
-        applied.map_err(|_| "writing failed".to_string())?.map_err(|e| e.to_string())?;
-        Ok(())
-    }
-
-    async fn reconcile_process(&self, call: &Call) -> Found {
-        match self.parts.processes.trace(&self.session, call.id).await {
-            CommandTrace::NeverStarted => Found::NotRun("its supervisor never began".into()),
-            CommandTrace::Ended(outcome) => {
-                let after = Ended::After(outcome.duration_ms);
-                Found::Result(self.settled(call, ended(&outcome), after).await)
-            }
-            CommandTrace::Unknown { why } => {
-                // Nobody knows what it did, or when it ended: what is different can be taken back.
-                self.settled(call, Raw::error(&why), Ended::Now).await;
-                Found::Lost(why)
-            }
+        // The classes of tools that do not exist yet: nothing can be told about them.
+        EffectClass::Queryable | EffectClass::Once => {
+            Found::Lost("the program ended while it ran, and it cannot be asked".into())
         }
     }
 }
 
-enum Found {
-    NotRun(String),
-    Result(Raw),
-    Lost(String),
+async fn look_at_files(context: &WorkerContext, call: &Call) -> Found {
+    let Some(inspection) = call.inspection.clone() else {
+        return Found::Lost("what it would change was not recorded".into());
+    };
+    let changes = inspection.effects.changes.clone();
+    let workspace = context.workspace.clone();
+    let look = move || {
+        workspace.sweep(&changes);
+        disk(&workspace, &changes)
+    };
+    let state = match tokio::task::spawn_blocking(look).await {
+        Ok(Ok(state)) => state,
+        Ok(Err(why)) => return Found::Lost(why),
+        Err(_) => return Found::Lost("the files could not be looked at".into()),
+    };
+    match state {
+        Disk::Before => Found::NotRun("the files are as they were before it".into()),
+        Disk::After => Found::Result(confirmed_result(&inspection.effects.changes)),
+        Disk::Neither(path) => {
+            Found::Lost(format!("{path} is neither as it was before nor as it would be after"))
+        }
+        Disk::Partly(left) => match roll_forward(context, call, left).await {
+            Ok(()) => Found::Result(confirmed_result(&inspection.effects.changes)),
+            Err(why) => Found::Lost(format!("it was done in part and not completed: {why}")),
+        },
+    }
+}
+
+fn confirmed_result(changes: &[Change]) -> Raw {
+    let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
+    let text = format!(
+        "Done. The program was restarted meanwhile; that the change was made was confirmed on \
+         the disk: {}.",
+        paths.join(", ")
+    );
+    Raw { changed: paths, ..Raw::ok(text) }
+}
+
+/// Makes the changes that are left, from the contents that the checkpoint kept.
+async fn roll_forward(
+    context: &WorkerContext,
+    call: &Call,
+    left: Vec<Change>,
+) -> Result<(), String> {
+    let root = context.workspace.root().to_path_buf();
+    let filter = CheckpointFilter { session: Some(context.session.clone()), limit: None };
+    let checkpoints = &context.parts.checkpoints;
+    let listed = checkpoints.list(&root, &filter).await.map_err(|e| e.to_string())?;
+    let info = listed.into_iter().find(|info| info.call == Some(call.id));
+    let info = info.ok_or("its checkpoint is missing")?;
+    let loaded = checkpoints.load(&root, info.id.as_str()).await;
+    let (_, entries) = loaded.map_err(|e| e.to_string())?;
+    let mut contents = BTreeMap::new();
+    for entry in entries {
+        if let Content::File { bytes, .. } = entry.after {
+            contents.insert(entry.path, bytes);
+        }
+    }
+    let workspace = context.workspace.clone();
+    let apply = move || workspace.apply_changes(&left, &contents);
+    let applied = tokio::task::spawn_blocking(apply).await;
+    applied.map_err(|_| "writing failed".to_string())?.map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+async fn look_at_process(context: &WorkerContext, call: &Call) -> Found {
+    match context.parts.processes.trace(&context.session, call.id).await {
+        CommandTrace::NeverStarted => Found::NotRun("its supervisor never began".into()),
+        CommandTrace::Ended(outcome) => {
+            Found::Ended { raw: ended(&outcome), after_ms: outcome.duration_ms }
+        }
+        CommandTrace::Unknown { why } => Found::Unwatched(why),
+    }
 }
 
 /// What the model reads about a command that ended while the program was away.

@@ -7,7 +7,7 @@ use std::path::Path;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::family;
 use crate::ledger::fact_of;
 use crate::ports::{CheckpointFilter, CheckpointInfo, Checkpoints, Store};

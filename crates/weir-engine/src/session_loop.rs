@@ -20,31 +20,24 @@ use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
 use weir_core::input::{Answer, Command, Input};
 use weir_core::message::plain_text;
 use weir_core::session::{Call, Session, SessionConfig};
-use weir_core::tool::Raw;
 
 use crate::children::{Birth, Terms};
-use crate::engine::EngineError;
+use crate::command_channel::Message;
+use crate::condensing::RunReview;
+use crate::error::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
 use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, SaidLetter, Store, StoreError};
 use crate::recipes;
 use crate::scene::Glance;
 use crate::submit::Submit;
-use crate::workers::{self, Contents, Desk, Outcome, Preparing, Running};
-
-/// What faces send.
-pub(crate) enum Message {
-    /// A command, and where to say that it is durable.
-    Command(Command, oneshot::Sender<Result<(), EngineError>>),
-    /// Stop, if nothing is under way and nothing waits.
-    Rest,
-    /// Stop after what is known is durable.
-    Close,
-}
+use crate::worker_context::WorkerContext;
+use crate::workers::{self, Contents, Outcome, Preparing, Running, Workers};
 
 /// Everything the loop owns. Dropping it ends whatever is in flight.
 pub(crate) struct SessionLoop {
-    pub(crate) desk: Desk,
+    pub(crate) desk: Arc<WorkerContext>,
+    pub(crate) workers: Workers,
     pub(crate) session: Session,
     pub(crate) ledger: Ledger,
     pub(crate) model: Arc<dyn Model>,
@@ -92,7 +85,7 @@ impl SessionLoop {
         }
         while self.learning.join_next().await.is_some() {}
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
-        self.desk.children.stop();
+        self.workers.children.stop();
         self.in_flight.values().for_each(CancellationToken::cancel);
         if let Err(EngineError::Store(error)) = &result {
             self.ledger.failed(error);
@@ -208,7 +201,7 @@ impl SessionLoop {
                 _ => continue,
             };
             let SessionConfig { attended, permission, .. } = **config;
-            self.desk.children.hold(Terms { attended, permission });
+            self.workers.children.hold(Terms { attended, permission });
         }
         self.ledger.push(&self.session, now, facts);
         any
@@ -312,7 +305,7 @@ impl SessionLoop {
     fn hear(&self, id: u64, said: Box<SaidLetter>, by: String) {
         let (desk, submit) = (self.desk.clone(), self.submit.clone());
         tokio::spawn(async move {
-            let heard = said.hear((&desk, &submit), id, by).await;
+            let heard = said.hear(&desk, &submit, id, by).await;
             if matches!(heard, Err(EngineError::Stopped | EngineError::Store(_))) {
                 return;
             }
@@ -441,7 +434,7 @@ impl SessionLoop {
         effect: &Effect,
         cancel: CancellationToken,
     ) -> Option<BoxFuture<'static, Outcome>> {
-        let desk = self.desk.clone();
+        let workers = self.workers.clone();
         let config = self.config_of_work()?;
         match effect {
             Effect::AskPerson { .. } | Effect::AskQuestion { .. } => {
@@ -452,63 +445,74 @@ impl SessionLoop {
             }
             Effect::PlanRecipe => {
                 let work = self.session.plan_work()?;
-                Some(Box::pin(desk.plan_recipe(work, cancel)))
+                Some(Box::pin(workers.plan_recipe(work, cancel)))
             }
-            Effect::Wait { until } => Some(Box::pin(wait(desk, *until, cancel))),
+            Effect::Wait { until } => Some(Box::pin(workers.wait_until(*until, cancel))),
             Effect::Prepare { turn, not_before } => {
                 let request = self.session.request(*turn)?;
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
                 let (label, not_before) = (self.session.label().clone(), *not_before);
                 let work = Preparing { conversation, request, media, not_before, label };
-                Some(Box::pin(desk.prepare(work, cancel)))
+                Some(Box::pin(workers.prepare(work, cancel)))
             }
             Effect::Ask { turn } => {
                 let conversation = self.take_conversation()?;
-                Some(Box::pin(desk.ask(conversation, *turn, cancel)))
+                Some(Box::pin(workers.ask(conversation, *turn, cancel)))
             }
-            Effect::Salvage { turn } => Some(Box::pin(std::future::ready(desk.salvage(*turn)))),
+            Effect::Salvage { turn } => Some(Box::pin(std::future::ready(workers.salvage(*turn)))),
             Effect::Inspect { call } => {
                 let call = self.session.call(*call)?.clone();
                 let said = self.session.wanted().to_vec();
-                Some(Box::pin(desk.inspect(call, config, said, cancel)))
+                Some(Box::pin(workers.inspect(call, config, said, cancel)))
             }
             Effect::Checkpoint { call } => {
                 let contents = self.contents.get(call).cloned();
                 let call = self.session.call(*call)?.clone();
                 let run = self.session.run().map(|run| run.to_string()).unwrap_or_default();
-                Some(Box::pin(desk.checkpoint(call, config, contents, run)))
+                Some(Box::pin(workers.checkpoint(call, config, contents, run)))
             }
             Effect::Run { call } => {
                 let permit = self.session.permit(*call)?;
                 let contents = self.contents.remove(call);
-                let about = workers::about(&self.session);
+                let about = workers::about_session(&self.session);
                 let call = self.session.call(*call)?.clone();
                 let label = self.session.turn_label().clone();
-                let nests = desk.toolbox.get(&call.tool).is_some_and(|tool| tool.nests());
+                let nests =
+                    workers.context.toolbox.get(&call.tool).is_some_and(|tool| tool.nests());
                 let session = nests.then(|| Arc::new(self.session.clone()));
                 let birth = call.spawns().is_some().then(|| self.birth(&call));
                 let work = Running { permit, call, config, contents, about, label, session, birth };
-                Some(Box::pin(desk.run(work, cancel)))
+                Some(Box::pin(workers.run(work, cancel)))
             }
-            Effect::Stop { call } => {
-                let call = self.session.call(*call)?.clone();
-                let running = self.in_flight.contains_key(&Effect::Run { call: call.id });
-                if !running && call.spawns().is_some() {
-                    let birth = self.birth(&call);
-                    return Some(Box::pin(desk.agent_never_began(call, config, birth)));
-                }
-                (!running).then(|| never_began(desk, call, config))
-            }
+            Effect::Stop { call } => self.stop_call(*call, config),
             Effect::Reconcile { call } => {
                 let call = self.session.call(*call)?.clone();
-                Some(Box::pin(desk.reconcile(call, config)))
+                Some(Box::pin(workers.reconcile(call, config)))
             }
             Effect::Verify => {
                 let text = self.session.answer_text().unwrap_or_default().to_string();
-                Some(Box::pin(verify(desk, config, text)))
+                Some(Box::pin(workers.verify(config, text)))
             }
         }
+    }
+
+    /// The future that ends a call which is marked as started; none where it runs and is cancelled.
+    fn stop_call(
+        &self,
+        call: CallId,
+        config: Arc<SessionConfig>,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        if self.in_flight.contains_key(&Effect::Run { call }) {
+            return None;
+        }
+        let workers = self.workers.clone();
+        let call = self.session.call(call)?.clone();
+        if call.spawns().is_some() {
+            let birth = self.birth(&call);
+            return Some(Box::pin(workers.agent_never_began(call, config, birth)));
+        }
+        Some(Box::pin(workers.call_never_began(call, config)))
     }
 
     /// The settings that workers go by. What a recipe's calls give is told whole: nobody asked for it
@@ -562,29 +566,32 @@ impl SessionLoop {
         effect: &Effect,
         config: Arc<SessionConfig>,
     ) -> Option<BoxFuture<'static, Outcome>> {
-        let desk = self.desk.clone();
+        let workers = self.workers.clone();
         match effect {
             Effect::Look => {
                 let said = self.session.unlooked();
                 let said: Vec<String> = said.iter().map(|q| plain_text(&q.content)).collect();
                 let glance = Glance::of(&self.session, &said.join("\n"));
                 let newest = self.session.queued().back().map_or(InputId(0), |q| q.input);
-                Some(Box::pin(desk.look(config, glance, newest)))
+                Some(Box::pin(workers.look(config, glance, newest)))
             }
             Effect::Condense => {
                 let memories = !config.memory.off;
-                let work = self.session.condense_work(desk.condenser_window(), memories)?;
+                let work = self.session.condense_work(workers.condenser_window(), memories)?;
                 let label = self.session.label().clone();
-                Some(Box::pin(desk.condense(work, config, label)))
+                Some(Box::pin(workers.condense(work, config, label)))
             }
             Effect::Remember => {
-                let work = self.session.remember_work(desk.condenser_window());
+                let work = self.session.remember_work(workers.condenser_window());
+                let (system, question) = work;
                 let label = self.session.label().clone();
-                Some(Box::pin(desk.remember_run(work, config, label)))
+                let review = RunReview { system, question, label };
+                Some(Box::pin(workers.remember_run(review, config)))
             }
             Effect::Switch => {
                 let (name, _) = self.session.switching()?;
-                let (config, model, notes) = match desk.profiles.switched(&config, name) {
+                let (config, model, notes) = match workers.context.profiles.switched(&config, name)
+                {
                     Ok(to) => (Ok(Arc::new(to.config)), to.model, to.notes),
                     Err(why) => (Err(why), None, Vec::new()),
                 };
@@ -604,9 +611,9 @@ impl SessionLoop {
         if !self.desk.parts.hooks.listens(HookMoment::Notification) {
             return None;
         }
-        let (desk, config) = (self.desk.clone(), self.session.config()?.clone());
+        let (guards, config) = (self.workers.guards.clone(), self.session.config()?.clone());
         Some(Box::pin(async move {
-            let told = desk.notify(HookMoment::Notification, &config, fields);
+            let told = guards.notify(HookMoment::Notification, &config, fields);
             tokio::select! {
                 () = told => cancel.cancelled().await,
                 () = cancel.cancelled() => (),
@@ -617,15 +624,7 @@ impl SessionLoop {
 
     /// Goes on with another model; whoever else asked the session's own asks it too.
     fn speak_with(&mut self, model: Arc<dyn Model>) {
-        if self.desk.parts.judge.is_none() {
-            self.desk.judge = model.clone();
-        }
-        if self.desk.parts.condenser.is_none() {
-            self.desk.condenser = model.clone();
-        }
-        if self.desk.parts.planner.is_none() {
-            self.desk.planner = model.clone();
-        }
+        self.workers.use_model(&model);
         self.model = model;
         self.conversation = None;
     }
@@ -687,38 +686,6 @@ fn next_mail(
     })
 }
 
-/// Holds the final answer against the schema, then asks the `Stop` hooks.
-async fn verify(desk: Desk, config: Arc<SessionConfig>, text: String) -> Outcome {
-    let result = match &config.output_schema {
-        Some(schema) => crate::output::verify(&text, schema).map(Some),
-        None => Ok(None),
-    };
-    let kept_going = match config.guards.stop_hooks && result.is_ok() {
-        true => desk.may_stop(&config, &text).await,
-        false => None,
-    };
-    Outcome::Answer(Answer::Verified { result, kept_going })
-}
-
-/// A call that was marked as started and had not begun when the run was cancelled.
-fn never_began(
-    desk: Desk,
-    call: weir_core::session::Call,
-    config: Arc<SessionConfig>,
-) -> BoxFuture<'static, Outcome> {
-    Box::pin(async move {
-        let raw = Raw::error("Not run: the run was ended first.");
-        desk.returned(&call, &config, raw).await
-    })
-}
-
-async fn wait(desk: Desk, until: Timestamp, cancel: CancellationToken) -> Outcome {
-    tokio::select! {
-        () = cancel.cancelled() => Outcome::Nothing,
-        () = desk.time.sleep_until(until) => Outcome::Tick,
-    }
-}
-
 async fn written<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
     match writing {
         Some(write) => Some(write.await),
@@ -726,7 +693,7 @@ async fn written<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
     }
 }
 
-async fn due(desk: &Desk, due: Option<Timestamp>) {
+async fn due(desk: &WorkerContext, due: Option<Timestamp>) {
     match due {
         Some(due) => desk.time.sleep_until(due).await,
         None => std::future::pending().await,

@@ -9,7 +9,7 @@ use weir_core::ids::SessionId;
 use weir_core::message::{Block, plain_text};
 use weir_core::profile::PermissionMode;
 
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Hooks, Store};
 use crate::scene::SceneOptions;
 use crate::slash;

@@ -17,8 +17,8 @@ use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
 use weir_core::tool::{Access, Change, Image, PathEffect, Place};
 
-use crate::ports::Content;
-
+pub use self::confinement::Confine;
+pub use self::content::Content;
 pub use self::credentials::is_fixture;
 use self::guard::{Guard, Seen, Spot};
 
@@ -26,6 +26,8 @@ mod beneath;
 mod changes;
 mod command_lines;
 mod confine;
+mod confinement;
+mod content;
 mod credentials;
 mod git_words;
 pub(crate) mod governed;

@@ -310,7 +310,7 @@ async fn answer(listener: &TcpListener, port: u16) -> Result<String, String> {
             respond(&mut stream, "200 OK", "You were not signed in.").await;
             let word = |wanted: &str| {
                 let found = url.query_pairs().find(|(name, _)| name == wanted);
-                found.map(|(_, value)| crate::listing::plain(&value, 300)).unwrap_or_default()
+                found.map(|(_, value)| crate::text::plain(&value, 300)).unwrap_or_default()
             };
             let (error, why) = (word("error"), word("error_description"));
             return Err(format!("the authorization server refused: {error} {why}"));

@@ -24,9 +24,9 @@ use tokio::sync::{broadcast, watch};
 use weir_core::model::Usage;
 use weir_engine::ports::{Person, ProgressSink};
 
-use crate::listing::plain;
 use crate::ports::{Elicitation, Elicited, McpOptions, Sample};
 use crate::spec::ServerSpec;
+use crate::text::plain;
 use crate::wire::Trouble;
 
 /// Most characters of a server's question.

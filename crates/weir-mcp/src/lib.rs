@@ -12,6 +12,7 @@
 mod auth;
 mod connect;
 mod handler;
+mod hash;
 mod http;
 mod hub;
 mod listing;
@@ -23,6 +24,7 @@ mod schema;
 mod server;
 mod spec;
 mod state;
+mod text;
 mod tool;
 mod wire;
 

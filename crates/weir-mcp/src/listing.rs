@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::pin::hash_of;
+use crate::hash::hash_of;
 use crate::schema;
+use crate::text::plain;
 
 /// Most tools of one server that are taken.
 pub const TOOLS_MAX: usize = 1_000;
@@ -126,19 +127,6 @@ fn tool(raw: &Value) -> (ListedTool, Vec<String>) {
         hash: hash_of(&json!(described)),
     };
     (tool, notes)
-}
-
-/// At most `max` characters, without those that cannot be seen: what hides from a person who
-/// approves a text must not reach a model either.
-pub(crate) fn plain(text: &str, max: usize) -> String {
-    let hidden = |c: char| {
-        matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{ad}' | '\u{180e}' | '\u{e0000}'..='\u{e007f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-            || (c.is_control() && !matches!(c, '\n' | '\t'))
-    };
-    text.chars().filter(|c| !hidden(*c)).take(max).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
+use crate::hash::{hash_of, hex};
 use crate::listing::{ListedTool, Listing};
 use crate::spec::{Reach, ServerSpec, Transport};
 
@@ -270,32 +269,6 @@ fn is_secret(name: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "COOKIE"]
         .iter()
         .any(|word| name.contains(word))
-}
-
-/// SHA-256 over a value, whatever the order of its fields.
-pub(crate) fn hash_of(value: &Value) -> String {
-    hex(canonical(value).as_bytes())
-}
-
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
-            let fields: Vec<String> = sorted
-                .into_iter()
-                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
-                .collect();
-            format!("{{{}}}", fields.join(","))
-        }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

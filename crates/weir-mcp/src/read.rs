@@ -7,9 +7,9 @@ use weir_core::tool::{Raw, foreign};
 use weir_engine::ports::{ServerRead, ToolContext};
 
 use crate::connect::{Connection, Failed, List, Way};
-use crate::listing::plain;
 use crate::result::Answer;
 use crate::server::Server;
+use crate::text::plain;
 
 /// Entries of one list that are shown.
 const SHOWN_MAX: usize = 200;

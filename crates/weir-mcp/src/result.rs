@@ -72,7 +72,7 @@ impl<'a> Answer<'a> {
             return self.say(&format!(
                 "[{} bytes were left out: {} is no picture that can be shown]",
                 bytes.len(),
-                crate::listing::plain(said_type, 60)
+                crate::text::plain(said_type, 60)
             ));
         };
         self.pictures += 1;
@@ -87,11 +87,11 @@ impl<'a> Answer<'a> {
     pub(crate) fn resource(&mut self, resource: &ResourceContents) {
         match resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
-                self.say(&format!("[resource {}]", crate::listing::plain(uri, 500)));
+                self.say(&format!("[resource {}]", crate::text::plain(uri, 500)));
                 self.say(text);
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                self.say(&format!("[resource {}]", crate::listing::plain(uri, 500)));
+                self.say(&format!("[resource {}]", crate::text::plain(uri, 500)));
                 let said = mime_type.as_deref().unwrap_or("something without a type");
                 self.picture(blob, said);
             }
@@ -104,7 +104,7 @@ impl<'a> Answer<'a> {
             ContentBlock::Text(text) => self.say(&text.text),
             ContentBlock::Image(image) => self.picture(&image.data, &image.mime_type),
             ContentBlock::Audio(audio) => {
-                let kind = crate::listing::plain(&audio.mime_type, 60);
+                let kind = crate::text::plain(&audio.mime_type, 60);
                 let bytes = audio.data.len() / 4 * 3;
                 self.say(&format!("[a sound of about {bytes} bytes ({kind}) was left out]"));
             }
@@ -113,8 +113,8 @@ impl<'a> Answer<'a> {
                 let about = link.description.as_deref().unwrap_or(&link.name);
                 self.say(&format!(
                     "[resource {}: {}; read_mcp_tool reads it]",
-                    crate::listing::plain(&link.uri, 500),
-                    crate::listing::plain(about, 300)
+                    crate::text::plain(&link.uri, 500),
+                    crate::text::plain(about, 300)
                 ));
             }
             _ => self.say("[a part of an unknown kind was left out]"),

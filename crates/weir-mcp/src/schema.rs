@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::listing::plain;
+use crate::text::plain;
 
 /// Largest schema, in bytes of JSON.
 const BYTES_MAX: usize = 64 * 1024;

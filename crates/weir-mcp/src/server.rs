@@ -439,7 +439,7 @@ impl Server {
         let name = &self.spec.name;
         match failed {
             Failed::Refused(why) => {
-                format!("the server {name} refused it: {}", crate::listing::plain(&why, 2_000))
+                format!("the server {name} refused it: {}", crate::text::plain(&why, 2_000))
             }
             Failed::Cancelled => "it was cancelled; whether it took effect is not known.".into(),
             Failed::SignIn(_) => format!("{}.", wants_sign_in(name)),
@@ -500,7 +500,7 @@ impl Server {
 
 fn in_a_word(server: &str, failed: Failed) -> String {
     match failed {
-        Failed::Refused(why) | Failed::Unanswered(why) => crate::listing::plain(&why, 500),
+        Failed::Refused(why) | Failed::Unanswered(why) => crate::text::plain(&why, 500),
         Failed::Cancelled => "it was cancelled".into(),
         Failed::SignIn(_) => wants_sign_in(server),
         Failed::Lost => "it ended".into(),

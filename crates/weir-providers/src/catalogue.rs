@@ -3,6 +3,7 @@
 //! Reads no file and no variable: the caller passes the config's part as [`Overrides`] and the
 //! environment as a function.
 
+mod own_server;
 mod vendor;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,8 +12,9 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use weir_core::model::{ModelInfo, ModelRef, Price};
 
-use crate::dialect::Quirks;
-use crate::window::can_be_asked;
+use crate::dialect::{Quirks, without_date};
+pub(crate) use own_server::OwnServer;
+pub use own_server::can_be_asked;
 pub use vendor::{Vendor, VendorOverride};
 
 /// Window that a model is given of which nothing is known.
@@ -312,26 +314,6 @@ pub fn parse_ref(text: &str) -> Result<ModelRef, CatalogueError> {
         }
         Some(_) | None => Err(CatalogueError::NotAModel { text: text.to_owned() }),
     }
-}
-
-/// `claude-sonnet-4-5-20250929` and `gpt-5-2025-08-07` are snapshots of the name before the date.
-pub(crate) fn without_date(name: &str) -> &str {
-    let digits =
-        |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
-    if let Some((head, day)) = name.rsplit_once('-') {
-        if digits(day, 8) {
-            return head;
-        }
-        if digits(day, 2)
-            && let Some((head, month)) = head.rsplit_once('-')
-            && digits(month, 2)
-            && let Some((head, year)) = head.rsplit_once('-')
-            && digits(year, 4)
-        {
-            return head;
-        }
-    }
-    name
 }
 
 #[cfg(test)]

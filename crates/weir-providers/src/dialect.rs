@@ -61,9 +61,8 @@ impl Quirks {
     ) -> Option<&'a serde_json::Value> {
         let seal = seal.filter(|seal| seal.dialect == dialect)?;
         let text = |name: &str| seal.data.get(name).and_then(serde_json::Value::as_str);
-        let same_model = text("model").is_none_or(|made_by| {
-            crate::catalogue::without_date(made_by) == crate::catalogue::without_date(model)
-        });
+        let same_model =
+            text("model").is_none_or(|made_by| without_date(made_by) == without_date(model));
         (same_model && text("vendor").unwrap_or("") == self.vendor).then_some(&seal.data)
     }
 
@@ -78,6 +77,26 @@ impl Quirks {
         }
         Seal { dialect: dialect.into(), data: data.into() }
     }
+}
+
+/// `claude-sonnet-4-5-20250929` and `gpt-5-2025-08-07` are snapshots of the name before the date.
+pub(crate) fn without_date(name: &str) -> &str {
+    let digits =
+        |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some((head, day)) = name.rsplit_once('-') {
+        if digits(day, 8) {
+            return head;
+        }
+        if digits(day, 2)
+            && let Some((head, month)) = head.rsplit_once('-')
+            && digits(month, 2)
+            && let Some((head, year)) = head.rsplit_once('-')
+            && digits(year, 4)
+        {
+            return head;
+        }
+    }
+    name
 }
 
 /// One wire format. One value per dialect, in [`crate::DIALECTS`].

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::catalogue::Vendor;
+pub use crate::catalogue::can_be_asked;
+use crate::catalogue::{OwnServer, Vendor};
 use crate::http_model::Endpoint;
 use crate::transport::Transport;
 
@@ -48,43 +49,17 @@ pub enum Loading {
     Avoided,
 }
 
-/// The servers that can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Server {
-    Ollama,
-    LmStudio,
-    LlamaCpp,
-    Vllm,
-}
-
-impl Server {
-    fn of(vendor: &Vendor) -> Option<Server> {
-        match vendor.name.as_str() {
-            "ollama" => Some(Server::Ollama),
-            "lmstudio" => Some(Server::LmStudio),
-            "llamacpp" => Some(Server::LlamaCpp),
-            "vllm" => Some(Server::Vllm),
-            _ => None,
-        }
-    }
-}
-
-/// Whether this vendor is a server of one's own that can be asked.
-pub fn can_be_asked(vendor: &Vendor) -> bool {
-    Server::of(vendor).is_some()
-}
-
 /// How a larger window is had from this vendor's server, as the end of a sentence.
 pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
-    match Server::of(vendor) {
-        Some(Server::Ollama) => format!(
+    match OwnServer::of(vendor) {
+        Some(OwnServer::Ollama) => format!(
             "start the server with OLLAMA_CONTEXT_LENGTH=32768 `ollama serve`, or make a model with \
              `FROM {model}` and `PARAMETER num_ctx 32768` in a Modelfile: Ollama's OpenAI-compatible \
              endpoint takes no window with a request"
         ),
-        Some(Server::LmStudio) => format!("`lms load {model} --context-length 32768`"),
-        Some(Server::LlamaCpp) => "start `llama-server` with `--ctx-size 32768`".to_owned(),
-        Some(Server::Vllm) => "start `vllm serve` with `--max-model-len 32768`".to_owned(),
+        Some(OwnServer::LmStudio) => format!("`lms load {model} --context-length 32768`"),
+        Some(OwnServer::LlamaCpp) => "start `llama-server` with `--ctx-size 32768`".to_owned(),
+        Some(OwnServer::Vllm) => "start `vllm serve` with `--max-model-len 32768`".to_owned(),
         None => format!("set `window` under [models.\"{}/{model}\"]", vendor.name),
     }
 }
@@ -97,16 +72,16 @@ pub async fn ask(
     model: &str,
     loading: Loading,
 ) -> Option<Window> {
-    let server = Server::of(&endpoint.vendor)?;
+    let server = OwnServer::of(&endpoint.vendor)?;
     // Paths beside the OpenAI-compatible ones stand without their version.
     let mut own = endpoint.clone();
     own.base_url = own.base_url.trim().trim_end_matches('/').trim_end_matches("/v1").to_owned();
     let asking = Asking { endpoint: own, transport, model };
     Some(match server {
-        Server::Ollama => asking.ollama(loading).await,
-        Server::LmStudio => asking.bounded(asking.lmstudio()).await,
-        Server::LlamaCpp => asking.bounded(asking.llamacpp()).await,
-        Server::Vllm => asking.bounded(asking.vllm()).await,
+        OwnServer::Ollama => asking.ollama(loading).await,
+        OwnServer::LmStudio => asking.bounded(asking.lmstudio()).await,
+        OwnServer::LlamaCpp => asking.bounded(asking.llamacpp()).await,
+        OwnServer::Vllm => asking.bounded(asking.vllm()).await,
     })
 }
 

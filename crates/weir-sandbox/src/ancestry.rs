@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 
-use crate::inside::INSIDE;
+use crate::inside_orders::INSIDE;
 use crate::process_tree::{MARKER, Process};
 
 /// Ancestors that are looked at: more than any honest tree has.

@@ -15,48 +15,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
-use serde::{Deserialize, Serialize};
-use weir_engine::ports::CommandEnd;
 
 use crate::crossing::{self, Destination};
+use crate::inside_orders::{INSIDE, Orders, Stage, Word};
+use crate::process::{end_of, protect_process};
 use crate::tier::NOT_BUILT;
-use crate::tier::namespaces::{self, Layout, Stage, WORKS};
-
-/// The hidden subcommand.
-pub const INSIDE: &str = "__inside";
-
-/// What it is told, as its second argument.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Orders {
-    /// Processor time of each process.
-    pub(crate) cpu_seconds: Option<u64>,
-    /// Processes at once.
-    pub(crate) processes: u64,
-    /// Ports of loopback here that lead out: to the proxy, or to the machine's own loopback.
-    pub(crate) ports: Vec<u16>,
-    /// Ports here that are found at the machine's loopback.
-    pub(crate) serves: Vec<u16>,
-    /// The sandbox is still to be built, from the layout that comes first with the input.
-    pub(crate) room: Option<Stage>,
-}
-
-/// A line to the supervisor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "inside", rename_all = "snake_case")]
-pub(crate) enum Word {
-    /// The shell runs.
-    Started,
-    /// It cannot be started.
-    Failed {
-        /// Why.
-        why: String,
-    },
-    /// The shell ended; others may still be there.
-    Ended {
-        /// How.
-        end: CommandEnd,
-    },
-}
+use crate::tier::namespaces::{self, Layout, WORKS};
 
 /// Call it before anything else in `main`, when the first argument is [`INSIDE`].
 pub fn inside_main() -> ExitCode {
@@ -93,27 +57,35 @@ fn inside() -> Result<ExitCode, String> {
         }
     }
     let input = handles.pop_front().ok_or("the command's input: it did not come")?;
-    run(arguments, (input, handles.pop_front()), &orders)
+    let streams = ShellStreams { input, output: handles.pop_front() };
+    run_shell(arguments, streams, &orders)
+}
+
+/// What the shell reads and writes.
+struct ShellStreams {
+    input: OwnedFd,
+    /// None: our own.
+    output: Option<OwnedFd>,
 }
 
 /// The shell, until nobody is left.
-fn run(
+fn run_shell(
     arguments: impl Iterator<Item = std::ffi::OsString>,
-    streams: (OwnedFd, Option<OwnedFd>),
+    streams: ShellStreams,
     orders: &Orders,
 ) -> Result<ExitCode, String> {
     // The command is of the same user and must not look into this process.
-    crate::protect_process().map_err(|error| error.to_string())?;
+    protect_process().map_err(|error| error.to_string())?;
     // Before the command starts, so that its first connection finds somebody.
     cross(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
-    let shell = spawn(arguments, streams, orders)?;
+    let shell = spawn_shell(arguments, streams, orders)?;
     say(&Word::Started);
     // Nothing of the command's is held open here.
     release_streams().map_err(|error| error.to_string())?;
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {
-                say(&Word::Ended { end: crate::supervise::end_of(status) });
+                say(&Word::Ended { end: end_of(status) });
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Nobody is left.
@@ -148,15 +120,15 @@ fn input_failed(error: &io::Error) -> String {
     format!("the command's input: {error}")
 }
 
-fn spawn(
+fn spawn_shell(
     mut arguments: impl Iterator<Item = std::ffi::OsString>,
-    (input, own_output): (OwnedFd, Option<OwnedFd>),
+    streams: ShellStreams,
     orders: &Orders,
 ) -> Result<Pid, String> {
     let program = arguments.next().ok_or("there is no program to start")?;
     let output = io::stdout().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
     let error = output.try_clone().map_err(|error| error.to_string())?;
-    let output = own_output.unwrap_or(output);
+    let output = streams.output.unwrap_or(output);
     // Counted inside the user namespace: they are the command's alone. Root is not bound by it.
     let most = rustix::process::getrlimit(Resource::Nproc).maximum;
     let most = most.map_or(orders.processes, |most| most.min(orders.processes));
@@ -166,7 +138,7 @@ fn spawn(
     );
     let child = Command::new(program)
         .args(arguments)
-        .stdin(Stdio::from(input))
+        .stdin(Stdio::from(streams.input))
         .stdout(Stdio::from(output))
         .stderr(Stdio::from(error))
         .spawn();

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::secret::Secret;
@@ -27,6 +26,7 @@ use weir_engine::ports::{
 
 use crate::environment::looks_secret;
 use crate::lending::Lending;
+use crate::limits::Limits;
 use crate::record::Record;
 use crate::tier::{TierWish, holding, weakness};
 use crate::wire::Ending;
@@ -34,33 +34,6 @@ use crate::wire::Ending;
 use jobs::Jobs;
 use launch::Kind;
 pub use service::{Service, ServiceSpec};
-
-/// Bounds that hold for every command, beside the wall time that each brings along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// End a command that writes nothing for so long. Default: never.
-    pub idle_ms: Option<u64>,
-    /// Processor time of each of its processes. Default: no limit.
-    pub cpu_seconds: Option<u64>,
-    /// Open files of each of its processes. Default: 16,384.
-    pub open_files: Option<u64>,
-    /// Processes of the whole user. Default: as the system has it. Does not bind root.
-    pub processes: Option<u64>,
-    /// Output kept on disk, from its beginning; the rest is counted. Default: 64 MiB.
-    pub output_file_bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            idle_ms: None,
-            cpu_seconds: None,
-            open_files: Some(16_384),
-            processes: None,
-            output_file_bytes: 64 << 20,
-        }
-    }
-}
 
 /// How commands are started.
 #[derive(Clone)]

@@ -6,7 +6,6 @@
 //! the engine holds, 1 is where progress goes, 2 is what the command will read as its standard
 //! input. The last argument is the folder of the record.
 
-pub(crate) mod history;
 mod inherited;
 mod mediator;
 mod placeholder;
@@ -23,13 +22,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rustix::process::DumpableBehavior;
 use weir_engine::ports::CommandEnd;
 
+use crate::process::protect_process;
 use crate::process_tree::{descendants, freeze_and_kill};
 use crate::record::{Record, Sync};
 use crate::supervise::reaper::Reaper;
-pub(crate) use crate::supervise::reaper::end_of;
 use crate::supervise::sink::Sink;
 use crate::supervise::spawn::{Held, Spawned, Wanted};
 use crate::supervise::watch::Watch;
@@ -52,15 +50,6 @@ pub fn supervise_main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Keeps other processes of the same user from reading this one's memory and environment, where
-/// keys are. For the engine's `main`, before it starts anything. Root is not kept out.
-///
-/// # Errors
-/// When the kernel refuses.
-pub fn protect_process() -> io::Result<()> {
-    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 fn supervise() -> Result<(), String> {

@@ -9,7 +9,6 @@ pub(crate) mod kernel;
 pub(crate) mod landlock;
 pub(crate) mod mounts;
 pub(crate) mod namespaces;
-pub(crate) mod places;
 mod report;
 pub(crate) mod seccomp;
 
@@ -26,11 +25,11 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use weir_core::tool::Tier;
 use weir_engine::ports::Confine;
 
-use crate::inside::{INSIDE, Orders, Word};
+use crate::inside_orders::{INSIDE, Orders, Stage, Word};
+use crate::places::Places;
 use landlock::{Extra, Restricted};
 use mounts::{Mount, Outside, Veil};
-use namespaces::{Layout, Stage, WORKS};
-use places::Places;
+use namespaces::{Layout, WORKS};
 pub use report::{TierCheck, TierReport, probe, weakness};
 use seccomp::{Openings, Sockets};
 

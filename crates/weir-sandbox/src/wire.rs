@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::{CommandEnd, CommandOutcome, Confine};
 
-use crate::processes::Limits;
+use crate::limits::Limits;
 
 /// The only command after the request: end the tree, it is cancelled.
 pub(crate) const CANCEL: u8 = b'c';

@@ -13,7 +13,7 @@ use weir_core::profile::PermissionMode;
 
 use crate::compose::{Composer, Written};
 use crate::link::{About, Named, Ticket, Tone, Wish};
-use crate::run::{FaceOptions, FullMode, Motion, Start, Thoughts};
+use crate::options::{FaceOptions, FullMode, Motion, Start, Thoughts};
 use crate::screen::approval::{Approval, Standing};
 use crate::screen::chat::{self, Last};
 use crate::screen::question::Question;
@@ -33,7 +33,6 @@ pub(crate) mod say;
 pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
-pub(crate) mod words;
 pub(crate) mod writing;
 
 use fold::Fold;

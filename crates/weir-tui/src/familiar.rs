@@ -6,8 +6,8 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use crate::app::words::{counted, one_line, tokens};
 use crate::link::About;
+use crate::words::{counted, one_line, tokens};
 
 /// Longest text that is copied, in bytes: terminals drop a longer one without a word.
 pub(crate) const COPY_BYTES_MAX: usize = 74_000;

@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use weir_core::ids::Timestamp;
 
 use crate::link::{Link, News};
-use crate::run::{Left, Start};
+use crate::options::Start;
+use crate::run::Left;
 use crate::text::clean::clean;
 use crate::text::theme::Theme;
 

@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::app::words::one_line;
 use crate::app::{App, Local, Picture};
 use crate::link::{About, Link, News, Tone, Wish};
+pub use crate::options::{FaceOptions, FullMode, Motion, Start, Thoughts};
 use crate::terminal::{Caps, Event, Events, Options, Pace, Signal, Terminal, Terminals};
 use crate::text::clean::{clean, clean_line};
 use crate::text::theme::Theme;
+use crate::words::one_line;
 use clock::Clock;
 
 /// How long the other end has to give the session back.
@@ -29,63 +30,6 @@ const PRINT_WAIT: Duration = Duration::from_secs(1);
 const NEWS_AT_ONCE_MAX: usize = 4096;
 /// Keys that are taken in before anything is painted.
 const EVENTS_AT_ONCE_MAX: usize = 1024;
-
-/// How the face is to be.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FaceOptions {
-    /// Name of the theme; `None`: what fits the terminal.
-    pub theme: Option<String>,
-    /// Whether anything may move.
-    pub motion: Motion,
-    /// Whether thoughts of the model are shown in the conversation.
-    pub thoughts: Thoughts,
-    /// Whether Tab also comes to the mode `full`.
-    pub full: FullMode,
-    /// What stands on the screen first.
-    pub start: Start,
-    /// What is said as soon as a session is open.
-    pub first: Option<String>,
-}
-
-/// Whether anything may move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Motion {
-    /// A sign moves while something runs.
-    #[default]
-    Lively,
-    /// Nothing moves: slow lines, screen readers.
-    Still,
-}
-
-/// Whether thoughts of the model are shown in the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Thoughts {
-    /// One line says how long it thought.
-    #[default]
-    Folded,
-    /// All of it.
-    Shown,
-}
-
-/// Whether the key that changes the permission mode also comes to `full`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FullMode {
-    /// Only once the person has typed `/permissions full`.
-    #[default]
-    Named,
-    /// Yes: the program was started in it.
-    Cycled,
-}
-
-/// What stands on the screen first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Start {
-    /// The conversation.
-    #[default]
-    Chat,
-    /// The list of sessions, to choose one.
-    Sessions,
-}
 
 /// How the face was left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -13,12 +13,14 @@ use weir_core::profile::PermissionMode;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::Raw;
 
-use super::{Terms, tell};
-use crate::engine::{EngineError, SessionHandle, load};
+use super::{Children, Terms, tell_parent};
+use crate::error::EngineError;
 use crate::hub::Update;
+use crate::journal::load;
 use crate::ledger::status_text;
 use crate::ports::ProgressSink;
-use crate::workers::Desk;
+use crate::session_handle::SessionHandle;
+use crate::worker_context::WorkerContext;
 
 /// Characters of an answer that the parent's journal repeats.
 const TEXT_CHARS_MAX: usize = 1_000;
@@ -28,7 +30,9 @@ const PARENT: &str = "the agent that started it";
 /// A child that is followed.
 pub(super) struct Follow {
     /// The parent's.
-    pub(super) desk: Desk,
+    pub(super) context: Arc<WorkerContext>,
+    /// The parent's children.
+    pub(super) children: Children,
     pub(super) call: CallId,
     pub(super) agent: SessionId,
     /// What it was opened with.
@@ -75,7 +79,7 @@ impl Follow {
             Ended::AtRest => None,
             Ended::Down(why) => Some(why),
         };
-        let loaded = load(self.desk.parts.store.as_ref(), &self.agent).await;
+        let loaded = load(self.context.parts.store.as_ref(), &self.agent).await;
         match loaded {
             Ok(loaded) => self.answer(&loaded.session, why).await,
             Err(error) => Raw::error(format!("The agent went down: {error}.")),
@@ -86,7 +90,7 @@ impl Follow {
         let mut updates = handle.facts(0);
         let mut cancelled = false;
         let mut held = Terms { attended: self.config.attended, permission: self.config.permission };
-        let mut terms = self.desk.children.terms();
+        let mut terms = self.children.terms();
         terms.mark_changed();
         let ended = loop {
             let woken = tokio::select! {
@@ -178,7 +182,7 @@ impl Follow {
             }
             _ => return,
         };
-        if let Err(error) = tell(&self.desk, news).await {
+        if let Err(error) = tell_parent(&self.context, news).await {
             tracing::debug!(agent = %self.agent, %error, "the parent does not listen any more");
         }
     }
@@ -205,7 +209,8 @@ impl Follow {
             error: error.clone(),
         };
         let tokens = report.usage.total();
-        if let Err(error) = tell(&self.desk, AgentNews::Finished(Box::new(report))).await {
+        if let Err(error) = tell_parent(&self.context, AgentNews::Finished(Box::new(report))).await
+        {
             tracing::debug!(agent = %self.agent, %error, "the parent does not listen any more");
         }
         let diff = self.own_diff(&changed).await;

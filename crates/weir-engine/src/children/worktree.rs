@@ -18,13 +18,13 @@ const DIFF_BYTES_MAX: usize = 20_000;
 
 impl Brood {
     fn worktrees(&self) -> Result<Arc<dyn Worktrees>, String> {
-        self.desk.hands.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
+        self.context.hands.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
     }
 
     /// The folder of an agent that works in a copy, as a workspace with the guards of this one.
     pub(super) async fn own_folder(&self, agent: &SessionId) -> Result<Arc<Workspace>, String> {
         let worktrees = self.worktrees()?;
-        let (workspace, name) = (self.desk.workspace.clone(), agent.to_string());
+        let (workspace, name) = (self.context.workspace.clone(), agent.to_string());
         let make = move || {
             let folder = worktrees.make(workspace.root(), &name)?;
             workspace.sibling(&folder).map(Arc::new)
@@ -37,10 +37,10 @@ impl Brood {
     async fn of_mine(&self, agent: &str) -> Result<SessionId, String> {
         let id = SessionId::new(agent);
         let parent = child::parent_of(&id).map(|(parent, _)| parent);
-        if parent.as_ref() != Some(&self.desk.session) {
+        if parent.as_ref() != Some(&self.context.session) {
             return Err(format!("{agent} is not an agent that you started; its result names it"));
         }
-        let meta = self.desk.parts.store.meta(&id).await.map_err(|error| error.to_string())?;
+        let meta = self.context.parts.store.meta(&id).await.map_err(|error| error.to_string())?;
         match meta.map(|meta| meta.status) {
             None => Err(format!("there is no agent {agent}")),
             Some(status) if matches!(status.as_str(), "running" | "waiting") => {
@@ -52,7 +52,7 @@ impl Brood {
 
     pub(super) async fn left_by(&self, agent: &str) -> Result<Vec<Divergence>, String> {
         let (id, worktrees) = (self.of_mine(agent).await?, self.worktrees()?);
-        let root = self.desk.workspace.root().to_path_buf();
+        let root = self.context.workspace.root().to_path_buf();
         let look = move || worktrees.left(&root, id.as_str());
         let looked = tokio::task::spawn_blocking(look).await;
         looked.unwrap_or_else(|_| Err("the copy could not be read".into()))
@@ -60,7 +60,7 @@ impl Brood {
 
     pub(super) async fn take_away(&self, agent: &str) {
         let (Ok(id), Ok(worktrees)) = (self.of_mine(agent).await, self.worktrees()) else { return };
-        let root = self.desk.workspace.root().to_path_buf();
+        let root = self.context.workspace.root().to_path_buf();
         let remove = move || worktrees.remove(&root, id.as_str());
         if tokio::task::spawn_blocking(remove).await.is_err() {
             tracing::warn!(agent, "a copy of the workspace could not be taken away");
@@ -71,9 +71,9 @@ impl Brood {
 impl Follow {
     /// What an agent left in its copy, for the model: the difference and how it is taken over.
     pub(super) async fn own_diff(&self, changed: &[String]) -> String {
-        let worktrees = self.desk.hands.worktrees.clone().filter(|_| self.worktree);
+        let worktrees = self.context.hands.worktrees.clone().filter(|_| self.worktree);
         let Some(worktrees) = worktrees else { return String::new() };
-        let (root, id) = (self.desk.workspace.root().to_path_buf(), self.agent.clone());
+        let (root, id) = (self.context.workspace.root().to_path_buf(), self.agent.clone());
         let look = move || worktrees.left(&root, id.as_str());
         let left = tokio::task::spawn_blocking(look).await;
         let left = left.unwrap_or_else(|_| Err("the copy could not be read".into()));

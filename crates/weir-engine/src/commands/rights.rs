@@ -4,12 +4,12 @@
 
 use weir_core::governance::label::Label;
 
-use super::Desk;
+use super::CommandWatch;
 
 /// Characters of a command line that are told.
 const COMMAND_CHARS_MAX: usize = 80;
 
-impl Desk {
+impl CommandWatch {
     /// Stops the jobs that were started while no foreign words stood in the context, where `label`
     /// brings some; what is to be said of it. What a job of the session said of itself stops none:
     /// writing for one that has network is asked about.
@@ -17,14 +17,15 @@ impl Desk {
         if !brings_foreign_words(label) {
             return None;
         }
-        let started = self.with_commands(|state, _| Ok(state.foreign_jobs.clone())).await;
+        let started = self.with_state(|state, _| Ok(state.foreign_jobs.clone())).await;
         let started = started.unwrap_or_default();
-        let jobs = self.parts.processes.jobs(&self.session).await;
+        let jobs = self.context.parts.processes.jobs(&self.context.session).await;
         let mut said = Vec::new();
         for job in jobs.into_iter().filter(|job| job.end.is_none() && !started.contains(&job.job)) {
             let command: String =
                 job.command.chars().filter(|c| !c.is_control()).take(COMMAND_CHARS_MAX).collect();
-            let failed = self.parts.processes.kill(&self.session, &job.job).await.err();
+            let failed =
+                self.context.parts.processes.kill(&self.context.session, &job.job).await.err();
             let failed = failed.map(|why| format!(", which could not be ended: {why}"));
             said.push(format!("{} ({command}){}", job.job, failed.unwrap_or_default()));
         }
@@ -43,11 +44,11 @@ impl Desk {
 
     /// Takes note of the jobs that a call started while foreign words stood in the context.
     pub(super) async fn note_foreign_jobs(&self) -> Result<(), String> {
-        let jobs = self.parts.processes.jobs(&self.session).await;
+        let jobs = self.context.parts.processes.jobs(&self.context.session).await;
         let running = jobs.into_iter().filter(|job| job.end.is_none()).map(|job| job.job);
         let running: Vec<String> = running.collect();
         // Those that were there before were stopped when the words came.
-        self.with_commands(move |state, _| {
+        self.with_state(move |state, _| {
             state.foreign_jobs.extend(running);
             Ok(())
         })
@@ -56,7 +57,7 @@ impl Desk {
 
     /// Says something with the result of the next call that looks after jobs.
     pub(crate) async fn say_later(&self, text: String) {
-        let kept = self.with_commands(move |state, _| {
+        let kept = self.with_state(move |state, _| {
             state.said.push(text);
             Ok(())
         });

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use weir_core::ids::SessionId;
 
-use crate::hub::Fact;
+use super::Fact;
 
 /// Somebody who measures.
 pub trait Observer: Send + Sync {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weir_core::prompt::Scene;
 use weir_core::session::SessionConfig;
 
-use crate::engine::Parts;
 use crate::memory;
+use crate::parts::Parts;
 use crate::ports::Store;
 use crate::recipes;
 use crate::workspace::Workspace;

@@ -8,8 +8,9 @@ use std::sync::{Arc, PoisonError};
 use weir_core::governance::flow;
 use weir_core::tool::{Access, CommandEffect, Effects, PathEffect, Place};
 
-use super::{FileError, Workspace, confine, git_words, governed, hooks, repositories, tracked};
-use crate::ports::Confine;
+use super::{
+    Confine, FileError, Workspace, confine, git_words, governed, hooks, repositories, tracked,
+};
 
 /// Hidden files that are named beside a repository that keeps them.
 const HIDDEN_NAMED: usize = 3;

@@ -13,8 +13,7 @@ use super::home::Home;
 use super::parallel::{spread, threads_for};
 use super::repositories::{around as around_of, follows, stores_history};
 use super::tree::{Asker, Question, fact, said};
-use super::{FileError, Workspace, closed_by, tracked};
-use crate::ports::Confine;
+use super::{Confine, FileError, Workspace, closed_by, tracked};
 
 /// Entries of the home folder that are looked at for keys.
 const HOME_ENTRIES_MAX: usize = 20_000;

@@ -8,9 +8,9 @@ use weir_core::ids::CallId;
 use weir_engine::ports::CommandTrace;
 
 use super::drive::end_without_supervisor;
+use crate::history::carry_over_of;
 use crate::process_tree::Process;
 use crate::record::{Found, Record, Started, machine};
-use crate::supervise::history::carry_over_of;
 
 /// A supervisor whose engine is gone needs half a second; one that needs longer is not ending.
 const SUPERVISOR_WAIT: Duration = Duration::from_secs(5);

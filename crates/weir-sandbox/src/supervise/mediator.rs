@@ -27,8 +27,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use weir_seccomp_notify::{Answer, Call, CloseOnExec, Listener, own_working_folder};
 
+use crate::places::Places;
+use crate::tier;
 use crate::tier::landlock::Inode;
-use crate::tier::{self, places::Places};
 use files::FileCall;
 use judge::Guard;
 pub(super) use programs::nameless;

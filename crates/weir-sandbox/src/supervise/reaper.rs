@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::process::{Pid, WaitOptions, WaitStatus};
+use rustix::process::{Pid, WaitOptions};
 use weir_engine::ports::CommandEnd;
 
 use super::spawn::Words;
-use crate::inside::Word;
+use crate::inside_orders::Word;
+use crate::process::end_of;
 
 /// What is known of the children.
 #[derive(Debug, Clone, Default)]
@@ -100,14 +101,4 @@ fn listen(
             }
         }
     })
-}
-
-/// How a process ended.
-pub(crate) fn end_of(status: WaitStatus) -> CommandEnd {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => CommandEnd::Exited { code },
-        (None, Some(signal)) => CommandEnd::Signaled { signal },
-        // `wait` was not asked for anything else; the shell's own code for "cannot tell".
-        (None, None) => CommandEnd::Exited { code: 128 },
-    }
 }

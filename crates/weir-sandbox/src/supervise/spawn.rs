@@ -20,18 +20,18 @@ use weir_core::tool::Tier;
 use weir_seccomp_notify::Listener;
 
 use super::AsFdOwned;
-use super::history::{self, Histories};
 use super::inherited::shell_words;
 use super::mediator::{self, Granted, Handed, Rights};
 use super::placeholder::{Placeholder, can_be_held};
 use crate::crossing::{self, Destination};
-use crate::inside::{INSIDE, Orders, Word};
+use crate::history::{self, Histories};
+use crate::inside_orders::{INSIDE, Orders, Stage, Word};
+use crate::places::Places;
 use crate::record::Record;
 use crate::tier::bubblewrap::{self, HELPER};
 use crate::tier::landlock::Extra;
 use crate::tier::mounts::{self, Mount, Outside, Veil};
-use crate::tier::namespaces::{Layout, Stage};
-use crate::tier::places::Places;
+use crate::tier::namespaces::Layout;
 use crate::tier::{self, NOT_BUILT, seccomp};
 use crate::wire::Request;
 

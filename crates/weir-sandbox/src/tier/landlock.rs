@@ -16,8 +16,8 @@ use landlock::{
 };
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
-use super::places::Places;
-use crate::supervise::history::FOLDERS;
+use crate::history::FOLDERS;
+use crate::places::Places;
 
 /// Rules of one command.
 const RULES_MAX: usize = 20_000;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::kernel;
-use super::places::Places;
-use crate::supervise::history::History;
+use crate::history::History;
+use crate::places::Places;
 
 /// Replaced as a whole: what others put there is not for commands, sockets above all.
 const REPLACED: [&str; 5] = ["/tmp", "/run", "/var/run", "/dev", "/proc"];

@@ -21,20 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mounts::Mount;
 use super::seccomp::{self, Sockets};
-
-/// How far a sandbox is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
-    /// Nothing is made.
-    Outside,
-    /// In the namespaces, with the machine's files still there.
-    Within {
-        /// User and group outside.
-        user: u32,
-        group: u32,
-    },
-}
+use crate::inside_orders::Stage;
 
 /// What the first process lays out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -92,7 +92,7 @@ impl App {
     pub(crate) fn mode(&mut self, mode: PermissionMode) {
         self.widening = None;
         if mode == PermissionMode::Full {
-            self.full = crate::run::FullMode::Cycled;
+            self.full = crate::options::FullMode::Cycled;
         }
         self.wanted.permission = Some(mode);
         self.wishes.push(Wish::Mode(mode));

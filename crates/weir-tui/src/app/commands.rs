@@ -7,13 +7,13 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
 use super::entries::What;
-use super::words::{dollars, one_line};
 use super::writing::Print;
 use super::{App, Local};
 use crate::compose::Written;
 use crate::familiar;
 use crate::link::{Report, Tone, Which, Wish};
 use crate::screen::{Screen, open};
+use crate::words::{dollars, one_line};
 
 /// A row of the table.
 #[derive(Clone, Copy)]

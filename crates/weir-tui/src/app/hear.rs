@@ -7,7 +7,6 @@ use weir_core::view::transcript::Ask;
 use super::entries::Transcript;
 use super::fold::{Fold, Happened};
 use super::notes::Loud;
-use super::words::{one_line, sentence, status};
 use super::writing::Print;
 use super::{App, Dialog, Local, Shown, Wanted};
 use crate::compose::FIRST_TICKET;
@@ -16,6 +15,7 @@ use crate::link::{About, Clip, Items, Named, News, Ticket, Tone};
 use crate::screen::approval::Approval;
 use crate::screen::question::Question;
 use crate::screen::{Step, chat};
+use crate::words::{one_line, sentence, status};
 
 impl App {
     /// Something happened.

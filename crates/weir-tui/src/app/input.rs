@@ -6,13 +6,13 @@ use weir_core::event::Decision;
 use weir_core::ids::{QuestionId, Timestamp};
 use weir_core::view::transcript::Ask;
 
-use super::words::one_line;
 use super::{ANSWER_MS, Answered, App, Dialog, Local, QUIET_MS, Shown};
 use crate::compose::Did;
 use crate::keys::{self, When};
 use crate::link::{Tone, Wish};
 use crate::screen::approval::Answer;
 use crate::screen::{open, question};
+use crate::words::one_line;
 
 impl App {
     /// A key.

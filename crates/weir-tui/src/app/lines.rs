@@ -9,11 +9,11 @@ use weir_core::view::told;
 
 use super::entries::{Entry, Ran, What};
 use super::notes::Loud;
-use super::words::{brief, counted, dollars, going, one_line, status, stopped_by, tokens};
 use crate::text::clean::{clean, plain_output};
 use crate::text::markdown;
 use crate::text::theme::Theme;
 use crate::text::wrap::wrap;
+use crate::words::{brief, counted, dollars, going, one_line, status, stopped_by, tokens};
 
 pub(crate) mod row;
 

@@ -5,7 +5,7 @@ use weir_core::event::{CancelCause, Event};
 use weir_core::view::told;
 pub(crate) use weir_core::view::told::{Told, Tone as Loud};
 
-use super::words::{lasted, one_line};
+use crate::words::{lasted, one_line};
 
 /// What a fact tells in passing; `None`: nothing, or it is shown in another way.
 pub(crate) fn told(event: &Event) -> Option<Told> {

@@ -5,10 +5,10 @@ use weir_core::ids::Timestamp;
 
 use super::App;
 use super::entries::{Ran, SHELL_BYTES_MAX};
-use super::words::one_line;
 use super::writing::push_tail;
 use crate::compose::Written;
 use crate::link::{ShellNews, Ticket, Tone, Wish};
+use crate::words::one_line;
 
 /// A command that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

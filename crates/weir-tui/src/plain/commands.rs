@@ -9,9 +9,9 @@ use super::picks::Kind;
 use super::state::{For, Talk};
 use super::tell::Voice;
 use crate::app::commands::COMMANDS;
-use crate::app::words::one_line;
 use crate::familiar;
 use crate::link::{Report, Which, Wish};
+use crate::words::one_line;
 
 /// A command of line mode.
 struct Known {

@@ -13,9 +13,9 @@ use super::asks::Settled;
 use super::state::{For, Holds, Open, Talk, Waits};
 use super::tell::Voice;
 use super::words;
-use crate::app::words::{brief, counted, decided, one_line};
 use crate::link::{About, News, ShellNews, SignalKind, TextKind, Tone};
-use crate::run::Start;
+use crate::options::Start;
+use crate::words::{brief, counted, decided, one_line};
 
 /// Messages of the person that can be gone back to; older ones are forgotten here.
 const SAID_MAX: usize = 1_000;

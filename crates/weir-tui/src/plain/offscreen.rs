@@ -5,7 +5,7 @@ use weir_core::ids::Timestamp;
 use super::PlainOptions;
 use super::state::{Said, Talk};
 use crate::link::News;
-use crate::run::Start;
+use crate::options::Start;
 
 /// A talk without anybody who types.
 pub(crate) struct OffscreenTalk(Talk);

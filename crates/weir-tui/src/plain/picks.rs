@@ -5,9 +5,9 @@ use weir_core::ids::{Seq, SessionId};
 
 use super::state::{For, Talk};
 use super::tell::Voice;
-use crate::app::words::{brief, one_line};
 use crate::link::{Back, Choice, Items, SessionLine, Which, Wish};
 use crate::screen::sessions::ago;
+use crate::words::{brief, one_line};
 
 /// Entries of a list that are printed; words make the list shorter.
 const PRINTED_MAX: usize = 20;

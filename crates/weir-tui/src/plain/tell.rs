@@ -9,7 +9,7 @@ use weir_core::tool::PlanStatus;
 use weir_core::view::plain::visible;
 
 use crate::app::notes::{self, Loud};
-use crate::app::words::{brief, counted, dollars, lasted, one_line, sentence, status, stopped_by};
+use crate::words::{brief, counted, dollars, lasted, one_line, sentence, status, stopped_by};
 
 /// Most calls that are remembered at once; a turn has far fewer.
 const CALLS_MAX: usize = 1_000;

@@ -14,10 +14,10 @@ use weir_core::view::visible::remarks;
 
 use super::typed::Typed;
 use crate::app::lines::row::arguments;
-use crate::app::words::{counted, one_line};
 use crate::text::diff;
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, wrap};
+use crate::words::{counted, one_line};
 
 /// Lines of what would be done that are made at most; more never fit a screen.
 const LINES_MAX: usize = 500;

@@ -11,14 +11,14 @@ use super::footer::{self, Footer};
 use crate::app::entries::{Entry, What};
 use crate::app::lines::{Detail, all_thoughts, beside, body, ended, style, thought_line};
 use crate::app::notes::Loud;
-use crate::app::words::one_line;
 use crate::app::writing::Print;
 use crate::app::{App, Dialog};
 use crate::link::{About, Tone};
-use crate::run::Thoughts;
+use crate::options::Thoughts;
 use crate::terminal::{Frame, Size};
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, wrap};
+use crate::words::one_line;
 
 mod live;
 

@@ -8,9 +8,9 @@ use weir_core::profile::PermissionMode;
 
 use super::Settings;
 use crate::app::Wanted;
-use crate::app::words::{dollars, one_line, tokens};
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, width as cells};
+use crate::words::{dollars, one_line, tokens};
 use weir_core::view::transcript::Meters;
 
 /// Per cent of the window from which on the context is worth a look.

@@ -9,10 +9,10 @@ use weir_core::event::{Event, QuestionAsked};
 
 use super::approval::Standing;
 use super::typed::Typed;
-use crate::app::words::{counted, one_line};
 use crate::text::markdown;
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, wrap};
+use crate::words::{counted, one_line};
 
 /// The dialog.
 #[derive(Debug, Clone)]

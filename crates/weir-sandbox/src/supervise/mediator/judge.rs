@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::supervise::history::{FOLDERS, is_kept};
-use crate::tier::places::Places;
+use crate::history::{FOLDERS, is_kept};
+use crate::places::Places;
 
 /// What is to be done with one entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open, openat, renameat, unl
 use super::Mediator;
 use super::judge::Act;
 use super::target::{Place, Target};
+use crate::places::Places;
 use crate::tier::landlock::Inode;
-use crate::tier::places::Places;
 
 /// New programs that one command may start.
 const PROGRAMS_MAX: usize = 64;

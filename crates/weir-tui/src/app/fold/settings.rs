@@ -3,8 +3,8 @@
 use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 
-use super::super::words::one_line;
 use super::Fold;
+use crate::words::one_line;
 
 impl Fold {
     /// What settings of `config` are new to the person who looks, in words; `None`: none of those that

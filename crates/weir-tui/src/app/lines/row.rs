@@ -14,12 +14,12 @@ use weir_core::tool::ResultEffect;
 use weir_core::view::transcript::{CallNote, CallStage, ChildAgent};
 
 use super::super::entries::Row;
-use super::super::words::{brief, lasted, one_line, status};
 use super::{Detail, FULL_LINES_MAX, block, left_out, style};
 use crate::text::clean::plain_output;
 use crate::text::diff;
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut, wrap};
+use crate::words::{brief, lasted, one_line, status};
 
 /// Characters of arguments that stand in the row itself; it is cut to the width besides.
 const ARGUMENT_CHARS_MAX: usize = 400;

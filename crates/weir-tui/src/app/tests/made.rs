@@ -9,7 +9,7 @@ use weir_core::ids::{SessionId, Timestamp};
 
 use crate::app::{App, Picture};
 use crate::link::{About, News, SignalKind, Wish};
-use crate::run::{FaceOptions, Motion};
+use crate::options::{FaceOptions, Motion};
 use crate::terminal::Size;
 use crate::text::theme::Theme;
 use crate::text::wrap::{width, wrap_exact};

@@ -19,7 +19,8 @@ use weir_core::session::SessionConfig;
 use super::super::typed::{Begun, Lines, Typed};
 use super::super::{Ends, Interrupt, PlainError, PlainOptions, talk};
 use crate::link::{About, Far, News, SignalKind as Signal, Wish, link};
-use crate::run::{Left, Start};
+use crate::options::Start;
+use crate::run::Left;
 
 /// What was printed.
 #[derive(Clone, Default)]

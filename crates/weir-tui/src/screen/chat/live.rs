@@ -11,12 +11,12 @@ use crate::app::entries::Row;
 use crate::app::lines::row::{agent_line, head, sign};
 use crate::app::lines::{block, style};
 use crate::app::notes::Loud;
-use crate::app::words::{brief, counted, going, one_line};
-use crate::run::{Motion, Thoughts};
+use crate::options::{Motion, Thoughts};
 use crate::screen::chat::Last;
 use crate::text::clean::{clean, plain_output};
 use crate::text::theme::Theme;
 use crate::text::wrap::cut;
+use crate::words::{brief, counted, going, one_line};
 
 /// Calls that are shown while they run; the rest is counted.
 const CALLS_MAX: usize = 6;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::tier::places::Places;
+use crate::places::Places;
 
 mod hidden;
 

@@ -1,9 +1,9 @@
 //! Numbers, times and states in words. Pure.
 
 use weir_core::event::RunStatus;
+use weir_core::view::told::Tone;
 pub(crate) use weir_core::view::told::{counted, decided, dollars, sentence, stopped_by, tokens};
 
-use super::notes::Loud;
 use crate::text::clean::clean;
 
 /// `text` made safe, in one line: breaks and runs of blanks are one blank.
@@ -38,17 +38,17 @@ pub(crate) fn going(ms: u64) -> String {
 }
 
 /// How a run ended, in words.
-pub(crate) fn status(status: RunStatus) -> (Loud, &'static str) {
+pub(crate) fn status(status: RunStatus) -> (Tone, &'static str) {
     match status {
-        RunStatus::Completed => (Loud::Good, "Done"),
-        RunStatus::NeedsInput => (Loud::Warn, "Needs you"),
-        RunStatus::Denied => (Loud::Bad, "Denied"),
-        RunStatus::Limit => (Loud::Warn, "Stopped at a limit"),
-        RunStatus::Budget => (Loud::Warn, "Stopped: the budget is spent"),
-        RunStatus::Cancelled => (Loud::Mark, "Stopped"),
-        RunStatus::Paused => (Loud::Warn, "Stopped by the kill switch"),
-        RunStatus::Interrupted => (Loud::Warn, "Interrupted"),
-        RunStatus::Failed => (Loud::Bad, "Failed"),
+        RunStatus::Completed => (Tone::Good, "Done"),
+        RunStatus::NeedsInput => (Tone::Warn, "Needs you"),
+        RunStatus::Denied => (Tone::Bad, "Denied"),
+        RunStatus::Limit => (Tone::Warn, "Stopped at a limit"),
+        RunStatus::Budget => (Tone::Warn, "Stopped: the budget is spent"),
+        RunStatus::Cancelled => (Tone::Mark, "Stopped"),
+        RunStatus::Paused => (Tone::Warn, "Stopped by the kill switch"),
+        RunStatus::Interrupted => (Tone::Warn, "Interrupted"),
+        RunStatus::Failed => (Tone::Bad, "Failed"),
     }
 }
 

@@ -1,0 +1,41 @@
+//! The way to the loop of a session: what is sent, and sending a command from within it. Not here: what
+//! a command does (`session_loop`), and what people send it with (`session_handle`).
+
+use tokio::sync::{mpsc, oneshot};
+use weir_core::input::Command;
+
+use crate::error::EngineError;
+
+/// What faces send.
+pub(crate) enum Message {
+    /// A command, and where to say that it is durable.
+    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+    /// Stop, if nothing is under way and nothing waits.
+    Rest,
+    /// Stop after what is known is durable.
+    Close,
+}
+
+/// Sends commands to the session that a worker belongs to. Weak: it keeps no session open.
+#[derive(Clone)]
+pub(crate) struct CommandSender(mpsc::WeakSender<Message>);
+
+impl CommandSender {
+    /// To the session that listens to `sender`.
+    pub(crate) fn to_session(sender: &mpsc::Sender<Message>) -> CommandSender {
+        CommandSender(sender.downgrade())
+    }
+
+    /// Sends a command; returns when it is durable.
+    ///
+    /// # Errors
+    /// The session has stopped, the store refused, or the command answers nothing that is open.
+    pub(crate) async fn send_command(&self, command: Command) -> Result<(), EngineError> {
+        let sender = self.0.upgrade().ok_or(EngineError::Stopped)?;
+        let (done, durable) = oneshot::channel();
+        let sent = sender.send(Message::Command(command, done)).await;
+        sent.map_err(|_| EngineError::Stopped)?;
+        drop(sender);
+        durable.await.map_err(|_| EngineError::Stopped)?
+    }
+}

@@ -1,0 +1,47 @@
+//! What all sessions of an engine share: the ports, and what the program knows about itself. Not here:
+//! what one session has beside them (`session_options`).
+
+use std::sync::Arc;
+
+use crate::ports::{
+    Checkpoints, Clock, Documents, Hooks, Model, Observers, Owner, Processes, Store, Web,
+};
+use crate::toolbox::Toolbox;
+
+/// What all sessions of an engine share.
+pub struct Parts {
+    /// Journal and what is kept beside it.
+    pub store: Arc<dyn Store>,
+    /// Files as they were.
+    pub checkpoints: Arc<dyn Checkpoints>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Tools.
+    pub toolbox: Arc<Toolbox>,
+    /// Commands.
+    pub processes: Arc<dyn Processes>,
+    /// The network.
+    pub web: Arc<dyn Web>,
+    /// Readers of images and PDFs.
+    pub documents: Arc<dyn Documents>,
+    /// The person's hooks.
+    pub hooks: Arc<dyn Hooks>,
+    /// The model that is asked about calls and foreign content; none: each session's own.
+    pub judge: Option<Arc<dyn Model>>,
+    /// The model that summarises what no longer fits; none: each session's own.
+    pub condenser: Option<Arc<dyn Model>>,
+    /// The model that fills recipes in; none: each session's own.
+    pub planner: Option<Arc<dyn Model>>,
+    /// The stronger model that the agent may ask a few times a run; none: it cannot ask.
+    pub flagship: Option<Arc<dyn Model>>,
+    /// Who holds the leases.
+    pub owner: Owner,
+    /// On whose behalf: the name that stands in audit lines.
+    pub principal: String,
+    /// Version of the program.
+    pub version: String,
+    /// Values that must never reach model, log or screen.
+    pub secrets: Vec<String>,
+    /// Who measures.
+    pub observers: Arc<Observers>,
+}

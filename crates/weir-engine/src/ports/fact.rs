@@ -1,0 +1,31 @@
+//! A fact as readers get it, and as the store has it. Not here: what facts there are (`weir_core::event`).
+
+use std::sync::Arc;
+
+use weir_core::event::Event;
+use weir_core::ids::{Seq, Timestamp};
+use weir_core::record::Record;
+
+use super::StoreError;
+
+/// A fact as readers get it.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// Place in the journal.
+    pub seq: Seq,
+    /// When.
+    pub ts: Timestamp,
+    /// What.
+    pub event: Arc<Event>,
+}
+
+/// Reads the fact in a record.
+pub fn fact_of(record: &Record) -> Result<Fact, StoreError> {
+    let event = Event::from_payload(&record.kind, &record.payload).map_err(|error| {
+        StoreError::Damaged {
+            what: format!("fact {} of session {}", record.seq, record.session),
+            why: error.to_string(),
+        }
+    })?;
+    Ok(Fact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
+}

@@ -1,0 +1,50 @@
+//! What the workers of one session have in common: the ports, the session's own parts, and the way to
+//! its loop. It is below all of them and knows none. Not here: what one worker alone keeps.
+
+use std::sync::Arc;
+
+use weir_core::ids::SessionId;
+
+use crate::blobs::StagedBlobs;
+use crate::command_channel::CommandSender;
+use crate::hub::Hub;
+use crate::parts::Parts;
+use crate::ports::{Profiles, Scripts, Servers};
+use crate::scene::SceneOptions;
+use crate::session_options::Hands;
+use crate::session_time::SessionTime;
+use crate::toolbox::Toolbox;
+use crate::workspace::Workspace;
+
+/// What the workers of one session have in common.
+pub(crate) struct WorkerContext {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) session: SessionId,
+    pub(crate) workspace: Arc<Workspace>,
+    /// Bytes that wait for their facts.
+    pub(crate) blobs: Arc<StagedBlobs>,
+    /// Who listens.
+    pub(crate) hub: Arc<Hub>,
+    /// The session's time.
+    pub(crate) time: SessionTime,
+    /// The way to its own loop.
+    pub(crate) sender: CommandSender,
+    /// The tools of the session.
+    pub(crate) toolbox: Arc<Toolbox>,
+    /// What runs the code of tools that were made at run time.
+    pub(crate) scripts: Arc<dyn Scripts>,
+    /// Its foreign servers.
+    pub(crate) servers: Arc<dyn Servers>,
+    pub(crate) profiles: Arc<dyn Profiles>,
+    /// What it can reach beside the shared parts: its children have the same.
+    pub(crate) hands: Hands,
+    /// What is looked at when a run starts.
+    pub(crate) scene: Arc<SceneOptions>,
+}
+
+impl WorkerContext {
+    /// Folder for the externalised results of the session, relative to the workspace.
+    pub(crate) fn results_folder(&self) -> String {
+        format!(".weir/tmp/{}", self.session)
+    }
+}

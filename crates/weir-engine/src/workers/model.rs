@@ -1,0 +1,157 @@
+//! Speaking with the model of a session: a request is prepared and sent, and what had come of a reply
+//! that is cut off is kept. Not here: what stands in a request, and what comes of a reply.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+use weir_core::governance::filter::{mask_reply, mask_text};
+use weir_core::governance::label::Label;
+use weir_core::ids::{BlobId, Timestamp, TurnId};
+use weir_core::input::Answer;
+use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
+
+use super::{Outcome, Workers};
+use crate::ports::{Blobs, Conversation, MediaMap, SignalSink};
+use crate::streaming::Stream;
+
+/// Most text, and most thoughts, of a reply under way that are kept in case it is cut off, in bytes.
+const STREAMED_BYTES_MAX: usize = 1 << 20;
+
+/// What has come of a reply: kept in case somebody ends the run in the middle of it (L14).
+#[derive(Debug, Default)]
+pub(super) struct PartialReply {
+    turn: Option<TurnId>,
+    text: String,
+    thinking: String,
+}
+
+impl PartialReply {
+    fn push_signal(&mut self, signal: &Signal) {
+        let (kept, more) = match signal {
+            Signal::Text(more) => (&mut self.text, more),
+            Signal::Thinking(more) => (&mut self.thinking, more),
+            Signal::CallBegun(_) => return,
+        };
+        if kept.len() + more.len() <= STREAMED_BYTES_MAX {
+            kept.push_str(more);
+        }
+    }
+}
+
+fn lock(reply: &Mutex<PartialReply>) -> MutexGuard<'_, PartialReply> {
+    reply.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request that is to be encoded.
+pub(crate) struct Preparing {
+    pub(crate) conversation: Box<dyn Conversation>,
+    pub(crate) request: ModelRequest,
+    /// Blobs that its history mentions.
+    pub(crate) media: Vec<BlobId>,
+    pub(crate) not_before: Timestamp,
+    /// What stands in it.
+    pub(crate) label: Label,
+}
+
+impl Workers {
+    /// Waits until the request may be made, then encodes it.
+    pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
+        let Preparing { mut conversation, mut request, mut media, not_before, label } = work;
+        // What came in by another way than a result, or was started since the words were read.
+        if let Some(said) = self.commands.stop_older_jobs(&label).await {
+            self.commands.say_later(said).await;
+        }
+        let mut made = MediaMap::new();
+        if self.context.time.now() < not_before {
+            tokio::select! {
+                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
+                () = self.context.time.sleep_until(not_before) => (),
+            }
+        }
+        if !media.is_empty() {
+            let takes = conversation.takes();
+            let converted = tokio::select! {
+                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
+                converted = self.converter.convert(&mut request, takes) => converted,
+            };
+            media.retain(|blob| !converted.gone.contains(blob));
+            made = converted.made;
+        }
+        let mut media = self.encoded_media(media).await;
+        media.extend(made);
+        let prepared = conversation.prepare(&request, &media);
+        let answer = Answer::Prepared {
+            turn: request.turn,
+            bytes: prepared.bytes,
+            prefix_bytes: prepared.prefix_bytes,
+            prefix_expected: prepared.prefix_expected,
+        };
+        Outcome::Conversation(conversation, Some(answer))
+    }
+
+    async fn encoded_media(&self, wanted: Vec<BlobId>) -> MediaMap {
+        use base64::Engine as _;
+        let mut media = MediaMap::new();
+        for id in wanted {
+            if let Ok(bytes) = self.context.blobs.get(&id).await {
+                let text = base64::engine::general_purpose::STANDARD.encode(&bytes);
+                media.insert(id, Arc::from(text));
+            }
+        }
+        media
+    }
+
+    /// Sends what was prepared and waits for the reply.
+    pub(crate) async fn ask(
+        self,
+        mut conversation: Box<dyn Conversation>,
+        turn: TurnId,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        let secrets = &self.context.parts.secrets;
+        let stream = Arc::new(Stream::new(self.context.hub.clone(), turn.to_string(), secrets));
+        let (told, streamed) = (stream.clone(), self.partial_reply.clone());
+        *lock(&streamed) = PartialReply { turn: Some(turn), ..PartialReply::default() };
+        let sink = SignalSink::new(move |signal| {
+            lock(&streamed).push_signal(&signal);
+            told.tell(&signal);
+        });
+        let reply = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            reply = conversation.send(&sink) => Some(reply),
+        };
+        if reply.is_some() {
+            stream.finish();
+        }
+        let answer = reply.map(|mut reply| {
+            mask_reply(&mut reply, &self.context.parts.secrets);
+            let images = self.keep_images(&reply);
+            Answer::Replied { turn, reply, images, jitter: self.context.parts.clock.random() }
+        });
+        Outcome::Conversation(conversation, answer)
+    }
+
+    /// What had come of the reply of this turn.
+    pub(crate) fn salvage(&self, turn: TurnId) -> Outcome {
+        let streamed = std::mem::take(&mut *lock(&self.partial_reply));
+        let PartialReply { mut text, mut thinking, .. } = match streamed.turn {
+            Some(of) if of == turn => streamed,
+            Some(_) | None => PartialReply::default(),
+        };
+        mask_text(&mut text, &self.context.parts.secrets);
+        mask_text(&mut thinking, &self.context.parts.secrets);
+        Outcome::Answer(Answer::Salvaged { turn, text, thinking })
+    }
+
+    fn keep_images(&self, reply: &Reply) -> Vec<BlobId> {
+        let Reply::Whole { blocks, .. } = reply else { return Vec::new() };
+        let keep = |block: &ReplyBlock| match block {
+            ReplyBlock::Image { data, .. } => {
+                Some(self.context.blobs.put(&self.context.session, Arc::from(data.as_slice())))
+            }
+            ReplyBlock::Said(_) | ReplyBlock::Call(_) => None,
+        };
+        blocks.iter().filter_map(keep).collect()
+    }
+}

@@ -1,0 +1,148 @@
+//! A call before it runs: it is inspected, and what it will touch is saved. Not here: what is judged of
+//! it, and running it (`running`).
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+use weir_core::governance::label::Label;
+use weir_core::input::Answer;
+use weir_core::session::{Call, SessionConfig};
+use weir_core::tool::{Access, Change, Effects};
+
+use super::{Contents, Outcome, Workers};
+use crate::ports::{Content, Snapshot, SnapshotEntry};
+use crate::recover;
+use crate::workspace::Workspace;
+
+/// Largest file whose content a checkpoint keeps, in bytes.
+const CHECKPOINT_FILE_MAX: u64 = 256 << 20;
+
+impl Workers {
+    /// Finds out about a call.
+    pub(crate) async fn inspect(
+        self,
+        call: Call,
+        config: Arc<SessionConfig>,
+        said: Vec<String>,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        let cx = self.tool_context(&call, &config, cancel, Label::default());
+        let inspect = AssertUnwindSafe(self.context.toolbox.inspect(&call, &cx)).catch_unwind();
+        let id = call.id;
+        match inspect.await {
+            Ok((mut inspection, plan)) => {
+                self.guards.consult(&call, &config, &said, &mut inspection).await;
+                let inspection = Box::new(inspection);
+                let contents = Arc::new(plan.contents);
+                Outcome::Planned(Answer::Inspected { call: id, inspection }, id, contents)
+            }
+            Err(_) => {
+                // A tool that panics while it plans has unknown effects; the gate decides on that.
+                let mut inspection = recover::unknown_inspection(&call.tool);
+                inspection.fails = Some(format!("{} failed while it was planned.", call.tool));
+                let inspection = Box::new(inspection);
+                Outcome::Answer(Answer::Inspected { call: id, inspection })
+            }
+        }
+    }
+
+    /// Saves what a call will touch (G7).
+    pub(crate) async fn checkpoint(
+        self,
+        call: Call,
+        config: Arc<SessionConfig>,
+        contents: Option<Contents>,
+        run: String,
+    ) -> Outcome {
+        let id = call.id;
+        match self.try_checkpoint(&call, &config, contents, run).await {
+            Ok((answer, contents)) => Outcome::Planned(answer, id, contents),
+            Err(reason) => Outcome::Answer(Answer::NotSaved { call: id, reason }),
+        }
+    }
+
+    async fn try_checkpoint(
+        &self,
+        call: &Call,
+        config: &Arc<SessionConfig>,
+        contents: Option<Contents>,
+        run: String,
+    ) -> Result<(Answer, Contents), String> {
+        let inspection = call.inspection.clone().ok_or("it was never looked at")?;
+        if call.changes_unknown() {
+            let checkpoint = self.commands.watch(call, run).await?;
+            let answer = Answer::Saved { call: call.id, checkpoint, paths: Vec::new() };
+            return Ok((answer, contents.unwrap_or_default()));
+        }
+        self.commands.settle_jobs().await?;
+        let contents = match contents {
+            Some(contents) => contents,
+            None => self.plan_again(call, config).await?,
+        };
+        let (workspace, at) = (self.context.workspace.clone(), inspection.clone());
+        let made = contents.clone();
+        let entries =
+            tokio::task::spawn_blocking(move || snapshot_entries(&workspace, &at.effects, &made))
+                .await
+                .map_err(|_| "reading them failed".to_string())??;
+        let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
+        let snapshot = Snapshot {
+            workspace: self.context.workspace.root().to_path_buf(),
+            session: self.context.session.clone(),
+            run,
+            call: Some(call.id),
+            ts: self.context.parts.clock.now(),
+            label: inspection.summary.clone(),
+            entries,
+        };
+        let taken = self.context.parts.checkpoints.take(snapshot).await;
+        let checkpoint = taken.map_err(|error| error.to_string())?;
+        Ok((Answer::Saved { call: call.id, checkpoint, paths }, contents))
+    }
+
+    /// The contents of a plan that was made by a program that is gone: planned again, and good
+    /// only if it comes to the very same changes.
+    pub(super) async fn plan_again(
+        &self,
+        call: &Call,
+        config: &Arc<SessionConfig>,
+    ) -> Result<Contents, String> {
+        let cx = self.tool_context(call, config, CancellationToken::new(), Label::default());
+        let (again, plan) = self.context.toolbox.inspect(call, &cx).await;
+        let judged = call.inspection.as_ref().ok_or("it was never looked at")?;
+        if again.effects != judged.effects {
+            return Err("the files changed since this call was judged; look again".into());
+        }
+        Ok(Arc::new(plan.contents))
+    }
+}
+
+/// What a checkpoint keeps of the paths that a call will touch.
+fn snapshot_entries(
+    workspace: &Workspace,
+    effects: &Effects,
+    contents: &BTreeMap<String, Arc<[u8]>>,
+) -> Result<Vec<SnapshotEntry>, String> {
+    let mut before = Vec::new();
+    for change in &effects.changes {
+        // Deleting is the access that looks at a link itself and not at what it leads to.
+        let at = workspace.resolve(&change.path, Access::Delete);
+        let content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
+        if content.image() != change.before {
+            return Err(format!("{} changed since this call was judged; look again", change.path));
+        }
+        before.push(content);
+    }
+    // What only moves has no new content of its own: it is found where it was.
+    let moved = |change: &Change| before.iter().find(|c| c.image() == change.after).cloned();
+    let entry = |(change, before): (&Change, &Content)| {
+        let after = recover::content_after(change, contents)
+            .or_else(|| moved(change))
+            .ok_or_else(|| format!("the new content of {} is missing", change.path))?;
+        Ok(SnapshotEntry { path: change.path.clone(), before: before.clone(), after })
+    };
+    effects.changes.iter().zip(&before).map(entry).collect()
+}

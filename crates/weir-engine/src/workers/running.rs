@@ -1,0 +1,203 @@
+//! A call that runs, and its result: within its time, through hooks and filters. Not here: what a
+//! tool does, and what a call may do.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use weir_core::event::Note;
+use weir_core::governance::label::Label;
+use weir_core::governance::{FilterContext, Permit, clean, label};
+use weir_core::input::{Answer, journaled};
+use weir_core::message::Block;
+use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::tool::{Clean, Place, Raw};
+
+use super::{Contents, Outcome, Workers};
+use crate::asking::Asking;
+use crate::children::Birth;
+use crate::commands::Ended;
+use crate::nested::Nest;
+use crate::ports::{Blobs, Tool, ToolContext};
+
+/// Time a cancelled call has to end by itself before it is given up (L14: within a second).
+const STOP_GRACE: Duration = Duration::from_millis(950);
+
+/// A call that is to be run.
+pub(crate) struct Running {
+    pub(crate) permit: Permit,
+    pub(crate) call: Call,
+    pub(crate) config: Arc<SessionConfig>,
+    /// What its plan computed, unless the program that planned it is gone.
+    pub(crate) contents: Option<Contents>,
+    /// The session, for tools that tell about it.
+    pub(crate) about: Value,
+    /// What the model had read when it asked for the call.
+    pub(crate) label: Label,
+    /// The session, for a tool that works by other tools.
+    pub(crate) session: Option<Arc<Session>>,
+    /// For a call that starts an agent: what it is started with.
+    pub(crate) birth: Option<Birth>,
+}
+
+impl Workers {
+    /// Runs a call.
+    pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
+        let Running { permit, call, config, contents, about, label, session, birth } = work;
+        let mut cx = self.tool_context(&call, &config, cancel.clone(), label);
+        cx.about = Arc::new(about);
+        if birth.is_some() {
+            cx.agents = Arc::new(self.brood(call.id, &config, birth));
+        }
+        let nest =
+            session.map(|session| Arc::new(Nest::new(self.context.toolbox.clone(), session)));
+        if let Some(nest) = &nest {
+            cx.nested = nest.clone();
+        }
+        cx.contents = match contents {
+            Some(contents) => contents,
+            None if permit.effects().changes.is_empty() => Contents::default(),
+            None => match self.plan_again(&call, &config).await {
+                Ok(contents) => contents,
+                Err(why) => {
+                    let raw = Raw::error(format!("Not run: {why}."));
+                    return self.returned(&call, &config, raw).await;
+                }
+            },
+        };
+        if call.changes_unknown()
+            && let Err(why) = self.commands.still_watched(&call).await
+        {
+            let raw = Raw::error(format!("Not run: {why}."));
+            return self.returned(&call, &config, raw).await;
+        }
+        let Some(tool) = self.context.toolbox.get(&call.tool) else {
+            let raw = Raw::error(format!("There is no tool {}.", call.tool));
+            return self.returned(&call, &config, raw).await;
+        };
+        let person = Arc::new(Asking::during_call(&self.context, call.id));
+        cx.person = person.clone();
+        let mut raw = run_in_time(tool.as_ref(), permit, &cx, &person).await;
+        person.over().await;
+        if let Some(nest) = nest {
+            nest.add_to(&mut raw);
+        }
+        let raw = self.commands.settled(&call, raw, Ended::Now).await;
+        self.returned(&call, &config, raw).await
+    }
+
+    /// Sends a result through the filters and writes its file, where it needs one (X1).
+    pub(crate) async fn returned(
+        &self,
+        call: &Call,
+        config: &SessionConfig,
+        mut raw: Raw,
+    ) -> Outcome {
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
+        let label = given.unwrap_or_default().joined(&raw.label);
+        raw.blocks.extend(self.commands.stop_older_jobs(&label).await.map(Block::text));
+        self.guards.after_tool(call, config, &mut raw).await;
+        let clean = self.clean(call, config, raw).await;
+        let notes = self.instructions_beneath(call, &clean, config.model.window).await;
+        Outcome::Answer(Answer::Returned { call: call.id, clean, notes })
+    }
+
+    /// Instruction files of the folders that the call touched (M2).
+    async fn instructions_beneath(&self, call: &Call, clean: &Clean, window: u64) -> Vec<Note> {
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let paths: Vec<String> = effects
+            .iter()
+            .flat_map(|effects| &effects.paths)
+            .filter(|path| path.place == Place::Inside && path.path != ".")
+            .map(|path| path.path.clone())
+            .collect();
+        if paths.is_empty() || !clean.is_ok() {
+            return Vec::new();
+        }
+        let (workspace, deeper) = (self.context.workspace.clone(), self.deeper.clone());
+        let look = move || deeper.beneath(&workspace, &paths, window);
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    async fn clean(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Clean {
+        let folder = self.context.results_folder();
+        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
+        let mut label = given.unwrap_or_default();
+        // What a fact of the memory or a skill came from is known only now.
+        label.join(&raw.label);
+        let withhold = self.guards.screen(config, &label, &raw).await;
+        let tool = self.context.toolbox.get(&call.tool);
+        let cleaned = clean(
+            raw,
+            &FilterContext {
+                call: call.id,
+                tool: tool.as_ref().map(|tool| tool.spec()),
+                label: &label,
+                withhold: withhold.as_deref(),
+                secrets: &self.context.parts.secrets,
+                externalize_over: config.externalize_over,
+                window: config.model.window,
+                externalize_to: &folder,
+            },
+        );
+        let mut written = true;
+        if let Some((path, text)) = cleaned.file.clone() {
+            self.context.blobs.put(&self.context.session, Arc::from(text.as_bytes()));
+            let workspace = self.context.workspace.clone();
+            let write = move || workspace.write_own(&path, &text).is_ok();
+            written = tokio::task::spawn_blocking(write).await.unwrap_or(false);
+        }
+        journaled(cleaned, written)
+    }
+}
+
+/// What `tool` gives, within the time that its call has, and as long as that is wanted. The time in
+/// which a person was waited for is not the call's.
+async fn run_in_time(tool: &dyn Tool, permit: Permit, cx: &ToolContext, person: &Asking) -> Raw {
+    let name = &tool.spec().name;
+    let cancel = &cx.cancel;
+    let timeout = Duration::from_millis(cx.timeout_ms);
+    let mut work = Box::pin(AssertUnwindSafe(tool.run(permit, cx)).catch_unwind());
+    let crashed = |_| Raw::error(format!("{name} crashed. Try another way."));
+    tokio::select! {
+        raw = &mut work => return raw.unwrap_or_else(crashed),
+        () = cancel.cancelled() => (),
+        () = time_used_up(timeout, person) => (),
+    }
+    let cancelled = cancel.is_cancelled();
+    cancel.cancel();
+    let late = tokio::time::timeout(STOP_GRACE, &mut work).await;
+    let why = match cancelled {
+        true => "The call was cancelled".to_string(),
+        false => {
+            format!("The call took longer than its {} ms and was ended", timeout.as_millis())
+        }
+    };
+    match late {
+        Ok(raw) => {
+            let raw = raw.unwrap_or_else(crashed);
+            if !cancelled && raw.ok { Raw::error(why) } else { raw }
+        }
+        Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
+    }
+}
+
+/// Waits until a call has used up its time.
+async fn time_used_up(timeout: Duration, person: &Asking) {
+    /// How long at least until it is looked at again, while the person is waited for.
+    const PAUSE: Duration = Duration::from_millis(100);
+    let begun = tokio::time::Instant::now();
+    tokio::time::sleep(timeout).await;
+    loop {
+        let left = (timeout + person.time()).saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.max(PAUSE)).await;
+    }
+}

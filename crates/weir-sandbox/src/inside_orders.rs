@@ -1,0 +1,55 @@
+//! What the first process inside a sandbox is told, and what it says to the supervisor. Not here: who
+//! starts it (`tier`, `supervise`), and what it does (`inside`).
+
+use serde::{Deserialize, Serialize};
+use weir_engine::ports::CommandEnd;
+
+/// The hidden subcommand.
+pub const INSIDE: &str = "__inside";
+
+/// What it is told, as its second argument.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Orders {
+    /// Processor time of each process.
+    pub(crate) cpu_seconds: Option<u64>,
+    /// Processes at once.
+    pub(crate) processes: u64,
+    /// Ports of loopback here that lead out: to the proxy, or to the machine's own loopback.
+    pub(crate) ports: Vec<u16>,
+    /// Ports here that are found at the machine's loopback.
+    pub(crate) serves: Vec<u16>,
+    /// The sandbox is still to be built, from the layout that comes first with the input.
+    pub(crate) room: Option<Stage>,
+}
+
+/// A line to the supervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "inside", rename_all = "snake_case")]
+pub(crate) enum Word {
+    /// The shell runs.
+    Started,
+    /// It cannot be started.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// The shell ended; others may still be there.
+    Ended {
+        /// How.
+        end: CommandEnd,
+    },
+}
+
+/// How far a sandbox is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    /// Nothing is made.
+    Outside,
+    /// In the namespaces, with the machine's files still there.
+    Within {
+        /// User and group outside.
+        user: u32,
+        group: u32,
+    },
+}

@@ -14,13 +14,14 @@ use tokio::sync::oneshot;
 use weir_core::document::{Seen, Unread, Wish};
 use weir_core::event::Added;
 use weir_core::governance::label::{self, Integrity, Label};
-use weir_core::input::Command;
+use weir_core::input::{PersonCommand, PersonMessage};
 use weir_core::message::{Block, Media};
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Access, Effects, PathEffect, Place};
 
+use crate::blobs::decode_blob;
 use crate::engine::{EngineError, SessionHandle};
-use crate::ports::{Blobs as _, Content, Documents, Letter, SaidLetter};
+use crate::ports::{Blobs as _, Content, Documents};
 use crate::session_loop::Message;
 use crate::sniff;
 use crate::submit::Submit;
@@ -421,7 +422,8 @@ impl SessionHandle {
     ) -> Result<(), EngineError> {
         let (content, mut added) = saying.parts(|bytes| self.blobs().put(self.id(), bytes));
         added.extend(self.submitted(&content).await?);
-        self.command(Command::Say { content, by: by.into(), added, client_id }).await
+        let message = PersonMessage { content, added, client_id, blobs: Vec::new() };
+        self.command(PersonCommand::from(message).sent_by(by)).await
     }
 }
 
@@ -443,46 +445,44 @@ impl Saying {
         (content, added)
     }
 
-    /// The same as a letter, for a session that another process runs.
-    pub fn letter(self, client_id: String) -> Letter {
+    /// The same with the bytes of its files, for a session that another process may be running.
+    pub fn command(self, client_id: String) -> PersonCommand {
         let mut blobs = Vec::new();
         let (content, added) = self.parts(|bytes| {
             blobs.push(STANDARD.encode(&bytes));
             weir_core::ids::BlobId::new(sha256_hex(&bytes))
         });
-        Letter::Say(Box::new(SaidLetter { content, added, client_id, blobs }))
+        PersonMessage { content, added, client_id: Some(client_id), blobs }.into()
     }
 }
 
-impl SaidLetter {
-    /// Says it in the session of `desk`; returns when it is durable. `letter`: the number of the
-    /// letter that it came in.
-    pub(crate) async fn hear(
-        self: Box<SaidLetter>,
-        (desk, submit): (&Desk, &Submit),
-        letter: u64,
-        by: String,
-    ) -> Result<(), EngineError> {
-        let SaidLetter { content, mut added, client_id, blobs } = *self;
-        for blob in blobs {
-            let bytes = STANDARD.decode(blob);
-            let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
-            desk.blobs.put(&desk.session, bytes.into());
-        }
-        added.extend(submit.added(&content).await?);
-        // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
-        // box cannot be read, nobody has.
-        let box_now = desk.parts.store.mail(&desk.session).await;
-        if box_now.is_ok_and(|mail| mail.iter().all(|mail| mail.id != letter)) {
-            return Err(EngineError::Refused("who said it has taken it back".into()));
-        }
-        let command = Command::Say { content, by, added, client_id: Some(client_id) };
-        let (done, durable) = oneshot::channel();
-        let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
-        let sent = sender.send(Message::Command(command, done)).await;
-        sent.map_err(|_| EngineError::Stopped)?;
-        durable.await.map_err(|_| EngineError::Stopped)?
+/// Says what a letter brings in the session of `desk`; returns when it is durable. `letter`: its
+/// number.
+pub(crate) async fn hear_letter(
+    desk: &Desk,
+    submit: &Submit,
+    letter: u64,
+    mut message: PersonMessage,
+    by: String,
+) -> Result<(), EngineError> {
+    for blob in std::mem::take(&mut message.blobs) {
+        let bytes = decode_blob(&blob);
+        let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
+        desk.blobs.put(&desk.session, bytes);
     }
+    message.added.extend(submit.added(&message.content).await?);
+    // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
+    // box cannot be read, nobody has.
+    let box_now = desk.parts.store.mail(&desk.session).await;
+    if box_now.is_ok_and(|letters| letters.iter().all(|waits| waits.id != letter)) {
+        return Err(EngineError::Refused("who said it has taken it back".into()));
+    }
+    let command = PersonCommand::from(message).sent_by(by);
+    let (done, durable) = oneshot::channel();
+    let sender = desk.sender.upgrade().ok_or(EngineError::Stopped)?;
+    let sent = sender.send(Message::Command(command, done)).await;
+    sent.map_err(|_| EngineError::Stopped)?;
+    durable.await.map_err(|_| EngineError::Stopped)?
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Letter, Mail, Store, StoreError};
+use weir_core::input::PersonCommand;
+use weir_engine::ports::{Letter, Store, StoreError};
 
 use super::fold::{self, Folded};
 use crate::app::App;
@@ -38,14 +39,14 @@ pub(super) async fn post<T>(
     app: &App,
     home: &Arc<dyn Home>,
     id: &SessionId,
-    (letter, by): (Letter, String),
+    (command, by): (PersonCommand, String),
     settled: impl Fn(&Folded) -> Option<T>,
 ) -> Answer<Delivered<T>> {
     let store = home.store();
     let owner = home.engine().await?.parts().owner.clone();
-    let yields = matches!(letter, Letter::Yield);
-    let mail = Mail { id: 0, session: id.clone(), by, ts: app.now(), letter };
-    let letter = store.post(mail).await?;
+    let yields = matches!(command, PersonCommand::Yield);
+    let letter = Letter { id: 0, session: id.clone(), by, ts: app.now(), command };
+    let letter = store.post(letter).await?;
     let mut folded = fold::load(store.as_ref(), id).await?;
     let until = tokio::time::Instant::now() + LETTER_WAIT;
     loop {

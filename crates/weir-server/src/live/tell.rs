@@ -7,16 +7,15 @@ use std::sync::Arc;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
-use weir_core::event::{CancelCause, CheckpointRestored, Decision};
-use weir_core::governance::lease::LeaseTerms;
+use weir_core::event::{CheckpointRestored, Decision};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
-use weir_core::input::Command;
+use weir_core::input::{ApprovalAnswer, Command, PersonCommand};
 use weir_core::session::condense::Keep;
 use weir_core::session::{Sent, child};
 use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
 use weir_engine::family;
-use weir_engine::ports::{Letter, StoreError};
+use weir_engine::ports::StoreError;
 
 use super::fold::{self, Folded};
 use super::letters::{self, Delivered, LETTER_WAIT, until};
@@ -82,21 +81,6 @@ pub(crate) struct Decided {
     pub(crate) unkept: Option<String>,
 }
 
-/// Somebody's answer to an approval.
-#[derive(Debug, Clone)]
-pub(crate) struct Deciding {
-    /// Which approval.
-    pub(crate) approval: ApprovalId,
-    /// How.
-    pub(crate) decision: Decision,
-    /// Their words.
-    pub(crate) reason: Option<String>,
-    /// How far an approval for the session reaches.
-    pub(crate) terms: Option<LeaseTerms>,
-    /// Who.
-    pub(crate) by: String,
-}
-
 fn said(client_id: &str, sent: Sent) -> Said {
     let Sent { input, run, seq } = sent;
     Said { input, run, seq, client_id: client_id.into() }
@@ -158,10 +142,10 @@ impl Rooms {
                     Ok(done) => return Ok(done),
                 },
                 Hold::Elsewhere(holder) => {
-                    let letter = files(app, home, id, &saying).await?.letter(name.clone());
+                    let command = files(app, home, id, &saying).await?.command(name.clone());
                     let by = saying.by.clone();
                     let is_said = |f: &Folded| f.session.sent(&name).filter(|s| s.run.is_some());
-                    match letters::post(app, home, id, (letter, by), is_said).await? {
+                    match letters::post(app, home, id, (command, by), is_said).await? {
                         Delivered::Settled(sent) => return Ok(said(&name, sent)),
                         Delivered::Refused => {
                             return Err(refused(format!("{holder} did not take it")));
@@ -184,21 +168,20 @@ impl Rooms {
         app: &App,
         home: &Arc<dyn Home>,
         id: &SessionId,
-        deciding: Deciding,
+        (answer, by): (ApprovalAnswer, String),
     ) -> Answer<Decided> {
-        let approval = deciding.approval.clone();
+        let approval = answer.approval.clone();
         let mut folded = fold::load(home.store().as_ref(), id).await?;
         if !folded.requested.contains_key(&approval) {
             return Err(Problem::missing(format!("approval {approval}")));
         }
-        let Deciding { decision, reason, terms, by, .. } = deciding;
-        let letter = Letter::Decide { approval: approval.clone(), decision, reason, terms };
+        let command = PersonCommand::Decide(answer);
         let settled = |f: &Folded| f.resolved.get(&approval).cloned();
         let before = settled(&folded);
         let is_late = before.is_some();
         let found = match before {
             Some(found) => Some(found),
-            None => self.tell(app, home, (&mut folded, letter, by.clone()), settled).await?,
+            None => self.tell(app, home, (&mut folded, command, by.clone()), settled).await?,
         };
         let Some((at, f)) = found else {
             return Err(Problem::conflict(format!("{approval} is not open any more")));
@@ -252,9 +235,9 @@ impl Rooms {
             self.say(app, home, id, saying).await?;
             return Ok(());
         }
-        let letter = Letter::Reply { question: question.clone(), answer };
+        let command = PersonCommand::Reply { question: question.clone(), answer };
         let settled = |f: &Folded| f.answered.get(&question).cloned();
-        match self.tell(app, home, (&mut folded, letter, by.clone()), settled).await? {
+        match self.tell(app, home, (&mut folded, command, by.clone()), settled).await? {
             Some((_, f)) if f.by == by => Ok(()),
             Some((at, f)) => Err(Problem::new(
                 StatusCode::CONFLICT,
@@ -279,7 +262,7 @@ impl Rooms {
         let mut folded = fold::load(home.store().as_ref(), id).await?;
         let Some(run) = folded.session.run() else { return Ok(false) };
         let settled = |f: &Folded| (f.session.run() != Some(run) || f.cancelled).then_some(());
-        let told = self.tell(app, home, (&mut folded, Letter::Cancel, by), settled).await?;
+        let told = self.tell(app, home, (&mut folded, PersonCommand::Cancel, by), settled).await?;
         Ok(told.is_some())
     }
 
@@ -301,8 +284,8 @@ impl Rooms {
         if !waits(&folded) {
             return Err(late());
         }
-        let letter = Letter::Withdraw { input };
-        self.tell(app, home, (&mut folded, letter, by), settled).await?.ok_or_else(late)
+        let command = PersonCommand::Withdraw { input };
+        self.tell(app, home, (&mut folded, command, by), settled).await?.ok_or_else(late)
     }
 
     /// Goes on with other settings: between runs, and with another permission mode at once where
@@ -354,7 +337,7 @@ impl Rooms {
         match store.acquire(id, &engine.parts().owner).await {
             Ok(lease) => Ok(store.release(&lease).await?),
             Err(StoreError::Held { holder, .. }) => {
-                match letters::post(app, home, id, (Letter::Yield, by), never).await? {
+                match letters::post(app, home, id, (PersonCommand::Yield, by), never).await? {
                     Delivered::Free | Delivered::Settled(()) => Ok(()),
                     Delivered::Refused | Delivered::Late => Err(busy(&holder)),
                 }
@@ -363,7 +346,7 @@ impl Rooms {
         }
     }
 
-    /// A command of a session at rest that is no letter: condensing, and what was taken back.
+    /// A command of a session at rest that no letter carries: condensing, and what was taken back.
     async fn command(
         &self,
         app: &App,
@@ -399,7 +382,9 @@ impl Rooms {
         (words, by): (&str, String),
     ) -> Answer<()> {
         let keep = Keep::parse(words).map_err(Problem::bad)?;
-        self.command(app, home, id, (move || Command::Condense { keep: keep.clone() }, by)).await
+        let who = by.clone();
+        let condense = move || PersonCommand::Condense { keep: keep.clone() }.sent_by(who.clone());
+        self.command(app, home, id, (condense, by)).await
     }
 
     /// Takes the last condensing back.
@@ -414,7 +399,8 @@ impl Rooms {
         by: String,
     ) -> Answer<()> {
         let who = by.clone();
-        self.command(app, home, id, (move || Command::Uncondense { by: who.clone() }, by)).await
+        let uncondense = move || PersonCommand::Uncondense.sent_by(who.clone());
+        self.command(app, home, id, (uncondense, by)).await
     }
 
     /// Notes in the journal that a person took changes of files back.
@@ -450,8 +436,9 @@ impl Rooms {
             return Err(missing());
         }
         let settled = |f: &Folded| (!has(f)).then_some(());
-        let told =
-            self.tell(app, home, (&mut folded, Letter::Revoke { lease }, by), settled).await?;
+        let told = self
+            .tell(app, home, (&mut folded, PersonCommand::Revoke { lease }, by), settled)
+            .await?;
         told.ok_or_else(missing)
     }
 
@@ -503,7 +490,7 @@ impl Rooms {
         &self,
         app: &App,
         home: &Arc<dyn Home>,
-        (folded, letter, by): (&mut Folded, Letter, String),
+        (folded, command, by): (&mut Folded, PersonCommand, String),
         settled: impl Fn(&Folded) -> Option<T>,
     ) -> Answer<Option<T>> {
         let store = home.store();
@@ -520,7 +507,7 @@ impl Rooms {
             };
             match hold {
                 Hold::Here(room) => {
-                    let done = room.handle.command(command(letter.clone(), by.clone())).await;
+                    let done = room.handle.tell_session(&by, command.clone()).await;
                     match done {
                         Err(EngineError::Stopped) => (),
                         Ok(()) | Err(EngineError::Refused(_)) => {
@@ -530,7 +517,7 @@ impl Rooms {
                     }
                 }
                 Hold::Elsewhere(holder) => {
-                    let asked = (letter.clone(), by.clone());
+                    let asked = (command.clone(), by.clone());
                     match letters::post(app, home, id, asked, &settled).await? {
                         Delivered::Settled(found) => return Ok(Some(found)),
                         Delivered::Refused => {
@@ -545,23 +532,6 @@ impl Rooms {
             folded.catch_up(store.as_ref()).await?;
         }
         Err(restless(id))
-    }
-}
-
-fn command(letter: Letter, by: String) -> Command {
-    match letter {
-        Letter::Decide { approval, decision, reason, terms } => {
-            Command::Decide { approval, decision, by, reason, terms }
-        }
-        Letter::Reply { question, answer } => Command::Reply { question, answer, by },
-        Letter::Revoke { lease } => Command::Revoke { lease, by },
-        Letter::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by },
-        Letter::Withdraw { input } => Command::Withdraw { input },
-        Letter::Say(_) | Letter::Yield => {
-            unreachable!(
-                "what is said goes through `say`, and a session here is asked by its handle"
-            )
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sqlx::postgres::PgConnection;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_engine::ports::{FileMark, Mail, Pause, StoreError};
+use weir_engine::ports::{FileMark, Letter, Pause, StoreError};
 
 use super::append::Ended;
 use super::rows::{all, cell, done, number, sealed, text, to_json};
@@ -11,25 +11,25 @@ use crate::journal::check_box;
 pub(super) const POSTING: &str = "leaving a letter";
 const PAUSING: &str = "setting the kill switch";
 
-pub(super) async fn post(work: &mut PgConnection, mail: &Mail) -> Result<u64, StoreError> {
-    let session = sealed(mail.session.as_str());
+pub(super) async fn post(work: &mut PgConnection, letter: &Letter) -> Result<u64, StoreError> {
+    let session = sealed(letter.session.as_str());
     let query = sqlx::query("SELECT count(*) FROM mail WHERE session = $1").bind(session.clone());
     let waiting = all(work, query).await?.first().map_or(Ok(0), |row| number(row, 0))?;
-    check_box(&mail.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
+    check_box(&letter.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
     let query = sqlx::query(
         "INSERT INTO mail (session, sender, ts, letter) VALUES ($1, $2, $3, $4) RETURNING id",
     )
     .bind(session)
-    .bind(sealed(&mail.by))
-    .bind(mail.ts.micros())
-    .bind(to_json(POSTING, &mail.letter)?);
+    .bind(sealed(&letter.by))
+    .bind(letter.ts.micros())
+    .bind(to_json(POSTING, &letter.command)?);
     all(work, query).await?.first().map_or(Ok(0), |row| number(row, 0))
 }
 
 pub(super) async fn waiting(
     work: &mut PgConnection,
     session: &SessionId,
-) -> Result<Vec<Mail>, StoreError> {
+) -> Result<Vec<Letter>, StoreError> {
     let query =
         sqlx::query("SELECT id, sender, ts, letter FROM mail WHERE session = $1 ORDER BY id");
     let rows = all(work, query.bind(sealed(session.as_str()))).await?;
@@ -37,12 +37,12 @@ pub(super) async fn waiting(
     for row in &rows {
         let id = number(row, 0)?;
         match serde_json::from_str(&text(row, 3)?) {
-            Ok(letter) => letters.push(Mail {
+            Ok(command) => letters.push(Letter {
                 id,
                 session: session.clone(),
                 by: text(row, 1)?,
                 ts: Timestamp(cell(row, 2)?),
-                letter,
+                command,
             }),
             // A newer Weir may have posted what this one does not know. It answers nothing here,
             // and a session must not end for want of it.

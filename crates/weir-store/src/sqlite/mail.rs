@@ -5,7 +5,7 @@
 use futures::executor::block_on;
 use sqlx::sqlite::SqliteConnection;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_engine::ports::{FileMark, Mail, StoreError};
+use weir_engine::ports::{FileMark, Letter, StoreError};
 
 use super::error::failed;
 use super::read::{all, cell, number, text};
@@ -13,24 +13,24 @@ use super::writer::Writer;
 use crate::journal::check_box;
 
 impl Writer {
-    pub(super) fn post(&mut self, mail: &Mail) -> Result<u64, StoreError> {
+    pub(super) fn post(&mut self, letter: &Letter) -> Result<u64, StoreError> {
         let doing = "leaving a letter";
-        let letter = serde_json::to_string(&mail.letter)
+        let command = serde_json::to_string(&letter.command)
             .map_err(|e| StoreError::Io { doing: doing.to_string(), why: e.to_string() })?;
         self.in_transaction(doing, |me| {
             let query = sqlx::query("SELECT count(*) FROM mail WHERE session = $1");
-            let row = query.bind(mail.session.as_str()).fetch_one(&mut me.connection);
+            let row = query.bind(letter.session.as_str()).fetch_one(&mut me.connection);
             let waiting = number(&block_on(row).map_err(|e| failed(doing, &e))?, 0)?;
-            check_box(&mail.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
+            check_box(&letter.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
             let query = sqlx::query(
                 "INSERT INTO mail (session, sender, ts, letter) VALUES ($1, $2, $3, $4)
                  RETURNING id",
             );
             let query = query
-                .bind(mail.session.as_str())
-                .bind(mail.by.as_str())
-                .bind(mail.ts.micros())
-                .bind(letter.as_str());
+                .bind(letter.session.as_str())
+                .bind(letter.by.as_str())
+                .bind(letter.ts.micros())
+                .bind(command.as_str());
             let row = block_on(query.fetch_one(&mut me.connection));
             number(&row.map_err(|e| failed(doing, &e))?, 0)
         })
@@ -56,7 +56,7 @@ impl Writer {
 pub(super) async fn waiting(
     connection: &mut SqliteConnection,
     session: &SessionId,
-) -> Result<Vec<Mail>, StoreError> {
+) -> Result<Vec<Letter>, StoreError> {
     let query =
         sqlx::query("SELECT id, sender, ts, letter FROM mail WHERE session = $1 ORDER BY id");
     let rows = all(connection, query.bind(session.as_str())).await?;
@@ -64,12 +64,12 @@ pub(super) async fn waiting(
     for row in &rows {
         let id = number(row, 0)?;
         match serde_json::from_str(&text(row, 3)?) {
-            Ok(letter) => letters.push(Mail {
+            Ok(command) => letters.push(Letter {
                 id,
                 session: session.clone(),
                 by: text(row, 1)?,
                 ts: Timestamp(cell(row, 2)?),
-                letter,
+                command,
             }),
             // A newer Weir may have posted what this one does not know. It answers nothing here,
             // and a session must not end for want of it.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weir_core::ids::SessionId;
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
 
@@ -50,7 +50,8 @@ impl Rooms {
         let mut config = kept.as_ref().clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match room.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match room.handle.tell_session(home.person().0.as_str(), configure).await {
             Ok(()) => Ok(true),
             Err(EngineError::Stopped) => Ok(false),
             Err(EngineError::Refused(_)) => Err(Problem::conflict(

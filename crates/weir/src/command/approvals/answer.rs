@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use weir_core::event::{ApprovalRequested, ApprovalResolved, Decision};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible;
 use weir_engine::family;
-use weir_engine::ports::Letter;
 
 use super::deliver::{Delivered, Delivery};
 use super::{Asked, Folded, find, fold, tell};
@@ -92,8 +92,8 @@ async fn decide(
     let id = &asked.approval;
     let (decision, terms) = wanted(args, asked)?;
     let reason = args.reason.clone().filter(|text| !text.trim().is_empty());
-    let letter = Letter::Decide { approval: id.clone(), decision, reason, terms };
-    let delivery = Delivery::new(cx, letter)?;
+    let answer = ApprovalAnswer { approval: id.clone(), decision, reason, terms };
+    let delivery = Delivery::new(cx, PersonCommand::Decide(answer))?;
     let delivered = delivery.deliver(&mut folded, |f| f.resolved.contains_key(id)).await?;
     let at_rest = match delivered {
         Delivered::Settled { at_rest } => at_rest,
@@ -156,8 +156,8 @@ async fn reply(
     text: String,
     mut folded: Folded,
 ) -> anyhow::Result<ExitCode> {
-    let letter = Letter::Reply { question: id.clone(), answer: text };
-    let delivery = Delivery::new(cx, letter)?;
+    let command = PersonCommand::Reply { question: id.clone(), answer: text };
+    let delivery = Delivery::new(cx, command)?;
     let queued = folded.session.queued().len();
     let settled = |f: &Folded| f.answered.contains_key(id) || f.session.queued().len() > queued;
     let delivered = delivery.deliver(&mut folded, settled).await?;
@@ -194,7 +194,7 @@ pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Resul
             args.lease
         )));
     }
-    let delivery = Delivery::new(cx, Letter::Revoke { lease: args.lease })?;
+    let delivery = Delivery::new(cx, PersonCommand::Revoke { lease: args.lease })?;
     match delivery.deliver(&mut folded, |f| !has(f)).await? {
         Delivered::Settled { .. } => {
             out(&format!("lease {} of session {session} is revoked", args.lease))?;

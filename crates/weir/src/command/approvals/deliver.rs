@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_core::input::Command;
+use weir_core::input::{Command, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 use weir_engine::engine::EngineError;
 use weir_engine::pen::SessionPen;
-use weir_engine::ports::{Letter, Mail, Store, StoreError};
+use weir_engine::ports::{Letter, Store, StoreError};
 use weir_store::{SqliteStore, this_process};
 
 use super::{Folded, now};
@@ -36,15 +36,15 @@ pub(super) enum Delivered {
 pub(super) struct Delivery<'a> {
     cx: &'a Cx,
     store: Arc<SqliteStore>,
-    letter: Letter,
+    command: PersonCommand,
     by: String,
 }
 
 impl Delivery<'_> {
-    pub(super) fn new(cx: &Cx, letter: Letter) -> anyhow::Result<Delivery<'_>> {
+    pub(super) fn new(cx: &Cx, command: PersonCommand) -> anyhow::Result<Delivery<'_>> {
         // The process tells two answers of one person apart: one of them was the first.
         let by = format!("{} (process {})", wiring::principal(cx), std::process::id());
-        Ok(Delivery { cx, store: cx.store()?, letter, by })
+        Ok(Delivery { cx, store: cx.store()?, command, by })
     }
 
     /// Who stands in the journal as the one who answered.
@@ -87,14 +87,14 @@ impl Delivery<'_> {
     }
 
     async fn post(&self, folded: &Folded) -> anyhow::Result<u64> {
-        let mail = Mail {
+        let letter = Letter {
             id: 0,
             session: folded.session.id().clone(),
             by: self.by.clone(),
             ts: now(),
-            letter: self.letter.clone(),
+            command: self.command.clone(),
         };
-        Ok(self.store.post(mail).await?)
+        Ok(self.store.post(letter).await?)
     }
 
     /// Writes it into the journal, held meanwhile. `false`: somebody took the session first.
@@ -123,29 +123,18 @@ impl Delivery<'_> {
             let engine = env!("CARGO_PKG_VERSION").to_owned();
             pen.record(now(), Command::Resume { engine }).await?;
         }
-        let by = self.by.clone();
-        let command = match self.letter.clone() {
-            Letter::Decide { approval, decision, reason, terms } => {
-                Command::Decide { approval, decision, by, reason, terms }
-            }
-            Letter::Reply { question, answer } if runs => Command::Reply { question, answer, by },
+        let command = match self.command.clone() {
             // The run has ended over its question: an input answers it and begins the next.
-            Letter::Reply { question, answer } => {
+            PersonCommand::Reply { question, answer } if !runs => {
                 let open = pen.session().open_question().map(|(open, _)| open);
                 if open != Some(&question) || !pen.session().queued().is_empty() {
                     return Err(EngineError::Refused("it was answered".into()));
                 }
-                let (content, added) = (vec![Block::text(answer)], Vec::new());
-                Command::Say { content, by, added, client_id: None }
+                let content = vec![Block::text(answer)];
+                PersonMessage { content, ..PersonMessage::default() }.into()
             }
-            Letter::Revoke { lease } => Command::Revoke { lease, by },
-            Letter::Say(_) | Letter::Withdraw { .. } | Letter::Yield => {
-                unreachable!("answers are delivered here, and nothing else")
-            }
-            Letter::Cancel => {
-                Command::Cancel { cause: weir_core::event::CancelCause::Cancelled, by }
-            }
+            command => command,
         };
-        pen.record(now(), command).await
+        pen.record(now(), command.sent_by(self.by.clone())).await
     }
 }

@@ -4,15 +4,15 @@
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_core::session::SessionConfig;
 use weir_core::session::condense::Keep;
 use weir_engine::engine::EngineError;
 use weir_tui::link::{News, Tone, Wish};
 
-use super::about;
 use super::keeper::{Away, GOES_DOWN, Keeper};
+use super::{PERSON, about};
 use crate::models;
 use crate::profiles;
 use crate::wiring::Wishes;
@@ -87,7 +87,8 @@ impl Keeper {
         let mut config = kept.clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match live.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match live.handle.tell_session(PERSON, configure).await {
             Ok(()) => room.set_wishes(Wishes { permission: Some(mode), ..room.wishes() }),
             Err(EngineError::Refused(_)) => {
                 self.unchanged(Tone::Bad, "the permission mode cannot change just now").await;
@@ -160,7 +161,7 @@ impl Keeper {
             }
             Err(Away::Failed(why)) => return self.desk.notice(Tone::Bad, why).await,
         };
-        match live.handle.command(Command::Condense { keep }).await {
+        match live.handle.tell_session(PERSON, PersonCommand::Condense { keep }).await {
             Ok(()) => (),
             Err(EngineError::Refused(_)) => {
                 let text = "there is nothing to make shorter now, or a run is on";

@@ -142,8 +142,8 @@ impl Keeper {
             Wish::Undo => back::undo(self).await,
             Wish::Rewind { before, back: what } => back::rewind(self, before, what).await,
             // What would have gone straight to the session, did it run here.
-            Wish::Cancel | Wish::Decide { .. } | Wish::Reply { .. } | Wish::Withdraw(_) => {
-                self.pass_on(wish).await;
+            Wish::Tell(command) => {
+                self.pass_on(command).await;
                 self.desk.behind.fetch_sub(1, Ordering::AcqRel);
             }
             // Everything else was taken before it came here.

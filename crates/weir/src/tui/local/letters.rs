@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::event::{CancelCause, Decision, Event};
+use weir_core::event::{Decision, Event};
 use weir_core::ids::{Seq, SessionId};
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_engine::engine::EngineError;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Clock as _, Letter, Mail, Store};
-use weir_tui::link::{News, Tone, Wish};
+use weir_engine::ports::{Clock as _, Letter, Store};
+use weir_tui::link::{News, Tone};
 
 use super::PERSON;
 use super::desk::Desk;
@@ -25,43 +25,19 @@ const HEARD_WAIT: Duration = Duration::from_secs(2);
 /// Facts read at once.
 const READ_BATCH: usize = 512;
 
-/// The command that `wish` is for a session that runs here.
-pub(super) fn command(wish: Wish) -> Option<Command> {
-    Some(match wish {
-        Wish::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by: PERSON.into() },
-        Wish::Withdraw(input) => Command::Withdraw { input },
-        Wish::Decide { approval, decision, reason } => {
-            Command::Decide { approval, decision, by: PERSON.into(), reason, terms: None }
-        }
-        Wish::Reply { question, answer } => Command::Reply { question, answer, by: PERSON.into() },
-        _ => return None,
-    })
-}
-
-fn letter(wish: Wish) -> Option<Letter> {
-    Some(match wish {
-        Wish::Cancel => Letter::Cancel,
-        Wish::Withdraw(input) => Letter::Withdraw { input },
-        Wish::Decide { approval, decision, reason } => {
-            Letter::Decide { approval, decision, reason, terms: None }
-        }
-        Wish::Reply { question, answer } => Letter::Reply { question, answer },
-        _ => return None,
-    })
-}
-
 /// Ends or answers something in a session that runs here. `false`: it went down meanwhile.
-pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, wish: Wish) -> bool {
-    if let Wish::Decide { approval, decision: Decision::Always, .. } = &wish {
-        desk.room().answered(approval.clone());
+pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, command: PersonCommand) -> bool {
+    if let PersonCommand::Decide(answer) = &command
+        && answer.decision == Decision::Always
+    {
+        desk.room().answered(answer.approval.clone());
     }
-    let late = match &wish {
-        Wish::Withdraw(_) => Some("it was given to the model already"),
+    let late = match &command {
+        PersonCommand::Withdraw { .. } => Some("it was given to the model already"),
         // Somebody else was quicker, and their answer is on its way; a run ended by itself.
         _ => None,
     };
-    let Some(command) = command(wish) else { return true };
-    match live.handle.command(command).await {
+    match live.handle.tell_session(PERSON, command).await {
         Ok(()) => (),
         Err(EngineError::Stopped) => return false,
         Err(EngineError::Refused(_)) => {
@@ -77,7 +53,7 @@ pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, wish: Wish) -> bool {
 impl Keeper {
     /// Ends or answers something in a session that does not run here: takes it up, or leaves a
     /// letter for who has it.
-    pub(super) async fn pass_on(&mut self, wish: Wish) {
+    pub(super) async fn pass_on(&mut self, command: PersonCommand) {
         let room = self.desk.room();
         let Some(id) = room.id.clone() else { return };
         if let Err(why) = room.until_known().await {
@@ -89,12 +65,11 @@ impl Keeper {
         }
         match self.take_up(None).await {
             Ok(live) => {
-                pass(&self.desk, &live, wish).await;
+                pass(&self.desk, &live, command).await;
             }
             Err(Away::Failed(why)) => self.desk.notice(Tone::Bad, why).await,
             Err(Away::Held(_)) => {
-                let Some(letter) = letter(wish) else { return };
-                if let Err(why) = post(&self.desk, &id, letter).await {
+                if let Err(why) = post(&self.desk, &id, command).await {
                     self.desk.notice(Tone::Bad, why).await;
                 }
             }
@@ -103,22 +78,22 @@ impl Keeper {
 }
 
 /// Leaves a letter. Gives its number.
-async fn post(desk: &Arc<Desk>, id: &SessionId, letter: Letter) -> Result<u64, String> {
+async fn post(desk: &Arc<Desk>, id: &SessionId, command: PersonCommand) -> Result<u64, String> {
     let cx = desk.room().cx.clone();
     let store = cx.store().map_err(|error| format!("{error:#}"))?;
-    let by = match letter {
-        Letter::Say(_) => wiring::principal(&cx),
+    let by = match command {
+        PersonCommand::Say(_) => wiring::principal(&cx),
         _ => PERSON.into(),
     };
     let ts = SystemClock::default().now();
-    let mail = Mail { id: 0, session: id.clone(), by, ts, letter };
-    store.post(mail).await.map_err(|error| error.to_string())
+    let letter = Letter { id: 0, session: id.clone(), by, ts, command };
+    store.post(letter).await.map_err(|error| error.to_string())
 }
 
 /// Says something by letter. What comes of it is waited for elsewhere: it may take its time.
 pub(super) async fn say(
     desk: &Arc<Desk>,
-    letter: Letter,
+    command: PersonCommand,
     client_id: &str,
     holder: String,
 ) -> Result<(), String> {
@@ -126,7 +101,7 @@ pub(super) async fn say(
     let Some(id) = room.id.clone() else { return Err("there is no session yet".into()) };
     // It cannot stand in the journal before this.
     let since = room.course().facts;
-    let number = post(desk, &id, letter).await?;
+    let number = post(desk, &id, command).await?;
     room.posted(client_id);
     let (desk, client_id) = (desk.clone(), client_id.to_owned());
     tokio::spawn(async move {
@@ -229,9 +204,9 @@ mod tests {
         let store = MemoryStore::default();
         let id = SessionId::new("one");
         let ts = SystemClock::default().now();
-        let mail =
-            Mail { id: 0, session: id.clone(), by: "ann".into(), ts, letter: Letter::Cancel };
-        let number = store.post(mail).await.expect("there is room");
+        let (by, command) = ("ann".into(), PersonCommand::Cancel);
+        let letter = Letter { id: 0, session: id.clone(), by, ts, command };
+        let number = store.post(letter).await.expect("there is room");
         for expected in [Fate::TakenBack, Fate::Refused] {
             let fate = taken_back(&store, (&id, number), "m1", 0).await;
             assert_eq!(fate, Ok(expected));

@@ -548,6 +548,11 @@ impl SessionHandle {
         self.hub.listen_to_facts(self.id.clone(), self.store.clone(), after)
     }
 
+    /// The newest fact that whoever listens may have heard of.
+    pub(crate) fn published(&self) -> Seq {
+        self.hub.published()
+    }
+
     /// The store of its journal.
     pub(crate) fn store(&self) -> &dyn Store {
         self.store.as_ref()

@@ -16,6 +16,7 @@ mod fork;
 pub mod git_index;
 mod guards;
 pub mod helper;
+pub mod host;
 pub mod hub;
 mod knowledge;
 pub mod ledger;

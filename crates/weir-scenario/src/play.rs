@@ -252,6 +252,24 @@ impl World {
         point: &Arc<CrashPoint>,
         clock: Arc<WorldClock>,
     ) -> anyhow::Result<Engine> {
+        let owner = Owner {
+            // A process that does not exist: a lease of a life that is over is free.
+            pid: 4_000_000 + u32::try_from(life)?,
+            started: 1,
+            host: "scenario".into(),
+            label: "scenario".into(),
+        };
+        self.engine_of(owner, setup, point, clock)
+    }
+
+    /// An engine whose leases are `owner`'s.
+    pub(crate) fn engine_of(
+        &self,
+        owner: Owner,
+        setup: &Setup,
+        point: &Arc<CrashPoint>,
+        clock: Arc<WorldClock>,
+    ) -> anyhow::Result<Engine> {
         let wrap = |inner: Arc<dyn Tool>| {
             Arc::new(CrashTool { inner, point: point.clone() }) as Arc<dyn Tool>
         };
@@ -272,13 +290,7 @@ impl World {
             condenser: Some(Arc::new(FakeJudge::summarising(setup.condense.clone()))),
             flagship: crate::guards::flagship(setup),
             planner: Some(crate::planner::planner(setup, point)),
-            owner: Owner {
-                // A process that does not exist: a lease of a life that is over is free.
-                pid: 4_000_000 + u32::try_from(life)?,
-                started: 1,
-                host: "scenario".into(),
-                label: "scenario".into(),
-            },
+            owner,
             principal: "person".into(),
             version: "test".into(),
             secrets: setup.secrets.clone(),

@@ -9,6 +9,7 @@ use weir_core::event::{
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::session::Session;
 
+use crate::host::SessionState;
 use crate::ledger::fact_of;
 use crate::ports::{Store, StoreError};
 
@@ -32,6 +33,8 @@ pub struct Folded {
     pub answered: BTreeMap<QuestionId, At<QuestionAnswered>>,
     /// The run that is on, or was last, was to be ended.
     pub cancelled: bool,
+    /// What commands of a person are about in it.
+    pub state: SessionState,
 }
 
 impl Folded {
@@ -47,6 +50,7 @@ impl Folded {
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
             cancelled: false,
+            state: SessionState::default(),
         };
         folded.catch_up(store).await?;
         Ok((folded.session.facts() > 0).then_some(folded))
@@ -63,6 +67,7 @@ impl Folded {
             for record in &records {
                 let fact = fact_of(record)?;
                 self.note(fact.ts, &fact.event);
+                self.state.hear_fact(&fact);
                 self.session.apply(fact.ts, &fact.event);
             }
             if records.len() < READ_BATCH {

@@ -31,8 +31,6 @@ pub struct Folded {
     pub asked: BTreeMap<QuestionId, At<QuestionAsked>>,
     /// How they were answered.
     pub answered: BTreeMap<QuestionId, At<QuestionAnswered>>,
-    /// The run that is on, or was last, was to be ended.
-    pub cancelled: bool,
     /// What commands of a person are about in it.
     pub state: SessionState,
 }
@@ -49,7 +47,6 @@ impl Folded {
             resolved: BTreeMap::new(),
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
-            cancelled: false,
             state: SessionState::default(),
         };
         folded.catch_up(store).await?;
@@ -90,8 +87,6 @@ impl Folded {
             Event::QuestionAnswered(f) => {
                 self.answered.insert(f.question.clone(), (ts, f.clone()));
             }
-            Event::RunStarted(_) => self.cancelled = false,
-            Event::CancelRequested(_) => self.cancelled = true,
             _ => (),
         }
     }

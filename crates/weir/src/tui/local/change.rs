@@ -33,8 +33,8 @@ impl Keeper {
         if let Err(why) = room.until_known().await {
             return self.unchanged(Tone::Bad, format!("nothing was changed: {why}")).await;
         }
-        let course = room.course();
-        let Some(kept) = course.config else {
+        let (run, config) = room.read_state(|state| (state.run, state.config.clone()));
+        let Some(kept) = config else {
             let text = "nothing was changed: the session was never opened";
             return self.unchanged(Tone::Bad, text).await;
         };
@@ -47,7 +47,7 @@ impl Keeper {
         {
             return self.mode_now(mode, &kept).await;
         }
-        if course.run.is_some() {
+        if run.is_some() {
             self.pending.push(wish);
             return self
                 .unchanged(Tone::Quiet, "that counts from the next run on: one is on")
@@ -59,7 +59,7 @@ impl Keeper {
     /// Changes what waited for the end of a run.
     pub(super) async fn change_pending(&mut self) {
         let room = self.desk.room();
-        if self.pending.is_empty() || room.course().run.is_some() {
+        if self.pending.is_empty() || room.read_state(|state| state.run.is_some()) {
             return;
         }
         let waiting = std::mem::take(&mut self.pending);
@@ -107,7 +107,7 @@ impl Keeper {
     /// Tells the settings that hold.
     async fn tell_settings(&self) {
         let room = self.desk.room();
-        let settings = match room.course().config {
+        let settings = match room.read_state(|state| state.config.clone()) {
             Some(config) => News::Settings {
                 model: config.model.model.to_string(),
                 profile: config.profile.name.clone(),

@@ -1,14 +1,17 @@
 //! What goes to a session that another process has: letters in the store, which that process reads.
+//! The face is never kept waiting: what came of a letter is found out beside it. How letters are left
+//! and taken back is the engine's host's to know.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use weir_core::event::{Decision, Event};
-use weir_core::ids::{Seq, SessionId};
+use weir_core::event::Decision;
+use weir_core::ids::SessionId;
 use weir_core::input::PersonCommand;
 use weir_engine::engine::EngineError;
-use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Clock as _, Letter, Store};
+use weir_engine::host::{
+    LetterFate, REMOTE_WAIT, SentCommand, SessionState, leave_letter, take_letter_back,
+};
+use weir_engine::ports::Clock as _;
 use weir_tui::link::{News, Tone};
 
 use super::PERSON;
@@ -16,14 +19,6 @@ use super::desk::Desk;
 use super::keeper::{Away, Keeper};
 use super::room::Live;
 use crate::wiring::{self, SystemClock};
-
-/// How long the process that has a session may take over a letter.
-const LETTER_WAIT: Duration = Duration::from_secs(30);
-/// How long somebody who read a letter may take until what it says is in the journal, once they
-/// found it lying there still.
-const HEARD_WAIT: Duration = Duration::from_secs(2);
-/// Facts read at once.
-const READ_BATCH: usize = 512;
 
 /// Ends or answers something in a session that runs here. `false`: it went down meanwhile.
 pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, command: PersonCommand) -> bool {
@@ -59,7 +54,7 @@ impl Keeper {
         if let Err(why) = room.until_known().await {
             return self.desk.notice(Tone::Bad, why).await;
         }
-        if !room.course().gets_on() {
+        if room.read_state(SessionState::is_at_rest) {
             // It rests: nothing of this is open.
             return;
         }
@@ -85,9 +80,10 @@ async fn post(desk: &Arc<Desk>, id: &SessionId, command: PersonCommand) -> Resul
         PersonCommand::Say(_) => wiring::principal(&cx),
         _ => PERSON.into(),
     };
-    let ts = SystemClock::default().now();
-    let letter = Letter { id: 0, session: id.clone(), by, ts, command };
-    store.post(letter).await.map_err(|error| error.to_string())
+    let now = SystemClock::default().now();
+    let sent = SentCommand { session: id.clone(), by, command };
+    let posted = leave_letter(store.as_ref(), now, &sent).await;
+    posted.map_err(|error| error.to_string())
 }
 
 /// Says something by letter. What comes of it is waited for elsewhere: it may take its time.
@@ -100,13 +96,13 @@ pub(super) async fn say(
     let room = desk.room();
     let Some(id) = room.id.clone() else { return Err("there is no session yet".into()) };
     // It cannot stand in the journal before this.
-    let since = room.course().facts;
+    let since = room.read_state(|state| state.facts);
     let number = post(desk, &id, command).await?;
     room.posted(client_id);
     let (desk, client_id) = (desk.clone(), client_id.to_owned());
     tokio::spawn(async move {
-        let heard = room.until(|course| course.has(&client_id));
-        if tokio::time::timeout(LETTER_WAIT, heard).await.is_ok() {
+        let heard = room.until(|state| state.sent.contains_key(&client_id));
+        if tokio::time::timeout(REMOTE_WAIT, heard).await.is_ok() {
             return;
         }
         if desk.room().id.as_ref() != Some(&id) {
@@ -117,11 +113,12 @@ pub(super) async fn say(
             Ok(store) => store,
             Err(error) => return unknown(&desk, &format!("{error:#}")).await,
         };
-        let why = match taken_back(store.as_ref(), (&id, number), &client_id, since).await {
-            Ok(Fate::Heard) => return,
-            Ok(Fate::TakenBack) => format!("{holder} did not take it; it was taken back"),
-            Ok(Fate::Refused) => format!("{holder} read it and did not accept it"),
-            Err(why) => return unknown(&desk, &why).await,
+        let store = store.as_ref();
+        let why = match take_letter_back(store, &id, number, &client_id, since).await {
+            Ok(LetterFate::Heard) => return,
+            Ok(LetterFate::TakenBack) => format!("{holder} did not take it; it was taken back"),
+            Ok(LetterFate::Refused) => format!("{holder} read it and did not accept it"),
+            Err(error) => return unknown(&desk, &error.to_string()).await,
         };
         room.unposted(&client_id);
         desk.tell(News::Refused { client_id, why }).await;
@@ -135,64 +132,6 @@ async fn unknown(desk: &Desk, why: &str) {
     desk.notice(Tone::Bad, text).await;
 }
 
-/// What became of a letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// What it says is in the journal.
-    Heard,
-    /// It was read, and what it says was not accepted.
-    Refused,
-    /// It was taken back before anybody acted on it.
-    TakenBack,
-}
-
-/// Takes a letter back that says something as `client_id`, or finds out what became of it.
-async fn taken_back(
-    store: &dyn Store,
-    (id, number): (&SessionId, u64),
-    client_id: &str,
-    since: Seq,
-) -> Result<Fate, String> {
-    let lay_there = store.discard(number).await.map_err(|error| error.to_string())?;
-    if lay_there {
-        // Whoever has it looks once more whether it lies there before they say it: who did so just
-        // before this has it in the journal soon.
-        tokio::time::sleep(HEARD_WAIT).await;
-    }
-    // What was heard is durable before its letter goes.
-    let is_heard = was_heard(store, id, client_id, since).await?;
-    Ok(match (is_heard, lay_there) {
-        (true, _) => Fate::Heard,
-        (false, true) => Fate::TakenBack,
-        (false, false) => Fate::Refused,
-    })
-}
-
-/// Whether the journal has an input of this name after `since`.
-pub(super) async fn was_heard(
-    store: &dyn Store,
-    id: &SessionId,
-    client_id: &str,
-    since: Seq,
-) -> Result<bool, String> {
-    let mut from = since + 1;
-    loop {
-        let records = store.read(id, from, READ_BATCH).await.map_err(|e| e.to_string())?;
-        for record in &records {
-            let fact = fact_of(record).map_err(|error| error.to_string())?;
-            if let Event::InputAccepted(input) = fact.event.as_ref()
-                && input.client_id.as_deref() == Some(client_id)
-            {
-                return Ok(true);
-            }
-        }
-        if records.len() < READ_BATCH {
-            return Ok(false);
-        }
-        from += records.len() as u64;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use weir_store::MemoryStore;
@@ -203,13 +142,13 @@ mod tests {
     async fn g4_who_left_a_letter_learns_whether_it_lay_there_still() {
         let store = MemoryStore::default();
         let id = SessionId::new("one");
-        let ts = SystemClock::default().now();
+        let now = SystemClock::default().now();
         let (by, command) = ("ann".into(), PersonCommand::Cancel);
-        let letter = Letter { id: 0, session: id.clone(), by, ts, command };
-        let number = store.post(letter).await.expect("there is room");
-        for expected in [Fate::TakenBack, Fate::Refused] {
-            let fate = taken_back(&store, (&id, number), "m1", 0).await;
-            assert_eq!(fate, Ok(expected));
+        let sent = SentCommand { session: id.clone(), by, command };
+        let number = leave_letter(&store, now, &sent).await.expect("there is room");
+        for expected in [LetterFate::TakenBack, LetterFate::Refused] {
+            let fate = take_letter_back(&store, &id, number, "m1", 0).await;
+            assert_eq!(fate.expect("the store works"), expected);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use weir_core::input::PersonCommand;
 use weir_core::message::plain_text;
+use weir_engine::host::was_heard;
 use weir_tui::link::SignalKind;
 
 use super::*;
@@ -225,8 +226,8 @@ async fn f1_what_was_said_just_before_leaving_is_kept() {
     face.say("the last word").await;
     face.leave().await;
     let store = house.cx().store().expect("it opens");
-    let heard = letters::was_heard(store.as_ref(), &id, "m2", 0).await;
-    assert_eq!(heard, Ok(true));
-    let heard = letters::was_heard(store.as_ref(), &id, "m3", 0).await;
-    assert_eq!(heard, Ok(false));
+    let heard = was_heard(store.as_ref(), &id, "m2", 0).await;
+    assert!(heard.expect("it can be read"));
+    let heard = was_heard(store.as_ref(), &id, "m3", 0).await;
+    assert!(!heard.expect("it can be read"));
 }

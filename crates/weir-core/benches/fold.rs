@@ -7,7 +7,7 @@ use weir_core::event::Event;
 use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, clean};
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
-use weir_core::input::{Answer, Command, Input};
+use weir_core::input::{Answer, Command, Input, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
@@ -73,12 +73,10 @@ fn journal() -> Vec<(Timestamp, Event)> {
     let content = vec![Block::text("Look often.")];
     take(
         &mut session,
-        Input::Command(Command::Say {
-            content,
-            by: "bench".into(),
-            added: Vec::new(),
-            client_id: None,
-        }),
+        Input::Command(
+            PersonCommand::from(PersonMessage { content, ..PersonMessage::default() })
+                .sent_by("bench"),
+        ),
     );
     take(
         &mut session,

@@ -9,26 +9,25 @@ use serde_json::Value;
 
 use crate::config::SessionConfig;
 use crate::event::{
-    Added, AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Decision, Keep, Note,
-    RecipePlanned, RunRemembered,
+    AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Note, RecipePlanned,
+    RunRemembered,
 };
 use crate::governance::Cleaned;
-use crate::governance::lease::LeaseTerms;
-use crate::ids::{
-    ApprovalId, BlobId, CallId, CheckpointId, InputId, QuestionId, SessionId, TurnId,
-};
+use crate::ids::{BlobId, CallId, CheckpointId, InputId, SessionId, TurnId};
 use crate::label::Label;
-use crate::message::Block;
 use crate::model::Reply;
 use crate::recipe::RecipeMatch;
-
 use crate::skill::SkillNote;
 use crate::tool::{Clean, Inspection};
+
+mod person;
+
+pub use person::{ApprovalAnswer, PersonCommand, PersonMessage};
 
 /// Something that came in.
 #[derive(Debug)]
 pub enum Input {
-    /// From a person, a schedule, a face.
+    /// From a person, or from the engine around it.
     Command(Command),
     /// From the world, to something that was owed.
     Answer(Answer),
@@ -36,7 +35,7 @@ pub enum Input {
     Tick,
 }
 
-/// What a person or face can want.
+/// What a session is told: by a person, and by the engine around it.
 #[derive(Debug)]
 pub enum Command {
     /// Begin the session.
@@ -53,68 +52,12 @@ pub enum Command {
         /// Version of the program.
         engine: String,
     },
-    /// Change settings. Between runs all of them; while a run is on, only whether anybody can be
-    /// asked, and the permission mode (not to `plan` and not from it).
-    Configure {
-        /// What changes, in words.
-        reason: String,
-        /// All settings from now on.
-        config: Arc<SessionConfig>,
-    },
-    /// Say something. While a run is on it is queued (L12).
-    Say {
+    /// What a person tells it.
+    From {
+        /// Who.
+        by: String,
         /// What.
-        content: Vec<Block>,
-        /// Who.
-        by: String,
-        /// What the model is told with it and the person did not say.
-        added: Vec<Added>,
-        /// Under which name a face sends it. One that was taken already records nothing.
-        client_id: Option<String>,
-    },
-    /// Make the context shorter now. Only between runs.
-    Condense {
-        /// What the summary must keep, in the person's own words.
-        keep: Option<Keep>,
-    },
-    /// Take the last condensing back. Only between runs.
-    Uncondense {
-        /// Who.
-        by: String,
-    },
-    /// Take back a queued input.
-    Withdraw {
-        /// Which.
-        input: InputId,
-    },
-    /// Answer an approval.
-    Decide {
-        /// Which.
-        approval: ApprovalId,
-        /// How.
-        decision: Decision,
-        /// Who.
-        by: String,
-        /// Their words.
-        reason: Option<String>,
-        /// How far an approval for the session reaches.
-        terms: Option<LeaseTerms>,
-    },
-    /// Take a lease back.
-    Revoke {
-        /// Which.
-        lease: u32,
-        /// Who.
-        by: String,
-    },
-    /// Answer a question.
-    Reply {
-        /// Which.
-        question: QuestionId,
-        /// With what.
-        answer: String,
-        /// Who.
-        by: String,
+        command: PersonCommand,
     },
     /// Put a question of a foreign server to the person while its call runs. From the worker of that
     /// call, never from a face.
@@ -133,7 +76,8 @@ pub enum Command {
         /// The call.
         call: CallId,
     },
-    /// End the run now.
+    /// End the run now, for whatever cause. From the engine: what a person ends is
+    /// [`PersonCommand::Cancel`].
     Cancel {
         /// Why.
         cause: CancelCause,

@@ -13,13 +13,14 @@ use base64::engine::general_purpose::STANDARD;
 use weir_core::document::{Seen, Unread, Wish};
 use weir_core::event::Added;
 use weir_core::governance::label::{self, Integrity, Label};
-use weir_core::input::Command;
+use weir_core::input::{PersonCommand, PersonMessage};
 use weir_core::message::{Block, Media};
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Access, Effects, PathEffect, Place};
 
+use crate::blobs::decode_blob;
 use crate::error::EngineError;
-use crate::ports::{Blobs as _, Content, Documents, Letter, SaidLetter};
+use crate::ports::{Blobs as _, Content, Documents};
 use crate::session_handle::SessionHandle;
 use crate::sniff;
 use crate::submit::Submit;
@@ -420,7 +421,8 @@ impl SessionHandle {
     ) -> Result<(), EngineError> {
         let (content, mut added) = saying.parts(|bytes| self.blobs().put(self.id(), bytes));
         added.extend(self.submitted(&content).await?);
-        self.command(Command::Say { content, by: by.into(), added, client_id }).await
+        let message = PersonMessage { content, added, client_id, blobs: Vec::new() };
+        self.command(PersonCommand::from(message).sent_by(by)).await
     }
 }
 
@@ -442,43 +444,39 @@ impl Saying {
         (content, added)
     }
 
-    /// The same as a letter, for a session that another process runs.
-    pub fn letter(self, client_id: String) -> Letter {
+    /// The same with the bytes of its files, for a session that another process may be running.
+    pub fn command(self, client_id: String) -> PersonCommand {
         let mut blobs = Vec::new();
         let (content, added) = self.parts(|bytes| {
             blobs.push(STANDARD.encode(&bytes));
             weir_core::ids::BlobId::new(sha256_hex(&bytes))
         });
-        Letter::Say(Box::new(SaidLetter { content, added, client_id, blobs }))
+        PersonMessage { content, added, client_id: Some(client_id), blobs }.into()
     }
 }
 
-impl SaidLetter {
-    /// Says it in the session of `context`; returns when it is durable. `letter`: the number of the
-    /// letter that it came in.
-    pub(crate) async fn hear(
-        self: Box<SaidLetter>,
-        context: &WorkerContext,
-        submit: &Submit,
-        letter: u64,
-        by: String,
-    ) -> Result<(), EngineError> {
-        let SaidLetter { content, mut added, client_id, blobs } = *self;
-        for blob in blobs {
-            let bytes = STANDARD.decode(blob);
-            let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
-            context.blobs.put(&context.session, bytes.into());
-        }
-        added.extend(submit.added(&content).await?);
-        // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
-        // box cannot be read, nobody has.
-        let box_now = context.parts.store.mail(&context.session).await;
-        if box_now.is_ok_and(|mail| mail.iter().all(|mail| mail.id != letter)) {
-            return Err(EngineError::Refused("who said it has taken it back".into()));
-        }
-        let command = Command::Say { content, by, added, client_id: Some(client_id) };
-        context.sender.send_command(command).await
+/// Says what a letter brings in the session of `context`; returns when it is durable. `letter`: its
+/// number.
+pub(crate) async fn hear_letter(
+    context: &WorkerContext,
+    submit: &Submit,
+    letter: u64,
+    mut message: PersonMessage,
+    by: String,
+) -> Result<(), EngineError> {
+    for blob in std::mem::take(&mut message.blobs) {
+        let bytes = decode_blob(&blob);
+        let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
+        context.blobs.put(&context.session, bytes);
     }
+    message.added.extend(submit.added(&message.content).await?);
+    // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
+    // box cannot be read, nobody has.
+    let box_now = context.parts.store.mail(&context.session).await;
+    if box_now.is_ok_and(|letters| letters.iter().all(|waits| waits.id != letter)) {
+        return Err(EngineError::Refused("who said it has taken it back".into()));
+    }
+    context.sender.send_command(PersonCommand::from(message).sent_by(by)).await
 }
 
 #[cfg(test)]

@@ -7,12 +7,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use weir_core::event::Event;
 use weir_core::ids::{BlobId, SessionId};
 use weir_core::message::Block;
 use weir_core::record::sha256_hex;
 
 use crate::ports::{Blobs, Store, StoreError};
+
+/// The bytes that a message brings in base64.
+pub(crate) fn decode_blob(base64: &str) -> Result<Arc<[u8]>, base64::DecodeError> {
+    STANDARD.decode(base64).map(Arc::from)
+}
 
 /// The blobs that a fact mentions.
 pub fn mentioned(event: &Event) -> Vec<BlobId> {

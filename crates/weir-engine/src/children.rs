@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::event::{Added, AgentNews, AgentSpawned};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, RunId, SessionId};
-use weir_core::input::Command;
+use weir_core::input::{Command, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 use weir_core::prompt::Scene;
 use weir_core::session::child::{self, Share};
@@ -229,7 +229,8 @@ fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command
     let text = format!("Task from {source}:\n\n{}", task.task);
     let added = vec![Added { source, text, label: birth.label.clone() }];
     let content = vec![Block::text(OPENING)];
-    Command::Say { content, by: "agent".into(), added, client_id: None }
+    let message = PersonMessage { content, added, ..PersonMessage::default() };
+    PersonCommand::from(message).sent_by("agent")
 }
 
 /// Brings news of a child into the journal of its parent. Durable when it returns; what is known

@@ -10,7 +10,7 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use weir_core::ids::SessionId;
-use weir_core::input::{Command, Input};
+use weir_core::input::{Command, Input, PersonCommand};
 use weir_core::prompt::Scene;
 use weir_core::record::Record;
 use weir_core::session::{Session, SessionConfig};
@@ -126,7 +126,8 @@ impl Engine {
         let changed = start.session.config().map(|old| differences(old, &options.config));
         if let Some(reason) = changed.filter(|reason| !reason.is_empty()) {
             let config = Arc::new(options.config.clone());
-            start.record(self, Command::Configure { reason, config });
+            let configure = PersonCommand::Configure { reason, config };
+            start.record(self, configure.sent_by(self.parts.principal.clone()));
         }
         Ok(start.run(self, options))
     }

@@ -9,6 +9,7 @@ use weir_core::event::{
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::session::Session;
 
+use crate::host::SessionState;
 use crate::ledger::fact_of;
 use crate::ports::{Store, StoreError};
 
@@ -30,8 +31,8 @@ pub struct Folded {
     pub asked: BTreeMap<QuestionId, At<QuestionAsked>>,
     /// How they were answered.
     pub answered: BTreeMap<QuestionId, At<QuestionAnswered>>,
-    /// The run that is on, or was last, was to be ended.
-    pub cancelled: bool,
+    /// What commands of a person are about in it.
+    pub state: SessionState,
 }
 
 impl Folded {
@@ -46,7 +47,7 @@ impl Folded {
             resolved: BTreeMap::new(),
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
-            cancelled: false,
+            state: SessionState::default(),
         };
         folded.catch_up(store).await?;
         Ok((folded.session.facts() > 0).then_some(folded))
@@ -63,6 +64,7 @@ impl Folded {
             for record in &records {
                 let fact = fact_of(record)?;
                 self.note(fact.ts, &fact.event);
+                self.state.hear_fact(&fact);
                 self.session.apply(fact.ts, &fact.event);
             }
             if records.len() < READ_BATCH {
@@ -85,8 +87,6 @@ impl Folded {
             Event::QuestionAnswered(f) => {
                 self.answered.insert(f.question.clone(), (ts, f.clone()));
             }
-            Event::RunStarted(_) => self.cancelled = false,
-            Event::CancelRequested(_) => self.cancelled = true,
             _ => (),
         }
     }

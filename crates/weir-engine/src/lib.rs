@@ -18,6 +18,7 @@ mod fork;
 pub mod git_index;
 mod guards;
 pub mod helper;
+pub mod host;
 pub mod hub;
 mod journal;
 mod knowledge;

@@ -7,10 +7,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
-use weir_core::input::Command;
+use weir_core::input::{ApprovalAnswer, Command, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 
-use crate::blobs::StagedBlobs;
+use crate::blobs::{StagedBlobs, decode_blob};
 use crate::command_channel::Message;
 use crate::error::EngineError;
 use crate::hub::{Hub, Updates};
@@ -56,6 +56,11 @@ impl SessionHandle {
         self.hub.listen_to_facts(self.id.clone(), self.store.clone(), after)
     }
 
+    /// The newest fact that whoever listens may have heard of.
+    pub(crate) fn published(&self) -> Seq {
+        self.hub.published()
+    }
+
     /// The store of its journal.
     pub(crate) fn store(&self) -> &dyn Store {
         self.store.as_ref()
@@ -83,8 +88,28 @@ impl SessionHandle {
     /// # Errors
     /// As [`SessionHandle::command`]; the command cannot be used; a hook refused it, with its words.
     pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
-        let added = self.submitted(&content).await?;
-        self.command(Command::Say { content, by: by.into(), added, client_id: None }).await
+        self.tell_session(by, PersonMessage { content, ..PersonMessage::default() }.into()).await
+    }
+
+    /// Tells the session what a person wants; returns when it is durable. What is said goes with the
+    /// text of the command that it names (M3), unless a `UserPromptSubmit` hook refuses it (G11).
+    ///
+    /// # Errors
+    /// As [`SessionHandle::command`]; what is said cannot be used, or a hook refused it.
+    pub async fn tell_session(&self, by: &str, command: PersonCommand) -> Result<(), EngineError> {
+        let command = match command {
+            PersonCommand::Say(mut message) => {
+                for blob in std::mem::take(&mut message.blobs) {
+                    let bytes = decode_blob(&blob);
+                    let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
+                    self.blobs.put(&self.id, bytes);
+                }
+                message.added.extend(self.submitted(&message.content).await?);
+                PersonCommand::Say(message)
+            }
+            other => other,
+        };
+        self.command(command.sent_by(by)).await
     }
 
     /// What goes with an input beside the person's words.
@@ -97,7 +122,7 @@ impl SessionHandle {
     /// # Errors
     /// As [`SessionHandle::command`]; it was delivered already.
     pub async fn withdraw(&self, input: InputId) -> Result<(), EngineError> {
-        self.command(Command::Withdraw { input }).await
+        self.command(PersonCommand::Withdraw { input }.sent_by(String::new())).await
     }
 
     /// Answers an approval; the first answer wins.
@@ -111,8 +136,8 @@ impl SessionHandle {
         by: &str,
         reason: Option<String>,
     ) -> Result<(), EngineError> {
-        let (by, terms) = (by.into(), None);
-        self.command(Command::Decide { approval, decision, by, reason, terms }).await
+        let answer = ApprovalAnswer { approval, decision, reason, terms: None };
+        self.command(PersonCommand::Decide(answer).sent_by(by)).await
     }
 
     /// Answers a question.
@@ -125,7 +150,7 @@ impl SessionHandle {
         answer: String,
         by: &str,
     ) -> Result<(), EngineError> {
-        self.command(Command::Reply { question, answer, by: by.into() }).await
+        self.command(PersonCommand::Reply { question, answer }.sent_by(by)).await
     }
 
     /// Ends the run now.

@@ -17,17 +17,18 @@ use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
 use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
-use weir_core::input::{Answer, Command, Input};
+use weir_core::input::{Answer, Command, Input, PersonCommand, PersonMessage};
 use weir_core::message::plain_text;
 use weir_core::session::{Call, Session, SessionConfig};
 
+use crate::attach;
 use crate::children::{Birth, Terms};
 use crate::command_channel::Message;
 use crate::condensing::RunReview;
 use crate::error::EngineError;
 use crate::hub::Fact;
 use crate::ledger::Ledger;
-use crate::ports::{Conversation, HookMoment, Letter, Mail, Model, SaidLetter, Store, StoreError};
+use crate::ports::{Conversation, HookMoment, Letter, Model, Store, StoreError};
 use crate::recipes;
 use crate::scene::Glance;
 use crate::submit::Submit;
@@ -68,7 +69,7 @@ enum Woken {
     Written(Result<(), StoreError>, Vec<Fact>),
     Due,
     PauseChanged,
-    Mail(Result<Vec<Mail>, StoreError>),
+    Letters(Result<Vec<Letter>, StoreError>),
 }
 
 impl SessionLoop {
@@ -112,7 +113,7 @@ impl SessionLoop {
                 message = self.messages.recv(), if !self.closing => Woken::Message(message),
                 () = due(&self.desk, next_write) => Woken::Due,
                 () = &mut pause_changed => Woken::PauseChanged,
-                letters = &mut mail, if !self.closing => Woken::Mail(letters),
+                letters = &mut mail, if !self.closing => Woken::Letters(letters),
             };
             match woken {
                 Woken::Worker(effect, outcome) => self.landed(effect, outcome),
@@ -132,7 +133,7 @@ impl SessionLoop {
                     self.desk.hub.publish(facts);
                 }
                 Woken::Due => (),
-                Woken::Mail(letters) => {
+                Woken::Letters(letters) => {
                     letters?.into_iter().for_each(|letter| self.opened(letter));
                     let read = self.read.clone();
                     mail = next_mail(store.clone(), self.desk.session.clone(), read);
@@ -208,14 +209,21 @@ impl SessionLoop {
     }
 
     fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), EngineError>>) {
-        let command = match self.for_an_agent(command) {
-            Ok(mail) => return self.passed_on(mail, done),
-            Err(command) => command,
-        };
+        if let Some(letter) = self.letter_to_agent(&command) {
+            return self.passed_on(letter, done);
+        }
+        if let Command::From { command: PersonCommand::Yield, .. } = &command {
+            self.rest();
+            let _ = done.send(Ok(()));
+            return;
+        }
         let command = self.masked(command);
         // What was said under its name before is said: the answer waits for the same disk.
         let is_repeated = match &command {
-            Command::Say { client_id: Some(name), .. } => self.session.sent(name).is_some(),
+            Command::From { command: PersonCommand::Say(message), .. } => {
+                let name = message.client_id.as_deref();
+                name.is_some_and(|name| self.session.sent(name).is_some())
+            }
             _ => false,
         };
         if self.handle(Input::Command(command)) || is_repeated {
@@ -228,7 +236,8 @@ impl SessionLoop {
 
     /// The command without secrets in what goes to a foreign server: such an answer is not passed on.
     fn masked(&self, mut command: Command) -> Command {
-        if let Command::Reply { question, answer, .. } = &mut command
+        if let Command::From { command: PersonCommand::Reply { question, answer }, .. } =
+            &mut command
             && self.session.call_asking(question).is_some()
         {
             mask_text(answer, &self.desk.parts.secrets);
@@ -237,46 +246,33 @@ impl SessionLoop {
     }
 
     /// An answer to what a sub-agent asks, as a letter to it (G4).
-    fn for_an_agent(&self, command: Command) -> Result<Mail, Command> {
-        let Command::Decide { approval, decision, by, reason, terms } = command else {
-            return Err(command);
+    fn letter_to_agent(&self, command: &Command) -> Option<Letter> {
+        let Command::From { by, command: PersonCommand::Decide(answer) } = command else {
+            return None;
         };
-        let Some(agent) = self.session.agent_asking(&approval) else {
-            return Err(Command::Decide { approval, decision, by, reason, terms });
-        };
-        let (session, ts) = (agent.clone(), self.desk.parts.clock.now());
-        let letter = Letter::Decide { approval, decision, reason, terms };
-        Ok(Mail { id: 0, session, by, ts, letter })
+        let session = self.session.agent_asking(&answer.approval)?.clone();
+        let (by, ts) = (by.clone(), self.desk.parts.clock.now());
+        Some(Letter { id: 0, session, by, ts, command: PersonCommand::Decide(answer.clone()) })
     }
 
-    fn passed_on(&self, mail: Mail, done: oneshot::Sender<Result<(), EngineError>>) {
+    fn passed_on(&self, letter: Letter, done: oneshot::Sender<Result<(), EngineError>>) {
         let store = self.desk.parts.store.clone();
         tokio::spawn(async move {
-            let posted = store.post(mail).await;
+            let posted = store.post(letter).await;
             let _ = done.send(posted.map(|_| ()).map_err(EngineError::Store));
         });
     }
 
     /// A letter from another process. It is taken away once what it wanted is durable; one that
     /// came too late wants nothing any more.
-    fn opened(&mut self, mail: Mail) {
-        let Mail { id, by, letter, .. } = mail;
+    fn opened(&mut self, letter: Letter) {
+        let Letter { id, by, command, .. } = letter;
         if !self.read.insert(id) {
             return;
         }
-        let command = match letter {
-            Letter::Decide { approval, decision, reason, terms } => {
-                Command::Decide { approval, decision, by, reason, terms }
-            }
-            Letter::Reply { question, answer } => Command::Reply { question, answer, by },
-            Letter::Revoke { lease } => Command::Revoke { lease, by },
-            Letter::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by },
-            Letter::Withdraw { input } => Command::Withdraw { input },
-            Letter::Yield => {
-                self.rest();
-                return self.taken(id);
-            }
-            Letter::Say(said) => return self.hear(id, said, by),
+        let command = match command {
+            PersonCommand::Say(message) => return self.hear(id, *message, by),
+            command => command.sent_by(by),
         };
         let (done, durable) = oneshot::channel();
         self.commanded(command, done);
@@ -294,18 +290,13 @@ impl SessionLoop {
         });
     }
 
-    fn taken(&self, id: u64) {
-        let store = self.desk.parts.store.clone();
-        tokio::spawn(async move { discard(store.as_ref(), id).await });
-    }
-
     /// What somebody says by letter goes the way of what is said here: commands and hooks first.
     /// The letter stays until the input is durable; when the program ends in between, whoever has
     /// the session next reads it, and its name keeps it from being said twice.
-    fn hear(&self, id: u64, said: Box<SaidLetter>, by: String) {
+    fn hear(&self, id: u64, message: PersonMessage, by: String) {
         let (desk, submit) = (self.desk.clone(), self.submit.clone());
         tokio::spawn(async move {
-            let heard = said.hear(&desk, &submit, id, by).await;
+            let heard = attach::hear_letter(&desk, &submit, id, message, by).await;
             if matches!(heard, Err(EngineError::Stopped | EngineError::Store(_))) {
                 return;
             }
@@ -665,11 +656,11 @@ fn next_mail(
     store: Arc<dyn Store>,
     session: SessionId,
     read: HashSet<u64>,
-) -> BoxFuture<'static, Result<Vec<Mail>, StoreError>> {
+) -> BoxFuture<'static, Result<Vec<Letter>, StoreError>> {
     Box::pin(async move {
         // One that was acted on and cannot be taken away must not wake the loop again and again.
-        let unread = |mail: Vec<Mail>| -> Vec<Mail> {
-            mail.into_iter().filter(|mail| !read.contains(&mail.id)).collect()
+        let unread = |letters: Vec<Letter>| -> Vec<Letter> {
+            letters.into_iter().filter(|letter| !read.contains(&letter.id)).collect()
         };
         let mut changed = store.mail_changed();
         // It listens from its first poll on: before the box is read, so that no letter is missed.

@@ -20,7 +20,7 @@ use weir_core::schedule::AgentRun;
 use weir_core::tool::{Raw, ToolSpec};
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, Baseline, Begin, CheckpointFilter, CheckpointInfo,
-    Checkpoints, Claim, Conversation, FileMark, Kept, Lease, Mail, MediaMap, MemoryFilter, Model,
+    Checkpoints, Claim, Conversation, FileMark, Kept, Lease, Letter, MediaMap, MemoryFilter, Model,
     Owner, Passage, Pause, Places, Plan, Prepared, Proposal, RecallQuery, SearchHit, SessionFilter,
     SessionMeta, SignalSink, Snapshot, SnapshotEntry, SolvedFilter, Store, StoreError, Takes, Tool,
     ToolContext, UsageFilter, UsageRow,
@@ -121,10 +121,10 @@ impl Store for CrashStore {
     async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         self.inner.unmark(workspace, path).await
     }
-    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
-        self.inner.post(mail).await
+    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
+        self.inner.post(letter).await
     }
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         self.inner.mail(session).await
     }
     async fn discard(&self, id: u64) -> Result<bool, StoreError> {

@@ -20,6 +20,7 @@ pub mod planner;
 pub mod play;
 pub mod plugins;
 pub mod profiles;
+pub mod programs;
 pub mod recipes;
 pub mod render;
 pub mod skills;

@@ -10,7 +10,7 @@ use weir_core::event::{CancelCause, CondenseReason, Decision, Event, NOBODY};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
-use weir_core::input::Command;
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::memory::MemoryStatus;
 use weir_core::message::{Block, Media, Message};
 use weir_core::model::{ModelInfo, Price};
@@ -252,6 +252,24 @@ impl World {
         point: &Arc<CrashPoint>,
         clock: Arc<WorldClock>,
     ) -> anyhow::Result<Engine> {
+        let owner = Owner {
+            // A process that does not exist: a lease of a life that is over is free.
+            pid: 4_000_000 + u32::try_from(life)?,
+            started: 1,
+            host: "scenario".into(),
+            label: "scenario".into(),
+        };
+        self.engine_of(owner, setup, point, clock)
+    }
+
+    /// An engine whose leases are `owner`'s.
+    pub(crate) fn engine_of(
+        &self,
+        owner: Owner,
+        setup: &Setup,
+        point: &Arc<CrashPoint>,
+        clock: Arc<WorldClock>,
+    ) -> anyhow::Result<Engine> {
         let wrap = |inner: Arc<dyn Tool>| {
             Arc::new(CrashTool { inner, point: point.clone() }) as Arc<dyn Tool>
         };
@@ -272,13 +290,7 @@ impl World {
             condenser: Some(Arc::new(FakeJudge::summarising(setup.condense.clone()))),
             flagship: crate::guards::flagship(setup),
             planner: Some(crate::planner::planner(setup, point)),
-            owner: Owner {
-                // A process that does not exist: a lease of a life that is over is free.
-                pid: 4_000_000 + u32::try_from(life)?,
-                started: 1,
-                host: "scenario".into(),
-                label: "scenario".into(),
-            },
+            owner,
             principal: "person".into(),
             version: "test".into(),
             secrets: setup.secrets.clone(),
@@ -699,12 +711,13 @@ async fn perform(
             };
             let decision: Decision = serde_json::from_value(serde_json::json!(word))?;
             let approval = seen.approval.clone().context("no approval is open")?;
-            let (by, reason) = ("person".to_string(), reason.clone());
+            let reason = reason.clone();
             let terms = uses.map(|uses| LeaseTerms { uses: Some(uses), for_ms: None });
-            handle.command(Command::Decide { approval, decision, by, reason, terms }).await
+            let answer = ApprovalAnswer { approval, decision, reason, terms };
+            handle.tell_session("person", PersonCommand::Decide(answer)).await
         }
         Deed::Revokes(lease) => {
-            handle.command(Command::Revoke { lease: *lease, by: "person".into() }).await
+            handle.tell_session("person", PersonCommand::Revoke { lease: *lease }).await
         }
         Deed::Answers(text) => {
             let question = seen.question.clone().context("no question is open")?;
@@ -712,9 +725,9 @@ async fn perform(
         }
         Deed::Condenses(words) => {
             let keep = Keep::parse(words).map_err(|why| anyhow!(why))?;
-            handle.command(Command::Condense { keep }).await
+            handle.tell_session("person", PersonCommand::Condense { keep }).await
         }
-        Deed::Uncondenses => handle.command(Command::Uncondense { by: "person".into() }).await,
+        Deed::Uncondenses => handle.tell_session("person", PersonCommand::Uncondense).await,
         Deed::Cancels => handle.cancel(CancelCause::Cancelled, "person").await,
         Deed::Withdraws => match seen.queued.last() {
             Some(input) => handle.withdraw(*input).await,
@@ -756,7 +769,8 @@ async fn perform(
             let mut config = loaded.session.config().context("it is open")?.as_ref().clone();
             config.permission = *mode;
             let reason = format!("{SETS_MODE} {mode}");
-            handle.command(Command::Configure { reason, config: Arc::new(config) }).await
+            let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+            handle.tell_session("person", configure).await
         }
         Deed::Switches(what, value) => {
             world.switches.push((what.clone(), value.clone()));

@@ -34,6 +34,9 @@ mod schedule;
 #[path = "scenarios/clock.rs"]
 mod clock;
 
+#[path = "scenarios/host.rs"]
+mod host;
+
 #[path = "scenarios/recorded.rs"]
 mod recorded;
 

@@ -5,7 +5,7 @@ use crate::route::Route;
 mod account;
 pub(crate) mod admin;
 mod agents;
-mod approvals;
+pub(crate) mod approvals;
 pub(crate) mod audit;
 mod auth;
 pub(crate) mod checkpoints;

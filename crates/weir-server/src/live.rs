@@ -1,7 +1,8 @@
 //! Sessions that run here and whoever listens to them (S3).
 //!
 //! A session that runs here has a *room*: its handle, and a task that watches it. Commands find the
-//! room, open one, or travel as letters to the process that has the session. Listeners have *feeds*,
+//! room, open one, or travel as letters to the process that has the session; which of these, the
+//! engine's host knows (`weir_engine::host`). Listeners have *feeds*,
 //! which need no room. Reading order: `room`, `feed`, `tell`; then `recovery`, `pause`, `title`; and for
 //! replicas `relay`, `piece`, `distant`.
 
@@ -13,8 +14,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_core::ids::{Seq, SessionId};
-use weir_core::session::{Session, child};
-use weir_engine::engine::{EngineError, SessionHandle, load};
+use weir_core::session::child;
+use weir_engine::engine::EngineError;
+use weir_engine::host::{LiveSession, SessionState};
 use weir_engine::ports::StoreError;
 
 use crate::app::App;
@@ -26,7 +28,6 @@ use crate::problem::{Answer, Problem};
 mod distant;
 pub(crate) mod feed;
 pub(crate) mod fold;
-mod letters;
 pub(crate) mod listeners;
 pub(crate) mod pause;
 mod piece;
@@ -39,6 +40,7 @@ pub(crate) mod uploads;
 mod wishes;
 
 pub(crate) use feed::Feed;
+use fold::Folded;
 use listeners::Listeners;
 use piece::LineSeals;
 pub(crate) use room::Room;
@@ -190,8 +192,8 @@ impl Rooms {
         let rooms: Vec<Arc<Room>> =
             lock(&self.open).iter().filter(of_person).map(|(_, room)| room.clone()).collect();
         for room in rooms {
-            room.handle.stop().await;
-            room.handle.ended().await;
+            room.handle().stop().await;
+            room.handle().ended().await;
         }
     }
 
@@ -239,7 +241,8 @@ impl Rooms {
         let key = Key::of(home.as_ref(), &id);
         wishes::keep(app, home.as_ref(), &key, &wish).await?;
         let handle = home.engine().await?.open(id.clone(), options).await?;
-        let room = self.admit(app, home, &key, (handle, edition, &Session::new(id.clone())));
+        let live = LiveSession::new(handle, SessionState::default());
+        let room = self.admit(app, home, &key, (live, edition));
         room.begun(0).await;
         Ok(id)
     }
@@ -249,9 +252,9 @@ impl Rooms {
         app: &App,
         home: &Arc<dyn Home>,
         key: &Key,
-        (handle, edition, session): (SessionHandle, u64, &Session),
+        (live, edition): (LiveSession, u64),
     ) -> Arc<Room> {
-        let room = Room::new(handle, home.clone(), key.clone(), session).made_at(edition);
+        let room = Room::new(live, home.clone(), key.clone()).made_at(edition);
         let room = Arc::new(room);
         lock(&self.open).insert(key.clone(), room.clone());
         self.watchers.spawn(room.clone().watch(app.clone()));
@@ -287,7 +290,7 @@ impl Rooms {
             let there = lock(&self.open).get(&key).cloned();
             match there {
                 Some(room) if room.is_over() => {
-                    room.handle.ended().await;
+                    room.handle().ended().await;
                 }
                 Some(room) => return Ok(Hold::Here(room)),
                 None => break,
@@ -317,8 +320,7 @@ impl Rooms {
         (id, wish): (&SessionId, Option<&SessionWish>),
     ) -> Answer<Hold> {
         let store = home.store();
-        let loaded = load(store.as_ref(), id).await;
-        let session = loaded.map_err(|error| of_loading(id, error))?.session;
+        let Folded { session, state, .. } = fold::load(store.as_ref(), id).await?;
         if let Some((parent, _)) = child::parent_of(id) {
             return Ok(Hold::Elsewhere(format!("session {parent}, which started it")));
         }
@@ -337,7 +339,8 @@ impl Rooms {
         let options = home.session_options(&wish, kept.as_deref()).await?;
         match engine.resume(id.clone(), options).await {
             Ok(handle) => {
-                let room = self.admit(app, home, key, (handle, edition, &session));
+                let live = LiveSession::new(handle, state);
+                let room = self.admit(app, home, key, (live, edition));
                 // Whoever looks into the journal now finds what the opening changed.
                 room.begun(session.facts()).await;
                 Ok(Hold::Here(room))
@@ -345,13 +348,6 @@ impl Rooms {
             Err(EngineError::Store(StoreError::Held { holder, .. })) => Ok(Hold::Elsewhere(holder)),
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-fn of_loading(id: &SessionId, error: EngineError) -> Problem {
-    match error {
-        EngineError::Session(_) => Problem::missing(format!("session {id}")),
-        error => error.into(),
     }
 }
 

@@ -242,11 +242,11 @@ impl LiveRuns {
         if let Some(rest) = course.at_rest() {
             return Ok(rest);
         }
-        let watched = follow(&room.handle, &mut course, (agent, run), (desk, stop.clone())).await;
+        let watched = follow(room.handle(), &mut course, (agent, run), (desk, stop.clone())).await;
         if matches!(watched, Ok(AtRest::Closed)) {
             // Whoever comes next takes it up: it must be free by then.
-            room.handle.stop().await;
-            room.handle.ended().await;
+            room.handle().stop().await;
+            room.handle().ended().await;
         }
         if course.is_over() {
             home.agents().over(agent, &id);

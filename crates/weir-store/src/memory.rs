@@ -15,7 +15,7 @@ use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, IndexedText, KEPT_AGENT, Kept,
-    Lease, Mail, MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit,
+    Lease, Letter, MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit,
     SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
 };
 
@@ -53,7 +53,7 @@ struct Inner {
     audit: Vec<StoredLine>,
     chain: ChainEnd,
     marks: BTreeMap<(String, String), FileMark>,
-    mail: Vec<Mail>,
+    mail: Vec<Letter>,
     known: Knowledge,
     recipes: RecipeNotes,
     agent_runs: AgentRuns,
@@ -263,21 +263,21 @@ impl Store for MemoryStore {
         Ok(self.inner().marks.remove(&key).is_some())
     }
 
-    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
+    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
         let mut inner = self.inner();
-        let waiting = inner.mail.iter().filter(|letter| letter.session == mail.session).count();
-        check_box(&mail.session, waiting)?;
+        let waiting = inner.mail.iter().filter(|waits| waits.session == letter.session).count();
+        check_box(&letter.session, waiting)?;
         let mut id = 0;
         // Under the lock, so that numbers and order agree.
         self.posted.send_modify(|count| {
             *count += 1;
             id = *count;
         });
-        inner.mail.push(Mail { id, ..mail });
+        inner.mail.push(Letter { id, ..letter });
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         let inner = self.inner();
         Ok(inner.mail.iter().filter(|letter| letter.session == *session).cloned().collect())
     }

@@ -22,7 +22,7 @@ use weir_core::recipe::{SolvedRun, Standing};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, Kept, Lease, Mail, MemoryFilter,
+    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, Kept, Lease, Letter, MemoryFilter,
     Owner, Passage, Pause, Places, Proposal, RecallQuery, Records, SearchHit, SessionFilter,
     SessionMeta, SignalEar, SignalLine, SignalParcel, SolvedFilter, Store, StoreError, UsageFilter,
     UsageRow,
@@ -373,14 +373,14 @@ impl Store for PostgresStore {
         Ok(was)
     }
 
-    async fn post(&self, letter: Mail) -> Result<u64, StoreError> {
+    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
         let mut work = self.begin(letters::POSTING).await?;
         let id = letters::post_letter(&mut *work, &letter).await?;
         self.told(letters::POSTING, About::Mail, work).await?;
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         letters::list_letters(&mut *self.begin(READING).await?, session).await
     }
 

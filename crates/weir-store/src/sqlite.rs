@@ -23,7 +23,7 @@ use weir_core::recipe::{SolvedRun, Standing};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, KEPT_AGENT, Kept, Lease, Mail,
+    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, KEPT_AGENT, Kept, Lease, Letter,
     MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit, SessionFilter,
     SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
 };
@@ -303,13 +303,13 @@ impl Store for SqliteStore {
         self.ask(|answer| Command::Unmark { workspace, path, answer }).await
     }
 
-    async fn post(&self, mail: Mail) -> Result<u64, StoreError> {
-        let id = self.ask(|answer| Command::Post(Box::new(mail), answer)).await?;
+    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
+        let id = self.ask(|answer| Command::Post(Box::new(letter), answer)).await?;
         self.mail.touch()?;
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError> {
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         self.readers.with(async |c| letters::list_letters(c, session).await).await
     }
 

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use weir_core::event::{Decision, Event};
-use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId, Timestamp};
+use weir_core::event::Event;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
@@ -157,26 +158,9 @@ pub enum Wish {
         /// A name for it; [`News::Refused`] gives it back, `input.accepted` carries it.
         client_id: String,
     },
-    /// Take back something that is queued.
-    Withdraw(InputId),
-    /// End the run now.
-    Cancel,
-    /// Answer an approval, also one of a sub-agent.
-    Decide {
-        /// Which.
-        approval: ApprovalId,
-        /// How.
-        decision: Decision,
-        /// Why not.
-        reason: Option<String>,
-    },
-    /// Answer a question.
-    Reply {
-        /// Which.
-        question: QuestionId,
-        /// With what.
-        answer: String,
-    },
+    /// What the session is told as it stands: an answer, also to a sub-agent's question; taking
+    /// back what is queued; the end of the run.
+    Tell(PersonCommand),
     /// Another permission mode.
     Mode(PermissionMode),
     /// How much the model thinks.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::config::widens;
 use crate::event::{
-    ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelRequested,
-    CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted, InputWithdrawn,
-    LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried, OutputChecked,
-    QuestionAnswered, QuestionAsked, SERVER, SceneSeen, SessionConfigured, SessionOpened,
-    SessionResumed,
+    ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelCause,
+    CancelRequested, CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted,
+    InputWithdrawn, LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried,
+    OutputChecked, QuestionAnswered, QuestionAsked, SERVER, SceneSeen, SessionConfigured,
+    SessionOpened, SessionResumed,
 };
 use crate::event::{CondenseReason, ContextCondensing, ContextUncondensed, Note, ProfileSwitched};
 use crate::governance::label;
@@ -16,7 +16,7 @@ use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
 use crate::governance::{CallFacts, GateContext, judge};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
-use crate::input::{Answer, Command, Input};
+use crate::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
 use crate::label::Label;
 use crate::message::{Block, CallBlock, Role};
 use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Stop, parse_arguments};
@@ -72,55 +72,74 @@ impl Session {
         match command {
             Command::Open { .. } => None,
             Command::Resume { engine } => Some(SessionResumed { engine, run: self.run() }.into()),
-            Command::Configure { reason, config } => {
-                if self.run.is_none() {
-                    return Some(SessionConfigured { reason, config }.into());
-                }
-                self.meanwhile(&config)
+            Command::From { by, command } => self.person_command(now, by, command),
+            Command::Ask { call, server, text, options } => {
+                self.server_asks(call, server, (text, options))
             }
-            Command::Condense { keep } => self.may_condense().then(|| {
-                let begin = self.begin_condensing(CondenseReason::Asked);
-                ContextCondensing { keep, ..begin }.into()
-            }),
-            Command::Uncondense { by } => {
-                self.may_uncondense().then(|| ContextUncondensed { by }.into())
-            }
-            Command::Say { content, by, added, client_id } => {
+            Command::Unask { call } => self.server_waits_no_more(call),
+            Command::Cancel { cause, by } => self.cancel_run(cause, by),
+            Command::Restored(restored) => Some(restored.into()),
+            Command::Agent(news) => self.heard(news),
+        }
+    }
+
+    fn person_command(
+        &mut self,
+        now: Timestamp,
+        by: String,
+        command: PersonCommand,
+    ) -> Option<Event> {
+        match command {
+            PersonCommand::Say(message) => {
+                // The bytes that it may bring were kept before it came here.
+                let PersonMessage { content, added, client_id, blobs: _ } = *message;
                 let known = client_id.as_deref().and_then(|name| self.sent(name));
                 let input = InputId(self.next.input + 1);
                 let said = || InputAccepted { input, content, by, added, client_id };
                 known.is_none().then(|| said().into())
             }
-            Command::Withdraw { input } => {
-                let queued = self.queue.iter().any(|queued| queued.input == input);
-                queued.then(|| InputWithdrawn { input }.into())
-            }
-            Command::Decide { approval, decision, by, reason, terms } => {
+            PersonCommand::Decide(answer) => {
+                let ApprovalAnswer { approval, decision, reason, terms } = answer;
                 let (decision, call) = self.decidable(now, &approval, decision)?;
                 let terms = terms.filter(|_| decision == Decision::Session);
                 Some(ApprovalResolved { approval, call, decision, by, reason, terms }.into())
             }
-            Command::Revoke { lease, by } => {
-                let held = self.leases.iter().any(|grant| grant.lease == lease);
-                held.then(|| LeaseRevoked { lease, by }.into())
-            }
-            Command::Reply { question, answer, by } => {
+            PersonCommand::Reply { question, answer } => {
                 let open = self.open_questions().any(|(open, _)| *open == question);
                 (open && self.run.is_some()).then(|| {
                     QuestionAnswered { question, answer: Some(answer), by, input: None }.into()
                 })
             }
-            Command::Ask { call, server, text, options } => {
-                self.server_asks(call, server, (text, options))
+            PersonCommand::Cancel => self.cancel_run(CancelCause::Cancelled, by),
+            PersonCommand::Withdraw { input } => {
+                let queued = self.queue.iter().any(|queued| queued.input == input);
+                queued.then(|| InputWithdrawn { input }.into())
             }
-            Command::Unask { call } => self.server_waits_no_more(call),
-            Command::Cancel { cause, by } => {
-                let run = self.run.as_ref()?;
-                run.cancel.is_none().then(|| CancelRequested { cause, by }.into())
+            PersonCommand::Revoke { lease } => {
+                let held = self.leases.iter().any(|grant| grant.lease == lease);
+                held.then(|| LeaseRevoked { lease, by }.into())
             }
-            Command::Restored(restored) => Some(restored.into()),
-            Command::Agent(news) => self.heard(news),
+            PersonCommand::Condense { keep } => self.may_condense().then(|| {
+                let begin = self.begin_condensing(CondenseReason::Asked);
+                ContextCondensing { keep, ..begin }.into()
+            }),
+            PersonCommand::Uncondense => {
+                self.may_uncondense().then(|| ContextUncondensed { by }.into())
+            }
+            PersonCommand::Configure { reason, config } => {
+                if self.run.is_none() {
+                    return Some(SessionConfigured { reason, config }.into());
+                }
+                self.meanwhile(&config)
+            }
+            // Whoever runs the session gives it back; the session itself stays as it is.
+            PersonCommand::Yield => None,
         }
+    }
+
+    fn cancel_run(&self, cause: CancelCause, by: String) -> Option<Event> {
+        let run = self.run.as_ref()?;
+        run.cancel.is_none().then(|| CancelRequested { cause, by }.into())
     }
 
     /// A foreign server wants to know something of the person, while its call runs.

@@ -10,15 +10,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 use weir_core::effect::Effect;
-use weir_core::event::{
-    CancelCause, ContextSummarised, Decision, Event, Note, RecipePlanned, RunRemembered,
-};
+use weir_core::event::{ContextSummarised, Decision, Event, Note, RecipePlanned, RunRemembered};
 use weir_core::governance::label::Label;
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{FilterContext, clean};
 use weir_core::ids::{CallId, CheckpointId, InputId, SessionId, Timestamp};
-use weir_core::input::{Answer, Command, Input};
+use weir_core::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
 use weir_core::message::{Block, Message, Role};
 use weir_core::model::{
     FailureClass, ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage,
@@ -158,15 +156,14 @@ impl Played {
         self.facts.extend(facts.into_iter().map(|event| (self.now, event)));
     }
 
+    fn tell(&mut self, command: PersonCommand) {
+        self.input(Input::Command(command.sent_by("person")));
+    }
+
     fn say(&mut self) {
         self.inputs += 1;
         let content = vec![Block::text(format!("Do thing {}", self.inputs))];
-        self.input(Input::Command(Command::Say {
-            content,
-            by: "person".into(),
-            added: Vec::new(),
-            client_id: None,
-        }));
+        self.tell(PersonMessage { content, ..PersonMessage::default() }.into());
     }
 
     /// Plays until nothing is owed; panics when that takes too long.
@@ -181,14 +178,13 @@ impl Played {
             }
             if self.dice.one_in(80) {
                 let keep = Keep::parse("the names of the files").expect("it is short");
-                self.input(Input::Command(Command::Condense { keep }));
+                self.tell(PersonCommand::Condense { keep });
             }
             if self.dice.one_in(120) {
-                self.input(Input::Command(Command::Uncondense { by: "p".into() }));
+                self.tell(PersonCommand::Uncondense);
             }
             if self.dice.one_in(150) {
-                let cancel = Command::Cancel { cause: CancelCause::Cancelled, by: "p".into() };
-                self.input(Input::Command(cancel));
+                self.tell(PersonCommand::Cancel);
             }
             let owed = self.session.todo();
             if owed.is_empty() {
@@ -200,11 +196,8 @@ impl Played {
                 if self.inputs < 5 {
                     // A person makes it shorter, or longer again, and goes on.
                     match self.dice.below(3) {
-                        0 => self.input(Input::Command(Command::Condense { keep: None })),
-                        1 => {
-                            let by = "p".into();
-                            self.input(Input::Command(Command::Uncondense { by }));
-                        }
+                        0 => self.tell(PersonCommand::Condense { keep: None }),
+                        1 => self.tell(PersonCommand::Uncondense),
                         _ => (),
                     }
                     self.say();
@@ -283,19 +276,15 @@ impl Played {
                     [self.dice.below(3) as usize];
                 let uses = Some(1 + u32::try_from(self.dice.below(3)).expect("small"));
                 let bounded = self.dice.one_in(2);
-                self.input(Input::Command(Command::Decide {
+                self.tell(PersonCommand::Decide(ApprovalAnswer {
                     approval: approval.clone(),
                     decision,
-                    by: "person".into(),
                     reason: None,
                     terms: bounded.then_some(LeaseTerms { uses, for_ms: None }),
                 }));
             }
-            Effect::AskQuestion { question } => self.input(Input::Command(Command::Reply {
-                question: question.clone(),
-                answer: "blue".into(),
-                by: "person".into(),
-            })),
+            Effect::AskQuestion { question } => self
+                .tell(PersonCommand::Reply { question: question.clone(), answer: "blue".into() }),
             Effect::Checkpoint { call } => {
                 let answer = if self.dice.one_in(10) {
                     Answer::NotSaved { call: *call, reason: "disk full".into() }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
-use weir_core::input::{Answer, Command, Input};
+use weir_core::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
@@ -76,8 +76,8 @@ impl Played {
         let config = Arc::new(config());
         played.command(Command::Open { engine: "test".into(), config, parent: None });
         let content = vec![Block::text("Do it.")];
-        let (by, added) = ("person".into(), Vec::new());
-        played.command(Command::Say { content, by, added, client_id: None });
+        let message = PersonMessage { content, ..PersonMessage::default() };
+        played.command(PersonCommand::from(message).sent_by("person"));
         played.answer(Answer::Seen {
             notes: Vec::new(),
             skills: Vec::new(),
@@ -134,8 +134,9 @@ impl Played {
     fn allow(&mut self, call: CallId) {
         let asked = self.asked(call);
         let approval = asked.last().expect("it asks").approval.clone();
-        let (decision, by) = (Decision::Once, "person".into());
-        self.command(Command::Decide { approval, decision, by, reason: None, terms: None });
+        let decision = Decision::Once;
+        let answer = ApprovalAnswer { approval, decision, reason: None, terms: None };
+        self.command(PersonCommand::Decide(answer).sent_by("person"));
     }
 }
 

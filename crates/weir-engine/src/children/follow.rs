@@ -8,7 +8,7 @@ use weir_core::event::{
     AgentAnswered, AgentAsked, AgentFinished, AgentNews, CancelCause, Event, RunFinished, RunStatus,
 };
 use weir_core::ids::{CallId, SessionId};
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::tool::Raw;
@@ -122,9 +122,9 @@ impl Follow {
                         (config.attended, config.permission) = (now.attended, now.permission);
                         let reason = "what holds for the agent that began it".into();
                         // Refused: it has ended already, and says so.
-                        let _ = handle
-                            .command(Command::Configure { reason, config: Arc::new(config) })
-                            .await;
+                        let configure =
+                            PersonCommand::Configure { reason, config: Arc::new(config) };
+                        let _ = handle.command(configure.sent_by(PARENT)).await;
                     }
                 }
                 Woken::Update(Some(Update::Fact(fact))) => {

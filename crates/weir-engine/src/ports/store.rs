@@ -14,7 +14,7 @@ use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 
 use super::{
-    AgentRunFilter, Begin, Claim, Mail, Passage, Places, RecallQuery, SignalEar, SignalLine,
+    AgentRunFilter, Begin, Claim, Letter, Passage, Places, RecallQuery, SignalEar, SignalLine,
     SignalParcel, UsageFilter, UsageNote, UsageRow,
 };
 
@@ -357,9 +357,9 @@ pub trait Store: Send + Sync {
     async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
     /// Leaves a letter for a session, which another process may be running. Durable when it
     /// returns. Gives its number.
-    async fn post(&self, mail: Mail) -> Result<u64, StoreError>;
+    async fn post(&self, letter: Letter) -> Result<u64, StoreError>;
     /// Letters that wait for `session`, oldest first.
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Mail>, StoreError>;
+    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError>;
     /// Takes a letter away once what it wanted is durable (or came too late). Taking one away
     /// twice is no error. `true`: it lay there until now; of several who take it away, one is told
     /// so. Who left a letter learns from it whether whoever has the session had done with it.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use weir_core::event::{ApprovalRequested, Decision, QuestionAsked};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
+use weir_core::input::ApprovalAnswer;
 use weir_core::session::child;
 use weir_engine::family;
 use weir_engine::ports::SessionFilter;
@@ -18,7 +19,7 @@ use super::page::{Page, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::fold::{self, Folded};
-use crate::live::tell::{Decided, Deciding};
+use crate::live::tell::Decided;
 use crate::live::title;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
@@ -248,17 +249,13 @@ async fn get(
     Ok(Json(found))
 }
 
-/// Answers an approval.
+/// Answers an approval. It is named by its address, or as it stands in events.
 ///
 /// # Errors
 /// No such approval of this person's, it was answered already, or the answer cannot be given.
-pub(crate) async fn decided(
-    app: &App,
-    caller: &Caller,
-    (id, body): (&str, DecideBody),
-) -> Answer<Decided> {
-    let (session, whole) = addressed(id)?;
-    let DecideBody { decision, reason, terms } = body;
+pub(crate) async fn decided(app: &App, caller: &Caller, answer: ApprovalAnswer) -> Answer<Decided> {
+    let (session, whole) = addressed(answer.approval.as_str())?;
+    let ApprovalAnswer { decision, reason, terms, .. } = answer;
     if !matches!(decision, Decision::Once | Decision::Session | Decision::Always | Decision::Deny) {
         return Err(Problem::bad("decision is once, session, always or deny"));
     }
@@ -268,10 +265,8 @@ pub(crate) async fn decided(
     let reason = reason.filter(|text| !text.trim().is_empty());
     short(reason.as_deref().unwrap_or_default())?;
     let home = app.home(&caller.person).await?;
-    let by = caller.by();
-    let approval = ApprovalId::new(whole);
-    let deciding = Deciding { approval, decision, reason, terms, by };
-    app.rooms.decide(app, &home, &session, deciding).await
+    let answer = ApprovalAnswer { approval: ApprovalId::new(whole), decision, reason, terms };
+    app.rooms.decide(app, &home, &session, (answer, caller.by())).await
 }
 
 fn short(words: &str) -> Answer<()> {
@@ -287,7 +282,9 @@ async fn decide(
     Path(id): Path<String>,
     Json(body): Json<DecideBody>,
 ) -> Answer<Json<Decided>> {
-    Ok(Json(decided(&app, &caller, (&id, body)).await?))
+    let DecideBody { decision, reason, terms } = body;
+    let answer = ApprovalAnswer { approval: ApprovalId::new(id), decision, reason, terms };
+    Ok(Json(decided(&app, &caller, answer).await?))
 }
 
 /// Answers a question.

@@ -328,7 +328,8 @@ impl Watch {
         let until = tokio::time::Instant::now() + watched;
         for room in &rooms {
             let mut course = room.course();
-            let _ = tokio::time::timeout_at(until, course.wait_for(|course| course.gets_on)).await;
+            let _ = tokio::time::timeout_at(until, course.wait_for(|course| course.has_progressed))
+                .await;
         }
         self.app.records.remove(RESUMING, &entry.name).await?;
         Ok(rooms.len())

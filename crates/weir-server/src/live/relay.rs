@@ -31,7 +31,7 @@ pub(super) async fn relay(app: App, room: Arc<Room>) {
     let mut lines = Vec::new();
     loop {
         lines = tokio::select! {
-            _ = room.handle.ended() => return,
+            _ = room.handle().ended() => return,
             lines = store.signal_lines(room.id(), &lines) => lines,
             // One that stopped by itself: the session tells nothing any more.
             Some(_) = senders.join_next() => continue,

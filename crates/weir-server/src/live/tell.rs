@@ -1,26 +1,26 @@
-//! How what somebody wants reaches a session: by its handle where it runs here, by opening it where
-//! nobody has it, as a letter where another process does. Whichever it was, the answer is what stands
-//! in the journal, so that the same holds at every replica and after every crash.
+//! What people of this server tell their sessions, and what they are answered. How it reaches a
+//! session, here, at another replica or in another process, is the engine's host's to know.
+//! Whichever it was, the answer is what the session's facts say, so that the same holds at every
+//! replica and after every crash.
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
-use weir_core::event::{CancelCause, CheckpointRestored, Decision};
-use weir_core::governance::lease::LeaseTerms;
+use weir_core::event::{CheckpointRestored, Decision};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
-use weir_core::input::Command;
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::session::condense::Keep;
 use weir_core::session::{Sent, child};
 use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
-use weir_engine::family;
-use weir_engine::ports::{Letter, StoreError};
+use weir_engine::host::{
+    HostParts, LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost,
+    SessionPlace, SessionState, SessionView, Settled, TAKE_UP_ATTEMPTS,
+};
 
-use super::fold::{self, Folded};
-use super::letters::{self, Delivered, LETTER_WAIT, until};
-use super::{Hold, Room, Rooms, pause, uploads};
+use super::{Hold, Rooms, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
 use crate::ports::{Home, SessionWish};
@@ -28,8 +28,6 @@ use crate::problem::{Answer, Problem};
 
 mod mode;
 
-/// How often a session that goes down in the same moment is taken up again.
-const ATTEMPTS_MAX: u32 = 8;
 /// Longest name of an input, in characters.
 const CLIENT_ID_CHARS_MAX: usize = 128;
 /// Longest text of an input, in characters.
@@ -82,21 +80,6 @@ pub(crate) struct Decided {
     pub(crate) unkept: Option<String>,
 }
 
-/// Somebody's answer to an approval.
-#[derive(Debug, Clone)]
-pub(crate) struct Deciding {
-    /// Which approval.
-    pub(crate) approval: ApprovalId,
-    /// How.
-    pub(crate) decision: Decision,
-    /// Their words.
-    pub(crate) reason: Option<String>,
-    /// How far an approval for the session reaches.
-    pub(crate) terms: Option<LeaseTerms>,
-    /// Who.
-    pub(crate) by: String,
-}
-
 fn said(client_id: &str, sent: Sent) -> Said {
     let Sent { input, run, seq } = sent;
     Said { input, run, seq, client_id: client_id.into() }
@@ -113,6 +96,10 @@ fn busy(holder: &str) -> Problem {
         "held",
         format!("{holder} has the session and has not acted on this yet; it waits there"),
     )
+}
+
+fn run_is_on() -> Problem {
+    Problem::conflict("a run is on: this changes only between runs")
 }
 
 /// A moment in which the session changed hands again and again.
@@ -141,38 +128,26 @@ impl Rooms {
         if child::parent_of(id).is_some() {
             return Err(Problem::bad("a sub-agent takes no input; say it in the session above it"));
         }
-        for _ in 0..ATTEMPTS_MAX {
-            if let Err(paused) = pause::may_run(app, home.as_ref()).await {
-                // What was taken before is answered even then.
-                let folded = fold::load(home.store().as_ref(), id).await?;
-                return folded.session.sent(&name).map(|sent| said(&name, sent)).ok_or(paused);
-            }
-            match self.take(app, home, id, None).await? {
-                Hold::Here(room) => match say_here(app, &room, &name, &saying).await {
-                    Err(EngineErrorOr::Engine(EngineError::Stopped)) => continue,
-                    Err(EngineErrorOr::Engine(EngineError::Refused(why))) => {
-                        return Err(refused(why));
-                    }
-                    Err(EngineErrorOr::Engine(error)) => return Err(error.into()),
-                    Err(EngineErrorOr::Problem(problem)) => return Err(problem),
-                    Ok(done) => return Ok(done),
-                },
-                Hold::Elsewhere(holder) => {
-                    let letter = files(app, home, id, &saying).await?.letter(name.clone());
-                    let by = saying.by.clone();
-                    let is_said = |f: &Folded| f.session.sent(&name).filter(|s| s.run.is_some());
-                    match letters::post(app, home, id, (letter, by), is_said).await? {
-                        Delivered::Settled(sent) => return Ok(said(&name, sent)),
-                        Delivered::Refused => {
-                            return Err(refused(format!("{holder} did not take it")));
-                        }
-                        Delivered::Free => (),
-                        Delivered::Late => return Err(busy(&holder)),
-                    }
-                }
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_session(id).await?, id)?;
+        let sent = |state: &SessionState| state.sent.get(&name).copied();
+        // What was taken before is answered, even while Weir is paused.
+        if let Some(sent) = view.read_state(sent) {
+            return Ok(said(&name, sent));
+        }
+        pause::may_run(app, home.as_ref()).await?;
+        let command = files(app, home, id, &saying).await?.command(name.clone());
+        let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
+        let in_run = |state: &SessionState| sent(state).filter(|sent| sent.run.is_some());
+        match host.tell_session(&told, &mut view, in_run).await? {
+            Settled::Found { found, .. } => Ok(said(&name, found)),
+            Settled::Refused(why) => Err(refused(why)),
+            Settled::Waits(holder) => Err(busy(&holder)),
+            Settled::TakenIn | Settled::InUse | Settled::Restless => {
+                let sent = view.read_state(sent).ok_or_else(|| restless(id))?;
+                Ok(said(&name, sent))
             }
         }
-        Err(restless(id))
     }
 
     /// Answers an approval; the first answer wins, and it is what is given back.
@@ -184,40 +159,38 @@ impl Rooms {
         app: &App,
         home: &Arc<dyn Home>,
         id: &SessionId,
-        deciding: Deciding,
+        (answer, by): (ApprovalAnswer, String),
     ) -> Answer<Decided> {
-        let approval = deciding.approval.clone();
-        let mut folded = fold::load(home.store().as_ref(), id).await?;
-        if !folded.requested.contains_key(&approval) {
+        let (approval, wanted) = (answer.approval.clone(), answer.decision);
+        let told = PersonCommand::Decide(answer);
+        let told = SentCommand { session: id.clone(), by: by.clone(), command: told };
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let asked = |state: &SessionState| state.approvals.get(&approval).cloned();
+        let Some(known) = view.read_state(asked) else {
             return Err(Problem::missing(format!("approval {approval}")));
-        }
-        let Deciding { decision, reason, terms, by, .. } = deciding;
-        let letter = Letter::Decide { approval: approval.clone(), decision, reason, terms };
-        let settled = |f: &Folded| f.resolved.get(&approval).cloned();
-        let before = settled(&folded);
-        let is_late = before.is_some();
-        let found = match before {
-            Some(found) => Some(found),
-            None => self.tell(app, home, (&mut folded, letter, by.clone()), settled).await?,
         };
-        let Some((at, f)) = found else {
+        let is_late = known.resolution.is_some();
+        let settled = |state: &SessionState| state.resolution(&approval).cloned();
+        let found = tell_session(&host, &told, &mut view, settled).await?;
+        let Some(Resolution { at, by: who, decision }) = found else {
             return Err(Problem::conflict(format!("{approval} is not open any more")));
         };
-        if is_late || f.by != by {
-            let how = if f.decision.allows() { "approved" } else { "not approved" };
-            let (who, what) = (&f.by, f.decision);
-            let what = serde_json::to_value(what).map_err(Problem::failed)?;
+        let decision = decision.unwrap_or(wanted);
+        if is_late || who != by {
+            let how = if decision.allows() { "approved" } else { "not approved" };
+            let what = serde_json::to_value(decision).map_err(Problem::failed)?;
             return Err(Problem::new(
                 StatusCode::CONFLICT,
                 "answered",
                 format!("{approval} was answered already, {at} by {who}: {how} ({what})"),
             ));
         }
-        let unkept = match f.decision {
-            Decision::Always => keep_rules(home, &folded, &approval).await,
+        let unkept = match decision {
+            Decision::Always => keep_rules(home, &view, &approval).await,
             _ => None,
         };
-        Ok(Decided { approval: f.approval, decision: f.decision, by: f.by, at, unkept })
+        Ok(Decided { approval, decision, by, at, unkept })
     }
 
     /// Answers a question of the agent. One that outlived its run is answered by an input, which
@@ -232,35 +205,32 @@ impl Rooms {
         id: &SessionId,
         (question, answer, by): (QuestionId, String, String),
     ) -> Answer<()> {
-        let mut folded = fold::load(home.store().as_ref(), id).await?;
-        if !folded.asked.contains_key(&question) {
+        let command = PersonCommand::Reply { question: question.clone(), answer: answer.clone() };
+        let told = SentCommand { session: id.clone(), by: by.clone(), command };
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let asked = |state: &SessionState| state.questions.get(&question).cloned();
+        let Some(known) = view.read_state(asked) else {
             return Err(Problem::missing(format!("question {question}")));
+        };
+        let answered = |how: String| {
+            let why = format!("{question} was answered already, {how}");
+            Problem::new(StatusCode::CONFLICT, "answered", why)
+        };
+        if let Some(known) = known {
+            return Err(answered(format!("by {}", known.by)));
         }
-        let open = folded.open_question().is_some_and(|(_, asked)| asked.question == question);
-        if !open {
-            let by = folded.answered.get(&question).map_or("nobody", |(_, f)| f.by.as_str());
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                "answered",
-                format!("{question} was answered already, by {by}"),
-            ));
-        }
-        if folded.session.run().is_none() {
+        if view.read_state(|state| state.run.is_none()) {
             // Its name keeps two answers of one moment apart: the first is the input.
             let client_id = Some(format!("answer {question}"));
             let saying = Saying { client_id, text: answer, by, ..Saying::default() };
             self.say(app, home, id, saying).await?;
             return Ok(());
         }
-        let letter = Letter::Reply { question: question.clone(), answer };
-        let settled = |f: &Folded| f.answered.get(&question).cloned();
-        match self.tell(app, home, (&mut folded, letter, by.clone()), settled).await? {
-            Some((_, f)) if f.by == by => Ok(()),
-            Some((at, f)) => Err(Problem::new(
-                StatusCode::CONFLICT,
-                "answered",
-                format!("{question} was answered already, {at} by {}", f.by),
-            )),
+        let settled = |state: &SessionState| state.answer(&question).cloned();
+        match tell_session(&host, &told, &mut view, settled).await? {
+            Some(found) if found.by == by => Ok(()),
+            Some(found) => Err(answered(format!("{} by {}", found.at, found.by))),
             None => Err(Problem::conflict(format!("{question} is not open any more"))),
         }
     }
@@ -276,11 +246,13 @@ impl Rooms {
         id: &SessionId,
         by: String,
     ) -> Answer<bool> {
-        let mut folded = fold::load(home.store().as_ref(), id).await?;
-        let Some(run) = folded.session.run() else { return Ok(false) };
-        let settled = |f: &Folded| (f.session.run() != Some(run) || f.cancelled).then_some(());
-        let told = self.tell(app, home, (&mut folded, Letter::Cancel, by), settled).await?;
-        Ok(told.is_some())
+        let told = SentCommand { session: id.clone(), by, command: PersonCommand::Cancel };
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let Some(run) = view.read_state(|state| state.run) else { return Ok(false) };
+        let is_over = |state: &SessionState| state.run != Some(run) || state.cancelled;
+        let settled = |state: &SessionState| is_over(state).then_some(());
+        Ok(tell_session(&host, &told, &mut view, settled).await?.is_some())
     }
 
     /// Takes back an input that waits.
@@ -294,15 +266,16 @@ impl Rooms {
         id: &SessionId,
         (input, by): (InputId, String),
     ) -> Answer<()> {
-        let mut folded = fold::load(home.store().as_ref(), id).await?;
-        let waits = |f: &Folded| f.session.queued().iter().any(|queued| queued.input == input);
-        let settled = |f: &Folded| (!waits(f)).then_some(());
+        let command = PersonCommand::Withdraw { input };
+        let told = SentCommand { session: id.clone(), by, command };
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_target(&told).await?, id)?;
         let late = || Problem::conflict(format!("input {input} was delivered already"));
-        if !waits(&folded) {
+        if !view.read_state(|state| state.queued.contains(&input)) {
             return Err(late());
         }
-        let letter = Letter::Withdraw { input };
-        self.tell(app, home, (&mut folded, letter, by), settled).await?.ok_or_else(late)
+        let settled = |state: &SessionState| (!state.queued.contains(&input)).then_some(());
+        tell_session(&host, &told, &mut view, settled).await?.ok_or_else(late)
     }
 
     /// Goes on with other settings: between runs, and with another permission mode at once where
@@ -338,53 +311,13 @@ impl Rooms {
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
-        let folded = fold::load(home.store().as_ref(), id).await?;
-        let in_use = || Problem::conflict("a run is on: this changes only between runs");
-        if folded.session.run().is_some() {
-            return Err(in_use());
+        let host = session_host(app, home).await?;
+        found_view(host.view_session(id).await?, id)?;
+        match host.release_session(id, &by).await? {
+            Released::Free => Ok(()),
+            Released::InUse => Err(run_is_on()),
+            Released::Kept(holder) => Err(busy(&holder)),
         }
-        if let Some(room) = self.here(home.as_ref(), id) {
-            room.handle.rest().await;
-            let ended = tokio::time::timeout(LETTER_WAIT, room.handle.ended()).await;
-            return ended.map(drop).map_err(|_| in_use());
-        }
-        let store = home.store();
-        let engine = home.engine().await?;
-        let never = |_: &Folded| None::<()>;
-        match store.acquire(id, &engine.parts().owner).await {
-            Ok(lease) => Ok(store.release(&lease).await?),
-            Err(StoreError::Held { holder, .. }) => {
-                match letters::post(app, home, id, (Letter::Yield, by), never).await? {
-                    Delivered::Free | Delivered::Settled(()) => Ok(()),
-                    Delivered::Refused | Delivered::Late => Err(busy(&holder)),
-                }
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// A command of a session at rest that is no letter: condensing, and what was taken back.
-    async fn command(
-        &self,
-        app: &App,
-        home: &Arc<dyn Home>,
-        id: &SessionId,
-        (command, by): (impl Fn() -> Command, String),
-    ) -> Answer<()> {
-        for _ in 0..ATTEMPTS_MAX {
-            let room = match self.take(app, home, id, None).await? {
-                Hold::Here(room) => room,
-                Hold::Elsewhere(_) => {
-                    self.freed(app, home, id, by.clone()).await?;
-                    continue;
-                }
-            };
-            match room.handle.command(command()).await {
-                Err(EngineError::Stopped) => (),
-                done => return Ok(done?),
-            }
-        }
-        Err(restless(id))
     }
 
     /// Makes the context shorter now. `words`: what the summary must keep.
@@ -399,7 +332,8 @@ impl Rooms {
         (words, by): (&str, String),
     ) -> Answer<()> {
         let keep = Keep::parse(words).map_err(Problem::bad)?;
-        self.command(app, home, id, (move || Command::Condense { keep: keep.clone() }, by)).await
+        let command = PersonCommand::Condense { keep };
+        tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
     }
 
     /// Takes the last condensing back.
@@ -413,8 +347,8 @@ impl Rooms {
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
-        let who = by.clone();
-        self.command(app, home, id, (move || Command::Uncondense { by: who.clone() }, by)).await
+        let command = PersonCommand::Uncondense;
+        tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
     }
 
     /// Notes in the journal that a person took changes of files back.
@@ -428,8 +362,20 @@ impl Rooms {
         id: &SessionId,
         fact: CheckpointRestored,
     ) -> Answer<()> {
-        let by = fact.by.clone();
-        self.command(app, home, id, (move || Command::Restored(fact.clone()), by)).await
+        for _ in 0..TAKE_UP_ATTEMPTS {
+            let room = match self.take(app, home, id, None).await? {
+                Hold::Here(room) => room,
+                Hold::Elsewhere(_) => {
+                    self.freed(app, home, id, fact.by.clone()).await?;
+                    continue;
+                }
+            };
+            match room.handle().restored(fact.clone()).await {
+                Err(EngineError::Stopped) => (),
+                done => return Ok(done?),
+            }
+        }
+        Err(restless(id))
     }
 
     /// Takes back a right that an answer for the session granted.
@@ -443,16 +389,16 @@ impl Rooms {
         id: &SessionId,
         (lease, by): (u32, String),
     ) -> Answer<()> {
-        let has = |f: &Folded| f.session.leases().iter().any(|grant| grant.lease == lease);
+        let command = PersonCommand::Revoke { lease };
+        let told = SentCommand { session: id.clone(), by, command };
+        let host = session_host(app, home).await?;
+        let mut view = found_view(host.view_target(&told).await?, id)?;
         let missing = || Problem::missing(format!("lease {lease} of session {id}"));
-        let mut folded = fold::load(home.store().as_ref(), id).await?;
-        if !has(&folded) {
+        if !view.read_state(|state| state.leases.contains(&lease)) {
             return Err(missing());
         }
-        let settled = |f: &Folded| (!has(f)).then_some(());
-        let told =
-            self.tell(app, home, (&mut folded, Letter::Revoke { lease }, by), settled).await?;
-        told.ok_or_else(missing)
+        let settled = |state: &SessionState| (!state.leases.contains(&lease)).then_some(());
+        tell_session(&host, &told, &mut view, settled).await?.ok_or_else(missing)
     }
 
     /// A new session with the history of another, up to its last rest or to `until`.
@@ -495,99 +441,68 @@ impl Rooms {
             error => error.into(),
         })
     }
+}
 
-    /// Tells a session something, until `settled` finds in its journal what came of it. `None`: it
-    /// wants nothing of this any more. `folded`: the session as its journal was a moment ago; it is
-    /// caught up, never read from the start again.
-    async fn tell<T>(
-        &self,
-        app: &App,
-        home: &Arc<dyn Home>,
-        (folded, letter, by): (&mut Folded, Letter, String),
-        settled: impl Fn(&Folded) -> Option<T>,
-    ) -> Answer<Option<T>> {
-        let store = home.store();
-        let id = &folded.session.id().clone();
-        for _ in 0..ATTEMPTS_MAX {
-            if let Some(found) = settled(folded) {
-                return Ok(Some(found));
-            }
-            let top = family::root(id);
-            let hold = match (self.take(app, home, &top, None).await?, top == *id) {
-                // A sub-agent runs with the session above it and reads its own letters.
-                (Hold::Here(room), false) => Hold::Elsewhere(format!("session {}", room.id())),
-                (hold, _) => hold,
-            };
-            match hold {
-                Hold::Here(room) => {
-                    let done = room.handle.command(command(letter.clone(), by.clone())).await;
-                    match done {
-                        Err(EngineError::Stopped) => (),
-                        Ok(()) | Err(EngineError::Refused(_)) => {
-                            return until(folded, store.as_ref(), &settled).await;
-                        }
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Hold::Elsewhere(holder) => {
-                    let asked = (letter.clone(), by.clone());
-                    match letters::post(app, home, id, asked, &settled).await? {
-                        Delivered::Settled(found) => return Ok(Some(found)),
-                        Delivered::Refused => {
-                            folded.catch_up(store.as_ref()).await?;
-                            return Ok(settled(folded));
-                        }
-                        Delivered::Free => (),
-                        Delivered::Late => return Err(busy(&holder)),
-                    }
-                }
-            }
-            folded.catch_up(store.as_ref()).await?;
-        }
-        Err(restless(id))
+/// How commands find and open the sessions of one person here.
+struct RoomAccess<'a> {
+    app: &'a App,
+    home: &'a Arc<dyn Home>,
+}
+
+impl SessionAccess for RoomAccess<'_> {
+    type Error = Problem;
+
+    fn find_live(&self, session: &SessionId) -> Option<Arc<LiveSession>> {
+        let room = self.app.rooms.here(self.home.as_ref(), session)?;
+        Some(room.live.clone())
+    }
+
+    async fn take_up(&self, session: &SessionId) -> Answer<SessionPlace> {
+        Ok(match self.app.rooms.take(self.app, self.home, session, None).await? {
+            Hold::Here(room) => SessionPlace::Here(room.live.clone()),
+            Hold::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
+        })
     }
 }
 
-fn command(letter: Letter, by: String) -> Command {
-    match letter {
-        Letter::Decide { approval, decision, reason, terms } => {
-            Command::Decide { approval, decision, by, reason, terms }
-        }
-        Letter::Reply { question, answer } => Command::Reply { question, answer, by },
-        Letter::Revoke { lease } => Command::Revoke { lease, by },
-        Letter::Cancel => Command::Cancel { cause: CancelCause::Cancelled, by },
-        Letter::Withdraw { input } => Command::Withdraw { input },
-        Letter::Say(_) | Letter::Yield => {
-            unreachable!(
-                "what is said goes through `say`, and a session here is asked by its handle"
-            )
-        }
+async fn session_host<'a>(
+    app: &'a App,
+    home: &'a Arc<dyn Home>,
+) -> Answer<SessionHost<RoomAccess<'a>>> {
+    let parts = HostParts::of_engine(home.engine().await?.parts());
+    Ok(SessionHost::new(RoomAccess { app, home }, parts))
+}
+
+fn found_view(view: Option<SessionView>, id: &SessionId) -> Answer<SessionView> {
+    view.ok_or_else(|| Problem::missing(format!("session {id}")))
+}
+
+/// Tells a session something, until `settled` finds what came of it. `None`: it wants nothing of this
+/// any more.
+async fn tell_session<T: Send>(
+    host: &SessionHost<RoomAccess<'_>>,
+    told: &SentCommand,
+    view: &mut SessionView,
+    settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
+) -> Answer<Option<T>> {
+    match host.tell_session(told, view, settled).await? {
+        Settled::Found { found, .. } => Ok(Some(found)),
+        Settled::TakenIn | Settled::Refused(_) | Settled::InUse => Ok(None),
+        Settled::Waits(holder) => Err(busy(&holder)),
+        Settled::Restless => Err(restless(&told.session)),
     }
 }
 
-enum EngineErrorOr {
-    Engine(EngineError),
-    Problem(Problem),
-}
-
-async fn say_here(
-    app: &App,
-    room: &Arc<Room>,
-    name: &str,
-    saying: &Saying,
-) -> Result<Said, EngineErrorOr> {
-    if let Some(sent) = room.sent(name) {
-        return Ok(said(name, sent));
-    }
-    let files = files(app, &room.home, room.id(), saying).await;
-    let files = files.map_err(EngineErrorOr::Problem)?;
-    let done = room.handle.say_as(files, &saying.by, Some(name.to_owned())).await;
-    match done {
-        Ok(()) => match room.settled(name).await {
-            Some(sent) => Ok(said(name, sent)),
-            None => Err(EngineErrorOr::Engine(EngineError::Stopped)),
-        },
-        Err(error) => Err(EngineErrorOr::Engine(error)),
+/// Tells a session something that counts between runs only, and shows later in what it does.
+async fn tell_between_runs(app: &App, home: &Arc<dyn Home>, told: SentCommand) -> Answer<()> {
+    let host = session_host(app, home).await?;
+    let mut view = found_view(host.view_session(&told.session).await?, &told.session)?;
+    match host.tell_session(&told, &mut view, |_| None::<()>).await? {
+        Settled::Found { .. } | Settled::TakenIn => Ok(()),
+        Settled::Refused(why) => Err(EngineError::Refused(why).into()),
+        Settled::InUse => Err(run_is_on()),
+        Settled::Waits(holder) => Err(busy(&holder)),
+        Settled::Restless => Err(restless(&told.session)),
     }
 }
 
@@ -646,12 +561,14 @@ async fn files(
 /// answer holds for the session, and why is said in a sentence.
 async fn keep_rules(
     home: &Arc<dyn Home>,
-    folded: &Folded,
+    view: &SessionView,
     approval: &ApprovalId,
 ) -> Option<String> {
-    let (_, asked) = folded.requested.get(approval)?;
-    let config = folded.session.config()?;
-    let error = home.keep_rules(&config.workspace, &asked.rules).await.err()?;
+    let asked = |state: &SessionState| {
+        Some((state.config.clone()?, state.approvals.get(approval)?.rules.clone()))
+    };
+    let (config, rules) = view.read_state(asked)?;
+    let error = home.keep_rules(&config.workspace, &rules).await.err()?;
     tracing::warn!(%approval, %error, "what was always allowed holds for the session alone");
     Some(format!(
         "It is allowed for this session alone: the rule could not be kept for the project ({error})"

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use weir_core::ids::{MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Kept, Lease, Mail, Owner, Pause, Proposal, StoreError};
+use weir_engine::ports::{Append, Kept, Lease, Letter, Owner, Pause, Proposal, StoreError};
 
 use super::append::Pending;
 use super::connect::Place;
@@ -59,7 +59,7 @@ pub(super) enum Command {
     Delete(SessionId, Answer<()>),
     Paused(Answer<Option<Pause>>),
     SetPaused(Option<Pause>, Answer<()>),
-    Post(Box<Mail>, Answer<u64>),
+    Post(Box<Letter>, Answer<u64>),
     Discard(u64, Answer<bool>),
     Unmark {
         workspace: String,

@@ -2,7 +2,7 @@
 //! engine's affair.
 
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Mail, StoreError};
+use weir_engine::ports::{Letter, StoreError};
 
 use crate::journal::check_box;
 use crate::sql::{
@@ -22,16 +22,16 @@ const DISCARD: SqlText = sql!("DELETE FROM mail WHERE id = $1");
 /// Leaves a letter; its number. Within a transaction.
 pub(crate) async fn post_letter<C: SqlConnection>(
     connection: &mut C,
-    mail: &Mail,
+    letter: &Letter,
 ) -> Result<u64, StoreError> {
-    let session = mail.session.as_str();
+    let session = letter.session.as_str();
     let waiting = fetch_number(connection, POSTING, SqlStatement::new(COUNT).bind(session)).await?;
-    check_box(&mail.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
+    check_box(&letter.session, usize::try_from(waiting).unwrap_or(usize::MAX))?;
     let statement = SqlStatement::new(POST)
         .bind(session)
-        .bind(&mail.by)
-        .bind(mail.ts)
-        .bind(to_json(POSTING, &mail.letter)?);
+        .bind(&letter.by)
+        .bind(letter.ts)
+        .bind(to_json(POSTING, &letter.command)?);
     fetch_number(connection, POSTING, statement).await
 }
 
@@ -47,19 +47,19 @@ pub(crate) async fn discard_letter<C: SqlConnection>(
 pub(crate) async fn list_letters<C: SqlConnection>(
     connection: &mut C,
     session: &SessionId,
-) -> Result<Vec<Mail>, StoreError> {
+) -> Result<Vec<Letter>, StoreError> {
     let statement = SqlStatement::new(LIST).bind(session.as_str());
     let rows = connection.fetch_rows(READING, statement).await?;
     let mut letters = Vec::with_capacity(rows.len());
     for row in &rows {
         let id = row.number(0)?;
         match serde_json::from_str(&row.text(3)?) {
-            Ok(letter) => letters.push(Mail {
+            Ok(command) => letters.push(Letter {
                 id,
                 session: session.clone(),
                 by: row.text(1)?,
                 ts: row.timestamp(2)?,
-                letter,
+                command,
             }),
             // A newer Weir may have posted what this one does not know. It answers nothing here,
             // and a session must not end for want of it.

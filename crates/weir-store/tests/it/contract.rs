@@ -7,8 +7,9 @@ use std::time::Duration;
 use weir_core::event::Decision;
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{FileMark, Letter, Mail, Pause, SessionFilter, Store, StoreError};
+use weir_engine::ports::{FileMark, Letter, Pause, SessionFilter, Store, StoreError};
 use weir_store::this_process;
 
 use crate::support::{NOON, Scribe, blob_id, dead_owner};
@@ -320,32 +321,32 @@ async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
     }
 }
 
-fn letter_to(session: &str, letter: Letter) -> Mail {
+fn letter_to(session: &str, command: PersonCommand) -> Letter {
     let session = SessionId::new(session);
-    Mail { id: 0, session, by: "ada".into(), ts: Timestamp(NOON), letter }
+    Letter { id: 0, session, by: "ada".into(), ts: Timestamp(NOON), command }
 }
 
-fn decision() -> Letter {
-    Letter::Decide {
+fn decision() -> PersonCommand {
+    PersonCommand::Decide(ApprovalAnswer {
         approval: ApprovalId::new("a1"),
         decision: Decision::Session,
         reason: Some("\"yes\" \u{0} ü".into()),
         terms: Some(LeaseTerms { uses: Some(5), for_ms: Some(60_000) }),
-    }
+    })
 }
 
 async fn g04_letters_wait_until_they_are_taken_away(store: &dyn Store) {
     let session = SessionId::new("one");
     assert_eq!(store.mail(&session).await.expect("readable"), []);
-    let reply = Letter::Reply { question: QuestionId::new("q1"), answer: "blue".into() };
-    let letters = [decision(), reply, Letter::Revoke { lease: 3 }, Letter::Cancel];
+    let reply = PersonCommand::Reply { question: QuestionId::new("q1"), answer: "blue".into() };
+    let commands = [decision(), reply, PersonCommand::Revoke { lease: 3 }, PersonCommand::Cancel];
     let mut posted = Vec::new();
-    for letter in letters {
-        let mail = letter_to("one", letter);
+    for command in commands {
+        let mail = letter_to("one", command);
         let id = store.post(mail.clone()).await.expect("writable");
-        posted.push(Mail { id, ..mail });
+        posted.push(Letter { id, ..mail });
     }
-    store.post(letter_to("two", Letter::Cancel)).await.expect("writable");
+    store.post(letter_to("two", PersonCommand::Cancel)).await.expect("writable");
     assert_eq!(store.mail(&session).await.expect("readable"), posted);
     for lay_there in [true, false] {
         let taken = store.discard(posted[1].id).await.expect("twice is no error");
@@ -357,7 +358,7 @@ async fn g04_letters_wait_until_they_are_taken_away(store: &dyn Store) {
     assert_eq!(store.mail(&session).await.expect("readable"), posted);
 
     store.discard(posted[2].id).await.expect("writable");
-    let later = store.post(letter_to("one", Letter::Cancel)).await.expect("writable");
+    let later = store.post(letter_to("one", PersonCommand::Cancel)).await.expect("writable");
     assert!(later > posted[2].id, "a number is never used twice");
 
     let mut scribe = Scribe::new(store, "one").await;
@@ -375,7 +376,7 @@ async fn g04_a_letter_is_announced(store: &dyn Store) {
         };
         let post = async {
             // The waiters come first in `join!`: they are listening now.
-            store.post(letter_to("one", Letter::Cancel)).await.expect("writable");
+            store.post(letter_to("one", PersonCommand::Cancel)).await.expect("writable");
         };
         let both = async { tokio::join!(told, post) };
         tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
@@ -384,16 +385,16 @@ async fn g04_a_letter_is_announced(store: &dyn Store) {
 }
 
 async fn g04_a_full_box_refuses_letters(store: &dyn Store) {
-    let posts = (0..1000).map(|_| store.post(letter_to("one", Letter::Cancel)));
+    let posts = (0..1000).map(|_| store.post(letter_to("one", PersonCommand::Cancel)));
     for posted in futures::future::join_all(posts).await {
         posted.expect("there is room");
     }
-    let full = store.post(letter_to("one", Letter::Cancel)).await.expect_err("full");
+    let full = store.post(letter_to("one", PersonCommand::Cancel)).await.expect_err("full");
     assert!(full.to_string().contains("1000 letters wait for it already"), "{full}");
-    store.post(letter_to("two", Letter::Cancel)).await.expect("another box");
+    store.post(letter_to("two", PersonCommand::Cancel)).await.expect("another box");
     let first = store.mail(&SessionId::new("one")).await.expect("readable")[0].id;
     store.discard(first).await.expect("writable");
-    store.post(letter_to("one", Letter::Cancel)).await.expect("there is room again");
+    store.post(letter_to("one", PersonCommand::Cancel)).await.expect("there is room again");
 }
 
 fn mark(scribe: &Scribe, path: &str, origin: &str) -> FileMark {

@@ -163,18 +163,18 @@ async fn g04_another_store_on_the_folder_hears_of_a_letter() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (left, right) = (store_in(folder.path()), store_in(folder.path()));
     let session = weir_core::ids::SessionId::new("one");
-    let mail = weir_engine::ports::Mail {
+    let mail = weir_engine::ports::Letter {
         id: 0,
         session: session.clone(),
         by: "ada".into(),
         ts: weir_core::ids::Timestamp(1),
-        letter: weir_engine::ports::Letter::Cancel,
+        command: weir_core::input::PersonCommand::Cancel,
     };
     let post = async { left.post(mail.clone()).await.expect("writable") };
     let both = async { tokio::join!(right.mail_changed(), post).1 };
     let wait = std::time::Duration::from_secs(20);
     let id = tokio::time::timeout(wait, both).await.expect("announced");
-    let expected = [weir_engine::ports::Mail { id, ..mail }];
+    let expected = [weir_engine::ports::Letter { id, ..mail }];
     assert_eq!(right.mail(&session).await.expect("readable"), expected);
     drop((left, right));
     let later = store_in(folder.path());

@@ -4,6 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use weir_core::event::Decision;
 use weir_core::ids::{QuestionId, Timestamp};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::transcript::Ask;
 
 use super::{ANSWER_MS, Answered, App, Dialog, Local, QUIET_MS, Shown};
@@ -275,7 +276,12 @@ impl App {
         let Some(Ask::Approval { approval, .. }) = self.fold.view.asks().first() else { return };
         let approval = approval.clone();
         self.answered = Some(Answered { name: approval.as_str().to_owned(), at: self.now });
-        self.wishes.push(Wish::Decide { approval, decision, reason });
+        self.wishes.push(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+            approval,
+            decision,
+            reason,
+            terms: None,
+        })));
     }
 
     fn reply(&mut self, answer: String) {
@@ -283,7 +289,7 @@ impl App {
         let Some(fact) = ask.and_then(Ask::question) else { return };
         let question: QuestionId = fact.question.clone();
         self.answered = Some(Answered { name: question.as_str().to_owned(), at: self.now });
-        self.wishes.push(Wish::Reply { question, answer });
+        self.wishes.push(Wish::Tell(PersonCommand::Reply { question, answer }));
     }
 
     fn show_whole_ask(&mut self) {

@@ -1,5 +1,6 @@
 //! What a person says on its way out, and back.
 
+use weir_core::input::PersonCommand;
 use weir_core::slash;
 
 use super::App;
@@ -75,7 +76,7 @@ impl App {
             return true;
         }
         let input = self.fold.withdraw_last();
-        self.wishes.extend(input.map(Wish::Withdraw));
+        self.wishes.extend(input.map(|input| Wish::Tell(PersonCommand::Withdraw { input })));
         input.is_some()
     }
 
@@ -95,9 +96,9 @@ impl App {
     /// The run ends now; what was said here and not told yet comes back into the box.
     pub(crate) fn interrupt(&mut self) {
         while let Some(input) = self.fold.withdraw_last() {
-            self.wishes.push(Wish::Withdraw(input));
+            self.wishes.push(Wish::Tell(PersonCommand::Withdraw { input }));
         }
-        self.wishes.push(Wish::Cancel);
+        self.wishes.push(Wish::Tell(PersonCommand::Cancel));
         self.dirty = true;
     }
 

@@ -1,6 +1,7 @@
 //! What can be typed as `/name` in line mode. Pure. Not here: commands of the session itself
 //! (workflows, skills), which go to the engine as they are.
 
+use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
@@ -214,7 +215,9 @@ impl Talk {
                 None => self.say(Voice::Quiet, "Nothing asks."),
             },
             Does::Withdraw => match self.open.queued.last() {
-                Some(waits) => self.wish(Wish::Withdraw(waits.input)),
+                Some(waits) => {
+                    self.wish(Wish::Tell(PersonCommand::Withdraw { input: waits.input }))
+                }
                 None => self.say(Voice::Quiet, "No message waits."),
             },
             Does::Show => match self.shown.take() {

@@ -9,6 +9,7 @@ use ratatui::backend::IntoCrossterm;
 use ratatui::crossterm::style::ContentStyle;
 use ratatui::style::Style;
 use weir_core::ids::{InputId, Seq, SessionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::slash;
@@ -336,9 +337,16 @@ impl Talk {
     fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Decide(approval, decision, reason) => {
-                self.wish(Wish::Decide { approval, decision, reason });
+                self.wish(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+                    approval,
+                    decision,
+                    reason,
+                    terms: None,
+                })));
             }
-            Answer::Reply(question, answer) => self.wish(Wish::Reply { question, answer }),
+            Answer::Reply(question, answer) => {
+                self.wish(Wish::Tell(PersonCommand::Reply { question, answer }))
+            }
             Answer::Again(why) => {
                 self.say(Voice::Warn, &why);
                 self.ask();
@@ -404,7 +412,7 @@ impl Talk {
     /// Ends the run.
     pub(super) fn cancel(&mut self) {
         self.cancelled = true;
-        self.wish(Wish::Cancel);
+        self.wish(Wish::Tell(PersonCommand::Cancel));
         self.say(Voice::Quiet, "Stopping.");
     }
 

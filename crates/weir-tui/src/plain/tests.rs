@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
@@ -125,7 +126,10 @@ async fn conversation(screen_reader: bool) -> String {
     )
     .await;
     t.line("2").await;
-    let reply = Wish::Reply { question: QuestionId::new("s-q1"), answer: "blue".into() };
+    let reply = Wish::Tell(PersonCommand::Reply {
+        question: QuestionId::new("s-q1"),
+        answer: "blue".into(),
+    });
     assert_eq!(t.wished(), [reply]);
     t.fact("question.answered", json!({ "question": "s-q1", "answer": "blue", "by": "ada" })).await;
     t.fact(
@@ -146,7 +150,12 @@ async fn conversation(screen_reader: bool) -> String {
 
 fn decide(approval: &str, decision: Decision, reason: Option<&str>) -> Wish {
     let reason = reason.map(str::to_owned);
-    Wish::Decide { approval: ApprovalId::new(approval), decision, reason }
+    Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+        approval: ApprovalId::new(approval),
+        decision,
+        reason,
+        terms: None,
+    }))
 }
 
 fn resolved(approval: &str, call: &str, decision: &str, reason: Option<&str>) -> Value {
@@ -196,7 +205,7 @@ async fn f1_interrupts_cancel_then_leave() {
     let mut t = Table::opened(options(false)).await;
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
     t.interrupt(Interrupt::Run).await;
-    assert_eq!(t.wished(), [Wish::Cancel]);
+    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
     t.fact("run.finished", ended("cancelled", None)).await;
     // At rest it warns first; a line in between takes the warning back.
     t.interrupt(Interrupt::Run).await;
@@ -249,7 +258,7 @@ async fn f1_what_comes_from_a_pipe_is_worked_off_and_nobody_says_yes() {
         "options": [], "multiple": false }),
     )
     .await;
-    assert_eq!(t.wished(), [Wish::Cancel]);
+    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
     t.fact("question.answered", json!({ "question": "s-q1", "answer": null, "by": "x" })).await;
     t.fact("run.finished", ended("cancelled", None)).await;
     assert_eq!(t.wished(), [Wish::Leave]);

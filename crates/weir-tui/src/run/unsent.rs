@@ -69,6 +69,8 @@ fn refused(wish: Wish) -> News {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::input::PersonCommand;
+
     use super::*;
 
     fn files(ticket: u64) -> Wish {
@@ -78,12 +80,16 @@ mod tests {
     #[test]
     fn f1_what_waits_has_a_bound_and_searches_go_first() {
         let mut unsent: VecDeque<Wish> = (0..UNSENT_MAX as u64).map(files).collect();
-        assert_eq!(add(&mut unsent, Wish::Cancel), Ok(()));
+        assert_eq!(add(&mut unsent, Wish::Tell(PersonCommand::Cancel)), Ok(()));
         assert_eq!((unsent.front(), unsent.len()), (Some(&files(1)), UNSENT_MAX));
         while add(&mut unsent, Wish::Undo).is_ok() {
             assert!(unsent.len() <= UNSENT_MAX, "it ends");
         }
-        assert_eq!(unsent.front(), Some(&Wish::Cancel), "nothing but searches went");
+        assert_eq!(
+            unsent.front(),
+            Some(&Wish::Tell(PersonCommand::Cancel)),
+            "nothing but searches went"
+        );
         assert_eq!(add(&mut unsent, Wish::Leave), Ok(()));
     }
 
@@ -97,7 +103,7 @@ mod tests {
             (Wish::Models(2), "Failed"),
             (Wish::Clipboard(3), "Failed"),
             (shell, "Shell"),
-            (Wish::Cancel, "Notice"),
+            (Wish::Tell(PersonCommand::Cancel), "Notice"),
         ] {
             let news = format!("{:?}", refused(wish));
             assert!(news.starts_with(told) && news.contains(WHY), "{news}");

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::event::{CondenseReason, ContextCondensed, Event, Origin};
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::prompt::{self, Rendered};
 use weir_core::session::condense::{Keep, Preview};
 use weir_core::session::meter::Meter;
@@ -345,10 +345,10 @@ async fn change(
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
     let mut updates = handle.updates(known);
     let command = match args.undo {
-        true => Command::Uncondense { by: wiring::principal(cx) },
-        false => Command::Condense { keep },
+        true => PersonCommand::Uncondense,
+        false => PersonCommand::Condense { keep },
     };
-    if let Err(error) = handle.command(command).await {
+    if let Err(error) = handle.tell_session(&wiring::principal(cx), command).await {
         let _ = handle.close().await;
         return Err(match error {
             weir_engine::engine::EngineError::Refused(_) if args.undo => {

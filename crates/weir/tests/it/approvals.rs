@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, SessionId, Timestamp};
-use weir_engine::ports::{Append, FileMark, Letter, Mail, SessionMeta, Store};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
+use weir_engine::ports::{Append, FileMark, Letter, SessionMeta, Store};
 use weir_store::SqliteStore;
 
 use crate::house::{House, Said};
@@ -336,16 +337,16 @@ async fn g4_an_old_letter_does_nothing() {
 
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
     let session_id = SessionId::new(session.as_str());
-    let letter = Letter::Decide {
+    let command = PersonCommand::Decide(ApprovalAnswer {
         approval: ApprovalId::new(first.as_str()),
         decision: Decision::Once,
         reason: None,
         terms: None,
-    };
-    let mail =
-        Mail { id: 0, session: session_id.clone(), by: "old".into(), ts: Timestamp(1), letter };
+    });
+    let (session_of, by, ts) = (session_id.clone(), "old".into(), Timestamp(1));
+    let letter = Letter { id: 0, session: session_of, by, ts, command };
     for _ in 0..3 {
-        store.post(mail.clone()).await.expect("it can be posted");
+        store.post(letter.clone()).await.expect("it can be posted");
     }
     let begun = Instant::now();
     while !store.mail(&session_id).await.expect("readable").is_empty() {

@@ -9,7 +9,7 @@ use crate::effect::Effect;
 use crate::event::{CallFinished, CancelCause, RunFinished};
 use crate::governance::{FilterContext, clean};
 use crate::ids::{InputId, SessionId, Timestamp};
-use crate::input::{Answer, Command, Input};
+use crate::input::{Answer, Command, Input, PersonCommand, PersonMessage};
 use crate::message::Media;
 use crate::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
 use crate::profile::{PermissionMode, built_in_profiles};
@@ -90,8 +90,8 @@ impl Case {
     }
 
     fn say(&mut self, content: Vec<Block>) {
-        let (by, added, client_id) = ("person".into(), Vec::new(), None);
-        self.input(Input::Command(Command::Say { content, by, added, client_id }));
+        let message = PersonMessage { content, ..PersonMessage::default() };
+        self.input(Input::Command(PersonCommand::from(message).sent_by("person")));
     }
 
     fn planned(&mut self, calls: Vec<PlannedCall>) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::frame::{self, Command};
-use crate::api::approvals::{self, DecideBody};
+use crate::api::approvals;
 use crate::api::sessions::{own, saying};
 use crate::app::App;
 use crate::guard::Caller;
@@ -35,9 +35,9 @@ async fn done(app: &App, caller: &Caller, command: Command) -> Answer<Value> {
             let (input, run, seq) = (said.input, said.run, said.seq);
             Ok(json!({ "type": "said", "session": id, "input": input, "run": run, "seq": seq }))
         }
-        Command::Decide { approval, decision, reason, terms, .. } => {
-            let body = DecideBody { decision, reason, terms };
-            let decided = approvals::decided(app, caller, (&approval, body)).await?;
+        Command::Decide { answer, .. } => {
+            let approval = answer.approval.clone();
+            let decided = approvals::decided(app, caller, answer).await?;
             let (decision, by) = (decided.decision, decided.by);
             let mut told =
                 json!({ "type": "decided", "approval": approval, "decision": decision, "by": by });

@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use weir_core::event::Decision;
-use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{InputId, Seq, SessionId};
+use weir_core::input::ApprovalAnswer;
 
 use crate::api::sessions::SaidBlock;
 use crate::app::App;
@@ -54,12 +53,8 @@ pub(super) enum Command {
     Say { session: SessionId, client_id: String, content: Vec<SaidBlock> },
     /// Answer an approval.
     Decide {
-        approval: String,
-        decision: Decision,
-        #[serde(default)]
-        reason: Option<String>,
-        #[serde(default)]
-        terms: Option<LeaseTerms>,
+        #[serde(flatten)]
+        answer: ApprovalAnswer,
         #[serde(default)]
         client_id: Option<String>,
     },
@@ -139,6 +134,7 @@ mod tests {
             r#"{"type":"ping"}"#,
             r#"{"type":"say","session":"s1","client_id":"u1","content":[{"type":"text","text":"hi"}]}"#,
             r#"{"type":"decide","approval":"s1-a1","decision":"deny","reason":"no"}"#,
+            r#"{"type":"decide","approval":"s1-a1","decision":"session","terms":{"uses":3},"client_id":"u2"}"#,
             r#"{"type":"answer","question":"s1-q1","answer":"blue"}"#,
             r#"{"type":"cancel","session":"s1"}"#,
             r#"{"type":"withdraw","session":"s1","input":"i1"}"#,

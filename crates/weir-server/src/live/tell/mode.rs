@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use weir_core::ids::SessionId;
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
 
 use super::super::{Key, Rooms, wishes};
 use crate::app::App;
-use crate::live::fold;
 use crate::ports::{Home, SessionWish};
 use crate::problem::{Answer, Problem};
 
@@ -36,10 +35,8 @@ impl Rooms {
         let (Some(_), Some(room)) = (alone(wish), self.here(home.as_ref(), id)) else {
             return Ok(false);
         };
-        let folded = fold::load(home.store().as_ref(), id).await?;
-        let (Some(_), Some(kept)) = (folded.session.run(), folded.session.config()) else {
-            return Ok(false);
-        };
+        let state = room.live.read_state(|state| (state.run, state.config.clone()));
+        let (Some(_), Some(kept)) = state else { return Ok(false) };
         // What somebody may have is decided where all settings are, as between runs.
         let own = wishes::kept(app, &Key::of(home.as_ref(), id)).await?;
         let wish = wishes::joined(wish.clone(), &own);
@@ -50,7 +47,8 @@ impl Rooms {
         let mut config = kept.as_ref().clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match room.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match room.handle().tell_session(home.person().0.as_str(), configure).await {
             Ok(()) => Ok(true),
             Err(EngineError::Stopped) => Ok(false),
             Err(EngineError::Refused(_)) => Err(Problem::conflict(

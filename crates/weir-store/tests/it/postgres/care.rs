@@ -2,8 +2,9 @@
 
 use sqlx::Executor;
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::input::PersonCommand;
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{Letter, Mail, MemoryFilter, Store, UsageFilter};
+use weir_engine::ports::{Letter, MemoryFilter, Store, UsageFilter};
 use weir_store::PostgresStores;
 
 use super::rows::{entry, fill};
@@ -54,12 +55,12 @@ async fn d9_a_backup_holds_everything_and_comes_back_whole() {
     for (name, store) in [("ada", &ada), ("bob", &bob)] {
         let again = restored.of(name).await.expect("a plain name");
         assert_eq!(everything(&again).await, everything(store).await, "{name}");
-        let letter = Mail {
+        let letter = Letter {
             id: 0,
             session: SessionId::new("one"),
             by: "ada".into(),
             ts: Timestamp(NOON),
-            letter: Letter::Cancel,
+            command: PersonCommand::Cancel,
         };
         let before = again.mail(&letter.session).await.expect("readable")[0].id;
         assert!(again.post(letter).await.expect("writable") > before, "no number comes twice");

@@ -14,8 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use sqlx::Executor;
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::input::PersonCommand;
 use weir_core::record::{GENESIS, Record, verify_chain};
-use weir_engine::ports::{Letter, Mail, Pause, RUNNING, Store, StoreError};
+use weir_engine::ports::{Letter, Pause, RUNNING, Store, StoreError};
 use weir_store::{PostgresStore, PostgresStores, this_process};
 
 use super::rows::entry;
@@ -157,12 +158,12 @@ async fn d8_other_processes_hear_of_facts_letters_switch_and_records() {
         })
         .await;
     }
-    let letter = Mail {
+    let letter = Letter {
         id: 0,
         session: session.clone(),
         by: "ada".into(),
         ts: Timestamp(NOON),
-        letter: Letter::Cancel,
+        command: PersonCommand::Cancel,
     };
     hears("a letter", async || {
         let heard = tokio::time::timeout(WITHIN, same.mail_changed());

@@ -7,12 +7,13 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor, Row};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, RunId, SessionId, Timestamp};
+use weir_core::input::PersonCommand;
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::model::Usage;
 use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{
-    Entry, FileMark, Kept, Letter, Mail, MemoryFilter, Pause, Proposal, RecallQuery, SessionFilter,
+    Entry, FileMark, Kept, Letter, MemoryFilter, Pause, Proposal, RecallQuery, SessionFilter,
     SolvedFilter, Store, UsageFilter, UsageNote,
 };
 use weir_store::PostgresStores;
@@ -62,12 +63,12 @@ pub(super) async fn fill(store: &dyn Store, session: &str) {
 /// What does not come with facts.
 async fn fill_beside(store: &dyn Store, session: &str) {
     let ts = Timestamp(NOON);
-    let mail = Mail {
+    let mail = Letter {
         id: 0,
         session: SessionId::new(session),
         by: "ada".into(),
         ts,
-        letter: Letter::Cancel,
+        command: PersonCommand::Cancel,
     };
     store.post(mail).await.expect("writable");
     let source = MemorySource {

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, SessionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::profile::PermissionMode;
 
 use super::keys::{ask, asks, decided};
@@ -48,7 +49,15 @@ fn f1_the_next_approval_takes_no_key_before_it_was_seen() {
     face.wait(200);
     face.press(KeyCode::Char('y'));
     let approval = ApprovalId::new("a2");
-    assert_eq!(face.wished(), [Wish::Decide { approval, decision: Decision::Once, reason: None }]);
+    assert_eq!(
+        face.wished(),
+        [Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+            approval,
+            decision: Decision::Once,
+            reason: None,
+            terms: None
+        }))]
+    );
 }
 
 #[test]
@@ -60,7 +69,7 @@ fn f1_a_letter_with_control_or_alt_decides_nothing() {
             face.chord(KeyCode::Char(key), modifiers);
             face.press(KeyCode::Enter);
             let wished = face.wished();
-            let decides = |wish: &Wish| matches!(wish, Wish::Decide { .. });
+            let decides = |wish: &Wish| matches!(wish, Wish::Tell(PersonCommand::Decide(_)));
             assert!(!wished.iter().any(decides), "{modifiers:?} {key}: {wished:?}");
         }
     }
@@ -157,7 +166,13 @@ fn f1_what_a_turn_took_stands_in_the_conversation_and_not_in_the_box() {
     face.begin("Go on.");
     face.queue("i2", "later");
     face.press(KeyCode::Esc);
-    assert_eq!(face.wished(), [Wish::Withdraw(InputId(2)), Wish::Cancel]);
+    assert_eq!(
+        face.wished(),
+        [
+            Wish::Tell(PersonCommand::Withdraw { input: InputId(2) }),
+            Wish::Tell(PersonCommand::Cancel)
+        ]
+    );
     assert!(!face.shot().contains("queued later"));
     face.fact("turn.started", &json!({"turn": "t2", "iteration": 2, "inputs": ["i2"]}));
     notice(&mut face, Tone::Bad);
@@ -180,7 +195,7 @@ fn f1_what_others_said_is_not_taken_back() {
     face.press(KeyCode::Up);
     assert_eq!(face.wished(), []);
     face.press(KeyCode::Esc);
-    assert_eq!(face.wished(), [Wish::Cancel]);
+    assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Cancel)]);
     assert!(face.shot().contains("queued from the browser"));
 }
 
@@ -230,7 +245,10 @@ fn f1_ctrl_c_twice_in_a_run_does_not_leave() {
     face.begin("Go on.");
     face.control('c');
     face.control('c');
-    assert_eq!(face.wished(), [Wish::Cancel, Wish::Cancel]);
+    assert_eq!(
+        face.wished(),
+        [Wish::Tell(PersonCommand::Cancel), Wish::Tell(PersonCommand::Cancel)]
+    );
     face.ended("cancelled", None);
     face.control('c');
     assert_eq!(face.wished(), []);

@@ -4,6 +4,7 @@ use crossterm::event::KeyCode;
 use serde_json::json;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
 
 use super::made::Face;
@@ -33,7 +34,12 @@ pub(super) fn ask(face: &mut Face, name: &str, rules: &[&str]) {
 
 pub(super) fn decided(decision: Decision, reason: Option<&str>) -> Vec<Wish> {
     let approval = ApprovalId::new("a1");
-    vec![Wish::Decide { approval, decision, reason: reason.map(str::to_owned) }]
+    vec![Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+        approval,
+        decision,
+        reason: reason.map(str::to_owned),
+        terms: None,
+    }))]
 }
 
 #[test]
@@ -123,7 +129,11 @@ fn f1_esc_interrupts_and_gives_back_what_was_not_said() {
     face.type_in("three");
     face.press(KeyCode::Esc);
     let wished = face.wished();
-    let expected = [Wish::Withdraw(InputId(3)), Wish::Withdraw(InputId(2)), Wish::Cancel];
+    let expected = [
+        Wish::Tell(PersonCommand::Withdraw { input: InputId(3) }),
+        Wish::Tell(PersonCommand::Withdraw { input: InputId(2) }),
+        Wish::Tell(PersonCommand::Cancel),
+    ];
     assert_eq!(wished, expected);
     for input in ["i3", "i2"] {
         face.fact("input.withdrawn", &json!({"input": input}));
@@ -170,7 +180,7 @@ fn f1_the_last_queued_message_is_taken_back() {
         face.begin("Go on.");
         face.queue("i2", "later");
         face.press(key);
-        assert_eq!(face.wished(), [Wish::Withdraw(InputId(2))]);
+        assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Withdraw { input: InputId(2) })]);
         assert!(face.app.composer.is_empty(), "nobody knows yet whether it was told");
         face.fact("input.withdrawn", &json!({"input": "i2"}));
         assert_eq!(face.app.composer.written().text, "later");
@@ -241,7 +251,7 @@ fn f1_ctrl_c_and_ctrl_d_leave() {
     let mut face = Face::open(80, 24);
     face.begin("Go on.");
     face.control('c');
-    assert_eq!(face.wished(), [Wish::Cancel]);
+    assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Cancel)]);
 }
 
 #[test]
@@ -320,7 +330,11 @@ fn f1_a_question_is_answered_by_number_by_words_or_by_a_message() {
             face.press(if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
         }
         let (question, answer) = (QuestionId::new("q1"), expected.to_owned());
-        assert_eq!(face.wished(), [Wish::Reply { question, answer }], "{keys:?}");
+        assert_eq!(
+            face.wished(),
+            [Wish::Tell(PersonCommand::Reply { question, answer })],
+            "{keys:?}"
+        );
     }
     let mut face = asks(false);
     face.press(KeyCode::Esc);

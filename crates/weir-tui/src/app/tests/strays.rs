@@ -4,6 +4,7 @@
 use crossterm::event::KeyCode;
 use serde_json::json;
 use weir_core::event::Decision;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 
 use super::keys::{ask, asks, decided};
@@ -120,7 +121,7 @@ fn f1_another_question_below_the_screen_is_not_the_one_that_was_looked_at() {
         }
     }
     face.press(KeyCode::Char('y'));
-    assert!(!face.wished().iter().any(|wish| matches!(wish, Wish::Decide { .. })));
+    assert!(!face.wished().iter().any(|wish| matches!(wish, Wish::Tell(PersonCommand::Decide(_)))));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What asks, and what is typed while it comes and goes; how a talk begins and ends.
 
+use weir_core::input::{ApprovalAnswer, PersonCommand};
+
 use super::*;
 
 fn question(name: &str, options: &[&str]) -> Value {
@@ -37,7 +39,10 @@ async fn f1_an_answer_that_was_typed_for_something_else_is_asked_again() {
                 "question.asked",
                 question("s-q2", &["all", "none"]),
                 "1",
-                Wish::Reply { question: QuestionId::new("s-q2"), answer: "all".into() },
+                Wish::Tell(PersonCommand::Reply {
+                    question: QuestionId::new("s-q2"),
+                    answer: "all".into(),
+                }),
             ),
         ] {
             let mut t = Table::opened(options(false)).await;
@@ -112,9 +117,12 @@ async fn f1_with_nobody_left_an_answer_that_fails_ends_the_run_and_then_the_talk
     t.typed = None;
     t.rest().await;
     t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
-    assert!(matches!(&t.wished()[..], [Wish::Decide { decision: Decision::Deny, .. }]));
+    assert!(matches!(
+        &t.wished()[..],
+        [Wish::Tell(PersonCommand::Decide(ApprovalAnswer { decision: Decision::Deny, .. }))]
+    ));
     t.tell(bad()).await;
-    assert_eq!(t.wished(), [Wish::Cancel]);
+    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
     t.tell(bad()).await;
     assert_eq!(t.wished(), [Wish::Leave]);
 }
@@ -214,7 +222,10 @@ async fn g4_a_line_that_was_begun_before_the_question_answers_nothing() {
         "{told}"
     );
     t.line("1").await;
-    let reply = Wish::Reply { question: QuestionId::new("s-q1"), answer: "red".into() };
+    let reply = Wish::Tell(PersonCommand::Reply {
+        question: QuestionId::new("s-q1"),
+        answer: "red".into(),
+    });
     assert_eq!(t.wished(), [reply]);
 }
 

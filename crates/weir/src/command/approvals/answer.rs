@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use weir_core::event::{ApprovalRequested, ApprovalResolved, Decision};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible;
 use weir_engine::family;
-use weir_engine::ports::Letter;
+use weir_engine::host::SessionState;
 
 use super::deliver::{Delivered, Delivery};
 use super::{Asked, Folded, find, fold, tell};
@@ -92,9 +93,9 @@ async fn decide(
     let id = &asked.approval;
     let (decision, terms) = wanted(args, asked)?;
     let reason = args.reason.clone().filter(|text| !text.trim().is_empty());
-    let letter = Letter::Decide { approval: id.clone(), decision, reason, terms };
-    let delivery = Delivery::new(cx, letter)?;
-    let delivered = delivery.deliver(&mut folded, |f| f.resolved.contains_key(id)).await?;
+    let answer = ApprovalAnswer { approval: id.clone(), decision, reason, terms };
+    let delivery = Delivery::new(cx, PersonCommand::Decide(answer))?;
+    let delivered = delivery.deliver(&mut folded, |state| state.resolution(id).is_some()).await?;
     let at_rest = match delivered {
         Delivered::Settled { at_rest } => at_rest,
         Delivered::Waits(holder) => return waits(&holder, id.as_str()),
@@ -156,10 +157,10 @@ async fn reply(
     text: String,
     mut folded: Folded,
 ) -> anyhow::Result<ExitCode> {
-    let letter = Letter::Reply { question: id.clone(), answer: text };
-    let delivery = Delivery::new(cx, letter)?;
+    let command = PersonCommand::Reply { question: id.clone(), answer: text };
+    let delivery = Delivery::new(cx, command)?;
     let queued = folded.session.queued().len();
-    let settled = |f: &Folded| f.answered.contains_key(id) || f.session.queued().len() > queued;
+    let settled = |state: &SessionState| state.answer(id).is_some() || state.queued.len() > queued;
     let delivered = delivery.deliver(&mut folded, settled).await?;
     let at_rest = match delivered {
         Delivered::Settled { at_rest } => at_rest,
@@ -187,15 +188,15 @@ pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Resul
     let store = cx.store()?;
     let session = session_ids::find(store.as_ref(), &args.session).await?;
     let mut folded = fold::load(store.as_ref(), &session).await?;
-    let has = |f: &Folded| f.session.leases().iter().any(|lease| lease.lease == args.lease);
-    if !has(&folded) {
+    if !folded.state.leases.contains(&args.lease) {
         return Err(usage(format!(
             "session {session} has no lease {}; `weir approvals list --all` lists leases",
             args.lease
         )));
     }
-    let delivery = Delivery::new(cx, Letter::Revoke { lease: args.lease })?;
-    match delivery.deliver(&mut folded, |f| !has(f)).await? {
+    let delivery = Delivery::new(cx, PersonCommand::Revoke { lease: args.lease })?;
+    let settled = |state: &SessionState| !state.leases.contains(&args.lease);
+    match delivery.deliver(&mut folded, settled).await? {
         Delivered::Settled { .. } => {
             out(&format!("lease {} of session {session} is revoked", args.lease))?;
             Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted, SERVER};
 use weir_core::ids::InputId;
-use weir_core::input::{Answer, Command, Input};
+use weir_core::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
 use weir_core::session::Session;
 use weir_core::tool::Clean;
 
@@ -22,6 +22,7 @@ pub(super) enum Came {
 #[expect(clippy::too_many_lines, reason = "one exhaustive match, an input for each fact")]
 pub(super) fn came(session: &Session, event: &Event) -> Came {
     let command = |command| Came::Whole(Box::new(Input::Command(command)));
+    let person = |told: PersonCommand, by: String| command(told.sent_by(by));
     let answer = |answer| Came::Whole(Box::new(Input::Answer(answer)));
     match event.clone() {
         Event::SessionOpened(f) => {
@@ -29,23 +30,24 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         }
         Event::SessionResumed(f) => command(Command::Resume { engine: f.engine }),
         Event::SessionConfigured(f) => {
-            command(Command::Configure { reason: f.reason, config: f.config })
+            let (reason, config) = (f.reason, f.config);
+            person(PersonCommand::Configure { reason, config }, String::new())
         }
         Event::InputAccepted(f) => {
             let InputAccepted { content, by, added, client_id, .. } = f;
-            command(Command::Say { content, by, added, client_id })
+            person(PersonMessage { content, added, client_id, blobs: Vec::new() }.into(), by)
         }
-        Event::InputWithdrawn(f) => command(Command::Withdraw { input: f.input }),
-        Event::ApprovalResolved(f) => command(Command::Decide {
-            approval: f.approval,
-            decision: f.decision,
-            by: f.by,
-            reason: f.reason,
-            terms: f.terms,
-        }),
-        Event::LeaseRevoked(f) => command(Command::Revoke { lease: f.lease, by: f.by }),
+        Event::InputWithdrawn(f) => {
+            person(PersonCommand::Withdraw { input: f.input }, String::new())
+        }
+        Event::ApprovalResolved(f) => {
+            let (approval, decision, reason, terms) = (f.approval, f.decision, f.reason, f.terms);
+            let answer = ApprovalAnswer { approval, decision, reason, terms };
+            person(PersonCommand::Decide(answer), f.by)
+        }
+        Event::LeaseRevoked(f) => person(PersonCommand::Revoke { lease: f.lease }, f.by),
         Event::QuestionAnswered(f) => match f.answer {
-            Some(text) => command(Command::Reply { question: f.question, answer: text, by: f.by }),
+            Some(answer) => person(PersonCommand::Reply { question: f.question, answer }, f.by),
             None if f.by == SERVER => session
                 .call_asking(&f.question)
                 .map_or(Came::Nothing, |call| command(Command::Unask { call })),
@@ -84,11 +86,13 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
             answer(Answer::Switched { config, notes: f.notes })
         }
         Event::ContextCondensing(f) => match f.reason {
-            CondenseReason::Asked => command(Command::Condense { keep: f.keep }),
+            CondenseReason::Asked => {
+                person(PersonCommand::Condense { keep: f.keep }, String::new())
+            }
             CondenseReason::Threshold => Came::Nothing,
             CondenseReason::Overflow => Came::Fact,
         },
-        Event::ContextUncondensed(f) => command(Command::Uncondense { by: f.by }),
+        Event::ContextUncondensed(f) => person(PersonCommand::Uncondense, f.by),
         Event::ModelRequested(f) => answer(Answer::Prepared {
             turn: f.turn,
             bytes: f.bytes,

@@ -11,7 +11,7 @@ use weir_core::event::{
 };
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
-use weir_core::input::Command;
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible;
 use weir_engine::engine::{EngineError, SessionHandle, load};
 
@@ -199,18 +199,17 @@ impl Asking {
         let command = match self.waiting.front() {
             Some(Open::Approval(asked, _)) => {
                 let (decision, reason, terms) = decision(&line, asked);
-                let (approval, by) = (asked.approval.clone(), PERSON.into());
-                Command::Decide { approval, decision, by, reason, terms }
+                let approval = asked.approval.clone();
+                PersonCommand::Decide(ApprovalAnswer { approval, decision, reason, terms })
             }
-            Some(Open::Question(asked)) => Command::Reply {
+            Some(Open::Question(asked)) => PersonCommand::Reply {
                 question: asked.question.clone(),
                 answer: choice(&line, &asked.options),
-                by: PERSON.into(),
             },
             None => return Ok(()),
         };
         self.sent = true;
-        match handle.command(command).await {
+        match handle.tell_session(PERSON, command).await {
             // Refused: somebody else was quicker, and their answer is on its way.
             Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
             Err(error) => Err(engine_failure(error)),
@@ -228,7 +227,8 @@ impl Asking {
         let mut config = config.as_ref().clone();
         config.attended = false;
         let reason = format!("{NOBODY} can be asked from now on");
-        match handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match handle.tell_session(NOBODY, configure).await {
             Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
             Err(error) => Err(engine_failure(error)),
         }

@@ -199,7 +199,7 @@ async fn rewound(keeper: &mut Keeper, before: Seq, back: Back) -> Result<(), Str
 }
 
 fn at_rest(keeper: &Keeper) -> Result<(), String> {
-    match keeper.desk.room().course().run {
+    match keeper.desk.room().read_state(|state| state.run) {
         Some(_) => Err("a run is on: end it first, then go back".into()),
         None => Ok(()),
     }

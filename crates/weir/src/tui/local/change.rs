@@ -4,15 +4,15 @@
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use weir_core::input::Command;
+use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_core::session::SessionConfig;
 use weir_core::session::condense::Keep;
 use weir_engine::engine::EngineError;
 use weir_tui::link::{News, Tone, Wish};
 
-use super::about;
 use super::keeper::{Away, GOES_DOWN, Keeper};
+use super::{PERSON, about};
 use crate::models;
 use crate::profiles;
 use crate::wiring::Wishes;
@@ -33,8 +33,8 @@ impl Keeper {
         if let Err(why) = room.until_known().await {
             return self.unchanged(Tone::Bad, format!("nothing was changed: {why}")).await;
         }
-        let course = room.course();
-        let Some(kept) = course.config else {
+        let (run, config) = room.read_state(|state| (state.run, state.config.clone()));
+        let Some(kept) = config else {
             let text = "nothing was changed: the session was never opened";
             return self.unchanged(Tone::Bad, text).await;
         };
@@ -47,7 +47,7 @@ impl Keeper {
         {
             return self.mode_now(mode, &kept).await;
         }
-        if course.run.is_some() {
+        if run.is_some() {
             self.pending.push(wish);
             return self
                 .unchanged(Tone::Quiet, "that counts from the next run on: one is on")
@@ -59,7 +59,7 @@ impl Keeper {
     /// Changes what waited for the end of a run.
     pub(super) async fn change_pending(&mut self) {
         let room = self.desk.room();
-        if self.pending.is_empty() || room.course().run.is_some() {
+        if self.pending.is_empty() || room.read_state(|state| state.run.is_some()) {
             return;
         }
         let waiting = std::mem::take(&mut self.pending);
@@ -87,7 +87,8 @@ impl Keeper {
         let mut config = kept.clone();
         config.permission = mode;
         let reason = format!("permission mode {mode}");
-        match live.handle.command(Command::Configure { reason, config: Arc::new(config) }).await {
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match live.handle.tell_session(PERSON, configure).await {
             Ok(()) => room.set_wishes(Wishes { permission: Some(mode), ..room.wishes() }),
             Err(EngineError::Refused(_)) => {
                 self.unchanged(Tone::Bad, "the permission mode cannot change just now").await;
@@ -106,7 +107,7 @@ impl Keeper {
     /// Tells the settings that hold.
     async fn tell_settings(&self) {
         let room = self.desk.room();
-        let settings = match room.course().config {
+        let settings = match room.read_state(|state| state.config.clone()) {
             Some(config) => News::Settings {
                 model: config.model.model.to_string(),
                 profile: config.profile.name.clone(),
@@ -160,7 +161,7 @@ impl Keeper {
             }
             Err(Away::Failed(why)) => return self.desk.notice(Tone::Bad, why).await,
         };
-        match live.handle.command(Command::Condense { keep }).await {
+        match live.handle.tell_session(PERSON, PersonCommand::Condense { keep }).await {
             Ok(()) => (),
             Err(EngineError::Refused(_)) => {
                 let text = "there is nothing to make shorter now, or a run is on";

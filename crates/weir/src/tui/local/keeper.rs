@@ -12,6 +12,7 @@ use weir_core::event::{CancelCause, RunStatus};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
 use weir_engine::engine::EngineError;
+use weir_engine::host::SessionState;
 use weir_engine::ports::{Store as _, StoreError};
 use weir_tui::link::{News, Tone, Which, Wish};
 
@@ -142,8 +143,8 @@ impl Keeper {
             Wish::Undo => back::undo(self).await,
             Wish::Rewind { before, back: what } => back::rewind(self, before, what).await,
             // What would have gone straight to the session, did it run here.
-            Wish::Cancel | Wish::Decide { .. } | Wish::Reply { .. } | Wish::Withdraw(_) => {
-                self.pass_on(wish).await;
+            Wish::Tell(command) => {
+                self.pass_on(command).await;
                 self.desk.behind.fetch_sub(1, Ordering::AcqRel);
             }
             // Everything else was taken before it came here.
@@ -153,7 +154,10 @@ impl Keeper {
 
     /// A run ended, or the old facts are all told.
     async fn stirred(&mut self, room: &Arc<Room>) {
-        if std::mem::take(&mut self.goes_on) && room.course().gets_on() && room.live().is_none() {
+        if std::mem::take(&mut self.goes_on)
+            && !room.read_state(SessionState::is_at_rest)
+            && room.live().is_none()
+        {
             // An approval that was open is asked again, a run that stopped goes on (D5).
             if let Err(Away::Failed(why)) = self.take_up(None).await {
                 let text = format!("what was under way cannot go on now: {why}");
@@ -312,7 +316,7 @@ impl Keeper {
         wishes: &Wishes,
     ) -> anyhow::Result<Live> {
         room.until_known().await.map_err(usage)?;
-        let kept = room.course().config;
+        let kept = room.read_state(|state| state.config.clone());
         let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
         // Files that the person changed since count.
         let cx: Cx = room.cx.anew(room.folder())?;
@@ -327,11 +331,11 @@ impl Keeper {
     pub(super) async fn give_back(&mut self) {
         let room = self.desk.room();
         if let Some(live) = room.held() {
-            if room.course().run.is_some() {
+            if room.read_state(|state| state.run.is_some()) {
                 let ended = async {
                     let cancelled = live.handle.cancel(CancelCause::Cancelled, PERSON).await;
                     if cancelled.is_ok() {
-                        room.until(|course| course.run.is_none()).await;
+                        room.until(|state| state.run.is_none()).await;
                     }
                 };
                 // What does not end in time ends with the session, and is owed.
@@ -340,7 +344,8 @@ impl Keeper {
             if !self.down(&room, &live).await {
                 self.desk.notice(Tone::Bad, GOES_DOWN).await;
             }
-            if let (Some(id), Some(true)) = (&room.id, room.course().ended.map(RunStatus::is_over))
+            if let (Some(id), Some(true)) =
+                (&room.id, room.read_state(|state| state.ended).map(RunStatus::is_over))
                 && let Ok(workspace) = room.cx.workspace()
             {
                 tidy::finished(&workspace, id);

@@ -86,7 +86,7 @@ pub(super) async fn models(desk: &Arc<Desk>) -> anyhow::Result<Vec<Choice>> {
     let catalogue = models::catalogue(cx)?;
     let local: Vec<&Vendor> = catalogue.vendors().iter().filter(|vendor| vendor.local).collect();
     let probed = ask(cx, &catalogue, &local).await?;
-    let current = match room.course().config {
+    let current = match room.read_state(|state| state.config.clone()) {
         Some(config) => config.model.model.to_string(),
         None => models::known(cx, room.wishes().model.as_deref()).await.unwrap_or_default(),
     };
@@ -131,7 +131,7 @@ fn window(tokens: u64) -> String {
 /// All profiles of the folder.
 pub(super) fn profiles(desk: &Desk) -> anyhow::Result<Vec<Choice>> {
     let room = desk.room();
-    let current = match room.course().config {
+    let current = match room.read_state(|state| state.config.clone()) {
         Some(config) => config.profile.name.clone(),
         None => match room.wishes().profile {
             Some(name) => name,

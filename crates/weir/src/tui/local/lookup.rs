@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use weir_core::input::PersonCommand;
 use weir_engine::ports::{Clock as _, Pause, Store as _};
 use weir_tui::link::{Items, News, Ticket, Tone, Wish};
 
@@ -21,13 +22,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// ended must not be in the next one. What no session here hears goes to the keeper.
 pub(super) async fn steer(
     desk: Arc<Desk>,
-    mut wishes: mpsc::Receiver<Wish>,
+    mut commands: mpsc::Receiver<PersonCommand>,
     line: mpsc::Sender<Wish>,
 ) {
-    while let Some(wish) = wishes.recv().await {
+    while let Some(command) = commands.recv().await {
         let live = desk.room().live().filter(|_| desk.behind.load(Ordering::Acquire) == 0);
         let heard = match live {
-            Some(live) => letters::pass(&desk, &live, wish.clone()).await,
+            Some(live) => letters::pass(&desk, &live, command.clone()).await,
             None => false,
         };
         if heard {
@@ -35,18 +36,22 @@ pub(super) async fn steer(
         }
         // It does not run here, or went down in this moment: the keeper finds out what is open.
         desk.behind.fetch_add(1, Ordering::AcqRel);
-        if line.send(wish).await.is_err() {
+        if line.send(Wish::Tell(command)).await.is_err() {
             break;
         }
     }
 }
 
 /// Takes a wish; gives it back where it has to wait its turn.
-pub(super) async fn take(desk: &Arc<Desk>, wish: Wish, steer: &mpsc::Sender<Wish>) -> Option<Wish> {
+pub(super) async fn take(
+    desk: &Arc<Desk>,
+    wish: Wish,
+    steer: &mpsc::Sender<PersonCommand>,
+) -> Option<Wish> {
     match wish {
-        Wish::Cancel | Wish::Decide { .. } | Wish::Reply { .. } | Wish::Withdraw(_) => {
+        Wish::Tell(command) => {
             // Whoever hears them stays as long as the wishes come.
-            let _ = steer.send(wish).await;
+            let _ = steer.send(command).await;
             None
         }
         Wish::Shell { command, ticket } => {

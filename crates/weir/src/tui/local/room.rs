@@ -11,13 +11,14 @@ use tokio::task::JoinHandle;
 use weir_core::event::Event;
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
+use weir_engine::host::SessionState;
 use weir_engine::hub::{Fact, SignalKind, Update};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store as _;
 use weir_tui::link::{News, SignalKind as Shown, Tone};
 
 use super::PERSON;
-use super::course::Course;
+use super::course::{AlwaysAllowed, FactMeaning};
 use super::desk::Desk;
 use crate::command::approvals;
 use crate::cx::Cx;
@@ -53,7 +54,7 @@ pub(super) struct Room {
     pub(super) known: Seq,
     /// Something came to rest, or its old facts are all told: the keeper has a look.
     pub(super) stirred: Notify,
-    course: Mutex<Course>,
+    state: Mutex<SessionState>,
     /// Facts so far, for whoever waits for one.
     seen: watch::Sender<Seq>,
     /// Why nobody tells what happens in it any more.
@@ -84,7 +85,7 @@ impl Room {
             cx,
             known,
             stirred: Notify::new(),
-            course: Mutex::default(),
+            state: Mutex::default(),
             seen: watch::Sender::new(0),
             broken: watch::Sender::new(None),
             live: Mutex::default(),
@@ -107,9 +108,9 @@ impl Room {
         &self.cx.folder
     }
 
-    /// Its course so far.
-    pub(super) fn course(&self) -> Course {
-        lock(&self.course).clone()
+    /// What is known of it so far.
+    pub(super) fn read_state<R>(&self, read: impl FnOnce(&SessionState) -> R) -> R {
+        read(&lock(&self.state))
     }
 
     /// What the person wants of it.
@@ -178,15 +179,15 @@ impl Room {
 
     /// Whether somebody should be running it: something is under way, or lies in its box.
     fn is_awaited(&self) -> bool {
-        let course = lock(&self.course);
-        course.facts >= self.known && (course.gets_on() || !lock(&self.posted).is_empty())
+        let state = lock(&self.state);
+        state.facts >= self.known && (!state.is_at_rest() || !lock(&self.posted).is_empty())
     }
 
-    /// Waits until its course is as `wanted`.
-    pub(super) async fn until(&self, wanted: impl Fn(&Course) -> bool) {
+    /// Waits until what is known of it is as `wanted`.
+    pub(super) async fn until(&self, wanted: impl Fn(&SessionState) -> bool) {
         let mut seen = self.seen.subscribe();
         // The sender lives as long as this room.
-        let _ = seen.wait_for(|_| wanted(&lock(&self.course))).await;
+        let _ = seen.wait_for(|_| wanted(&lock(&self.state))).await;
     }
 
     /// Waits until its old facts are all told.
@@ -203,7 +204,7 @@ impl Room {
         };
         tokio::select! {
             biased;
-            () = self.until(|course| course.facts >= known) => Ok(()),
+            () = self.until(|state| state.facts >= known) => Ok(()),
             why = gave_up => Err(format!("this session cannot be read: {why}")),
         }
     }
@@ -226,20 +227,24 @@ impl Room {
             desk.tell(News::Signal { kind: Shown::Output, subject, text }).await;
         }
         let place = desk.place().await;
-        let heard = lock(&self.course).hear(&fact);
+        let meaning = {
+            let mut state = lock(&self.state);
+            state.hear_fact(&fact);
+            FactMeaning::of_fact(&state, &fact)
+        };
         if let Some(place) = place {
             let event = fact.event.clone();
             place.send(News::Fact { seq: fact.seq, ts: fact.ts, event });
         }
         self.seen.send_replace(fact.seq);
-        if heard.rests {
-            let course = lock(&self.course);
-            lock(&self.posted).retain(|name| !course.has(name));
+        if meaning.rests {
+            let state = lock(&self.state);
+            lock(&self.posted).retain(|name| !state.sent.contains_key(name));
         }
-        if heard.rests || fact.seq == self.known {
+        if meaning.rests || fact.seq == self.known {
             self.stirred.notify_one();
         }
-        let Some((approval, by, rules)) = heard.always else { return };
+        let Some(AlwaysAllowed { approval, by, rules }) = meaning.always else { return };
         let mut answered = lock(&self.answered);
         let Some(at) = answered.iter().position(|known| *known == approval) else { return };
         answered.remove(at);

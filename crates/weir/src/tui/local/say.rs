@@ -45,8 +45,8 @@ impl Keeper {
                 Err(Away::Held(holder)) => {
                     let text = format!("it is handed to {holder}, which has this session now");
                     self.desk.notice(Tone::Quiet, text).await;
-                    let letter = saying.letter(client_id.to_owned());
-                    return letters::say(&self.desk, letter, client_id, holder).await;
+                    let command = saying.command(client_id.to_owned());
+                    return letters::say(&self.desk, command, client_id, holder).await;
                 }
             };
             let name = Some(client_id.to_owned());

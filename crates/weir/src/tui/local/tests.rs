@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
+use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::profile::PermissionMode;
 use weir_tui::link::{Items, Link, Tone, link};
 
@@ -148,7 +149,13 @@ impl Face {
 
     async fn decide(&self, approval: ApprovalId, decision: Decision, reason: Option<&str>) {
         let reason = reason.map(String::from);
-        self.wish(Wish::Decide { approval, decision, reason }).await;
+        self.wish(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+            approval,
+            decision,
+            reason,
+            terms: None,
+        })))
+        .await;
     }
 
     async fn finished(&mut self) -> RunStatus {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_core::event::Decision;
-use weir_core::ids::{ApprovalId, InputId, QuestionId};
+use weir_core::ids::{InputId, QuestionId};
+use weir_core::input::ApprovalAnswer;
 use weir_engine::attach::{FILE_BYTES_MAX, mentions};
 use weir_tui::link::{Attached, News, Tone, Wish};
 
@@ -189,13 +189,9 @@ pub(super) async fn cancel(ground: &Ground) -> Answer<Done> {
 }
 
 /// Answers an approval, also one of a sub-agent: its name says whose it is.
-pub(super) async fn decide(
-    ground: &Ground,
-    approval: &ApprovalId,
-    (decision, reason): (Decision, Option<String>),
-) -> Answer<Done> {
-    let body = json!({ "decision": decision, "reason": reason });
-    let parts = ["approvals", approval.as_str()];
+pub(super) async fn decide(ground: &Ground, answer: &ApprovalAnswer) -> Answer<Done> {
+    let body = json!({ "decision": answer.decision, "reason": answer.reason });
+    let parts = ["approvals", answer.approval.as_str()];
     let decided = until_reached(ANSWER_PATIENCE, || ground.http.post::<Value>(&parts, &body)).await;
     match decided.as_ref().ok().and_then(|told| told["unkept"].as_str()) {
         Some(why) => Ok(Done::news(News::Notice { tone: Tone::Bad, text: why.to_owned() })),

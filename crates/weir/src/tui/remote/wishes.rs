@@ -1,6 +1,7 @@
 //! What each wish asks of the server, in what order wishes go there, and what is told of one of which
 //! nothing came. Not here: when they are done (`desk`).
 
+use weir_core::input::PersonCommand;
 use weir_engine::attach::mentions;
 use weir_tui::link::{Attached, News, ShellNews, Ticket, Tone, Wish};
 
@@ -38,7 +39,7 @@ pub(super) fn lane(wish: &Wish) -> Lane {
         | Wish::Condense(_)
         | Wish::Undo
         | Wish::Rewind { .. } => Lane::Session,
-        Wish::Withdraw(_) | Wish::Cancel | Wish::Decide { .. } | Wish::Reply { .. } => Lane::Run,
+        Wish::Tell(_) => Lane::Run,
         Wish::Shell { .. } | Wish::EndShell(_) | Wish::Pause(_) | Wish::Release | Wish::Leave => {
             Lane::Aside
         }
@@ -62,6 +63,26 @@ pub(super) async fn done(ground: Ground, wish: Wish) -> Done {
     }
 }
 
+/// Tells the session at the server.
+async fn tell_server(ground: &Ground, command: PersonCommand) -> Answer<Done> {
+    match command {
+        PersonCommand::Withdraw { input } => say::withdraw(ground, input).await,
+        PersonCommand::Cancel => say::cancel(ground).await,
+        PersonCommand::Decide(answer) => say::decide(ground, &answer).await,
+        PersonCommand::Reply { question, answer } => say::reply(ground, &question, &answer).await,
+        // For these the face has wishes of their own, or none.
+        PersonCommand::Say(_)
+        | PersonCommand::Revoke { .. }
+        | PersonCommand::Condense { .. }
+        | PersonCommand::Uncondense
+        | PersonCommand::Configure { .. }
+        | PersonCommand::Yield => {
+            let text = "this cannot be done from here in a session at a server".to_owned();
+            Ok(Done::news(News::Notice { tone: Tone::Bad, text }))
+        }
+    }
+}
+
 async fn made(ground: &Ground, wish: Wish) -> Answer<Done> {
     match wish {
         Wish::Open(which) => {
@@ -77,12 +98,7 @@ async fn made(ground: &Ground, wish: Wish) -> Answer<Done> {
             }
             Ok(done)
         }
-        Wish::Withdraw(input) => say::withdraw(ground, input).await,
-        Wish::Cancel => say::cancel(ground).await,
-        Wish::Decide { approval, decision, reason } => {
-            say::decide(ground, &approval, (decision, reason)).await
-        }
-        Wish::Reply { question, answer } => say::reply(ground, &question, &answer).await,
+        Wish::Tell(command) => tell_server(ground, command).await,
         Wish::Mode(mode) => change::mode(ground, mode).await,
         Wish::Thinking(thinking) => change::thinking(ground, thinking).await,
         Wish::Model(model) => change::model(ground, model).await,
@@ -165,8 +181,8 @@ mod tests {
     #[test]
     fn f1_attach_what_steers_a_run_keeps_its_order_and_waits_for_no_look() {
         for (wish, expected) in [
-            (Wish::Withdraw(InputId(1)), Lane::Run),
-            (Wish::Cancel, Lane::Run),
+            (Wish::Tell(PersonCommand::Withdraw { input: InputId(1) }), Lane::Run),
+            (Wish::Tell(PersonCommand::Cancel), Lane::Run),
             (Wish::Undo, Lane::Session),
             (Wish::Pause(None), Lane::Aside),
             (Wish::Release, Lane::Aside),

@@ -9,14 +9,16 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::input::ApprovalAnswer;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::family;
 
 use super::{done, load, made};
+use crate::api::approvals;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::tell::{Deciding, Saying};
+use crate::live::tell::Saying;
 use crate::ports::SessionWish;
 use crate::problem::{Answer, Problem};
 
@@ -169,28 +171,22 @@ pub(super) async fn decide(
     headers: HeaderMap,
     Form(form): Form<DecideForm>,
 ) -> Answer<Response> {
-    let home = app.home(&caller.person).await?;
-    let decision = match form.decision.as_str() {
-        "once" => Decision::Once,
-        "session" => Decision::Session,
-        "always" => Decision::Always,
-        "deny" => Decision::Deny,
-        other => return Err(Problem::bad(format!("there is no decision {other:?}"))),
-    };
+    let word = form.decision.as_str();
+    let decision: Decision = serde_json::from_value(word.into())
+        .map_err(|_| Problem::bad(format!("there is no decision {word:?}")))?;
     // What a sub-agent asks is answered under its own name, which begins with its session.
     let asker = form.approval.rsplit_once('-').map(|(session, _)| SessionId::new(session));
     let asker = asker.filter(|asker| family::root(asker) == SessionId::new(&id));
-    let asker = asker.ok_or_else(|| Problem::missing("this approval"))?;
+    asker.ok_or_else(|| Problem::missing("this approval"))?;
     let reason = Some(form.reason.trim().to_owned());
-    let deciding = Deciding {
+    let answer = ApprovalAnswer {
         approval: ApprovalId::new(&form.approval),
         decision,
         // Only whoever is told no is told why.
         reason: reason.filter(|text| !text.is_empty() && decision == Decision::Deny),
         terms: None,
-        by: caller.by(),
     };
-    let decided = app.rooms.decide(&app, &home, &asker, deciding).await?;
+    let decided = approvals::decided(&app, &caller, answer).await?;
     // The answer counts, and its person is told that it does not last as they wanted.
     if let Some(why) = decided.unkept {
         return Err(Problem::new(StatusCode::CONFLICT, "unkept", why));

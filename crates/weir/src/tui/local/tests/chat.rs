@@ -1,6 +1,8 @@
 //! Talking: streams, approvals, what waits, what is ended.
 
+use weir_core::input::PersonCommand;
 use weir_core::message::plain_text;
+use weir_engine::host::was_heard;
 use weir_tui::link::SignalKind;
 
 use super::*;
@@ -103,11 +105,11 @@ async fn f1_ended_in_a_stream_and_in_an_approval_the_session_goes_on() {
     let mut face = house.face().await;
     face.say("talk").await;
     face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
-    face.wish(Wish::Cancel).await;
+    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     face.say("and now?").await;
     face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
-    face.wish(Wish::Cancel).await;
+    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     face.leave().await;
 
@@ -115,7 +117,7 @@ async fn f1_ended_in_a_stream_and_in_an_approval_the_session_goes_on() {
     let mut face = house.face().await;
     face.say("write it").await;
     face.asked().await;
-    face.wish(Wish::Cancel).await;
+    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     assert_eq!(house.read("work/a.txt"), None);
     face.say("well?").await;
@@ -132,7 +134,7 @@ async fn f1_what_is_said_meanwhile_waits_and_can_be_taken_back() {
     face.say("this too").await;
     let (_, accepted) = face.fact("input.accepted").await;
     let Event::InputAccepted(accepted) = accepted.as_ref() else { panic!() };
-    face.wish(Wish::Withdraw(accepted.input)).await;
+    face.wish(Wish::Tell(PersonCommand::Withdraw { input: accepted.input })).await;
     face.fact("input.withdrawn").await;
     // Leaving ends what is on, so that nothing runs unowned.
     let id = face.id();
@@ -204,9 +206,9 @@ async fn f1_what_is_taken_back_before_the_end_is_not_in_another_run() {
     }
     // As a face does at Esc.
     for input in inputs.into_iter().rev() {
-        face.wish(Wish::Withdraw(input)).await;
+        face.wish(Wish::Tell(PersonCommand::Withdraw { input })).await;
     }
-    face.wish(Wish::Cancel).await;
+    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
     for _ in 0..3 {
         face.fact("input.withdrawn").await;
     }
@@ -224,8 +226,8 @@ async fn f1_what_was_said_just_before_leaving_is_kept() {
     face.say("the last word").await;
     face.leave().await;
     let store = house.cx().store().expect("it opens");
-    let heard = letters::was_heard(store.as_ref(), &id, "m2", 0).await;
-    assert_eq!(heard, Ok(true));
-    let heard = letters::was_heard(store.as_ref(), &id, "m3", 0).await;
-    assert_eq!(heard, Ok(false));
+    let heard = was_heard(store.as_ref(), &id, "m2", 0).await;
+    assert!(heard.expect("it can be read"));
+    let heard = was_heard(store.as_ref(), &id, "m3", 0).await;
+    assert!(!heard.expect("it can be read"));
 }

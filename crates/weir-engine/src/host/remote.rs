@@ -1,0 +1,181 @@
+//! Commands to a session that another process or replica has: left in the store as letters, watched
+//! in the journal, and taken back where nobody acted on them. Not here: reading letters
+//! (`session_loop`).
+
+use tokio::time::{Instant, timeout};
+use weir_core::event::Event;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::input::PersonCommand;
+
+use super::state::{SessionState, SessionView};
+use super::waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT};
+use super::{HostParts, SentCommand};
+use crate::ledger::fact_of;
+use crate::ports::{Letter, Store, StoreError};
+
+/// Facts read at once.
+const READ_BATCH: usize = 512;
+
+/// What came of a letter.
+pub(super) enum Delivery<T> {
+    /// It did what it was to do, or somebody else had.
+    Settled(T),
+    /// It was read, and nothing came of it.
+    Refused,
+    /// Nobody has the session any more; the letter was taken away.
+    Free,
+    /// It waits still.
+    Late,
+}
+
+/// Whether a command goes by letter. What changes a session between runs does not: a program of an
+/// earlier version could not read it, and whoever sends it can have the session.
+pub(super) fn goes_by_letter(command: &PersonCommand) -> bool {
+    match command {
+        PersonCommand::Say(_)
+        | PersonCommand::Decide(_)
+        | PersonCommand::Reply { .. }
+        | PersonCommand::Cancel
+        | PersonCommand::Withdraw { .. }
+        | PersonCommand::Revoke { .. }
+        | PersonCommand::Yield => true,
+        PersonCommand::Condense { .. }
+        | PersonCommand::Uncondense
+        | PersonCommand::Configure { .. } => false,
+    }
+}
+
+/// Who has the session, in words; `None`: nobody.
+pub(super) async fn find_holder(
+    parts: &HostParts,
+    id: &SessionId,
+) -> Result<Option<String>, StoreError> {
+    match parts.store.acquire(id, &parts.owner).await {
+        Ok(lease) => {
+            parts.store.release(&lease).await?;
+            Ok(None)
+        }
+        Err(StoreError::Held { holder, .. }) => Ok(Some(holder)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Leaves a letter, and waits until it was acted on or nobody has the session any more.
+///
+/// # Errors
+/// The store refuses.
+pub(super) async fn deliver_letter<T>(
+    parts: &HostParts,
+    sent: &SentCommand,
+    view: &mut SessionView,
+    settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
+) -> Result<Delivery<T>, StoreError> {
+    let store = parts.store.as_ref();
+    let id = &sent.session;
+    let yields = matches!(sent.command, PersonCommand::Yield);
+    let letter = leave_letter(store, parts.clock.now(), sent).await?;
+    let until = Instant::now() + REMOTE_WAIT;
+    loop {
+        view.catch_up(store).await?;
+        if let Some(found) = view.read_state(settled) {
+            return Ok(Delivery::Settled(found));
+        }
+        if find_holder(parts, id).await?.is_none() {
+            store.discard(letter).await?;
+            return Ok(Delivery::Free);
+        }
+        let waits = store.mail(id).await?.iter().any(|mail| mail.id == letter);
+        if !waits && !yields {
+            // What it wanted is durable before it is taken away.
+            view.catch_up(store).await?;
+            return Ok(view.read_state(settled).map_or(Delivery::Refused, Delivery::Settled));
+        }
+        if Instant::now() >= until {
+            // A session that is asked for is given back some other time, or never.
+            if yields {
+                store.discard(letter).await?;
+            }
+            return Ok(Delivery::Late);
+        }
+        let seen = view.read_state(|state| state.facts);
+        let _ = timeout(HOLDER_LOOK, store.facts_changed(id, seen)).await;
+    }
+}
+
+/// Leaves a letter, for callers that see to what comes of it themselves; its number.
+///
+/// # Errors
+/// The store refuses.
+pub async fn leave_letter(
+    store: &dyn Store,
+    now: Timestamp,
+    sent: &SentCommand,
+) -> Result<u64, StoreError> {
+    let SentCommand { session, by, command } = sent.clone();
+    store.post(Letter { id: 0, session, by, ts: now, command }).await
+}
+
+/// What became of a letter that says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetterFate {
+    /// What it says is in the journal.
+    Heard,
+    /// It was read, and what it says was not accepted.
+    Refused,
+    /// It was taken back before anybody acted on it.
+    TakenBack,
+}
+
+/// Takes a letter back that says something in `session` as `client_id`, or finds out what became of
+/// it. `since`: a fact before which it cannot have been heard.
+///
+/// # Errors
+/// The store refuses: what became of it is not known.
+pub async fn take_letter_back(
+    store: &dyn Store,
+    session: &SessionId,
+    letter: u64,
+    client_id: &str,
+    since: Seq,
+) -> Result<LetterFate, StoreError> {
+    let lay_there = store.discard(letter).await?;
+    if lay_there {
+        // Whoever has it looks once more whether it lies there before they say it: who did so just
+        // before this has it in the journal soon.
+        tokio::time::sleep(HEARD_WAIT).await;
+    }
+    // What was heard is durable before its letter goes.
+    let is_heard = was_heard(store, session, client_id, since).await?;
+    Ok(match (is_heard, lay_there) {
+        (true, _) => LetterFate::Heard,
+        (false, true) => LetterFate::TakenBack,
+        (false, false) => LetterFate::Refused,
+    })
+}
+
+/// Whether the journal has an input of this name after `since`.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn was_heard(
+    store: &dyn Store,
+    session: &SessionId,
+    client_id: &str,
+    since: Seq,
+) -> Result<bool, StoreError> {
+    let mut from = since + 1;
+    loop {
+        let records = store.read(session, from, READ_BATCH).await?;
+        for record in &records {
+            if let Event::InputAccepted(input) = fact_of(record)?.event.as_ref()
+                && input.client_id.as_deref() == Some(client_id)
+            {
+                return Ok(true);
+            }
+        }
+        if records.len() < READ_BATCH {
+            return Ok(false);
+        }
+        from += records.len() as u64;
+    }
+}

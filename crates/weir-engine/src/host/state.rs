@@ -1,0 +1,279 @@
+//! What a session's facts say of everything that a person can tell it: what was asked and how it was
+//! answered, what waits, which run is on. Much less than the session itself, which has the whole
+//! conversation; so whoever only tells it something keeps this.
+//!
+//! Pure, and the same whether its facts come from memory or from the journal. Not here: what a person
+//! sees of a session (`weir_core::view::transcript`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use weir_core::event::{Decision, Event, RunStatus};
+use weir_core::governance::rules::Rule;
+use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
+use weir_core::input::PersonCommand;
+use weir_core::session::{Sent, SessionConfig};
+
+use super::LiveSession;
+use crate::hub::Fact;
+use crate::ledger::fact_of;
+use crate::ports::{Store, StoreError};
+
+/// Facts read at once.
+const READ_BATCH: usize = 4_096;
+
+/// What commands of a person are about, in one session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionState {
+    /// Facts so far.
+    pub facts: Seq,
+    /// The settings of the last fact that told them.
+    pub config: Option<Arc<SessionConfig>>,
+    /// The run that is on.
+    pub run: Option<RunId>,
+    /// How the last run ended.
+    pub ended: Option<RunStatus>,
+    /// The run that is on, or was last, was to be ended.
+    pub cancelled: bool,
+    /// Inputs that wait to be delivered.
+    pub queued: BTreeSet<InputId>,
+    /// Inputs that were sent under names.
+    pub sent: BTreeMap<String, Sent>,
+    /// Everything that a person was asked to allow, here and by sub-agents.
+    pub approvals: BTreeMap<ApprovalId, ApprovalState>,
+    /// Every question of the agent, with its answer.
+    pub questions: BTreeMap<QuestionId, Option<Resolution>>,
+    /// Leases that nobody took back.
+    pub leases: BTreeSet<u32>,
+    /// Something was done since the session was taken up: the engine gets on with it.
+    pub has_progressed: bool,
+    leases_granted: u32,
+}
+
+/// Something that a person was asked to allow.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ApprovalState {
+    /// The sub-agent that asks; none: the session itself.
+    pub agent: Option<SessionId>,
+    /// The rules that a lasting answer adds.
+    pub rules: Vec<Rule>,
+    /// How it was answered.
+    pub resolution: Option<Resolution>,
+}
+
+/// An answer that counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolution {
+    /// When it was given.
+    pub at: Timestamp,
+    /// Who gave it.
+    pub by: String,
+    /// The decision about an approval; none: it is the answer to a question.
+    pub decision: Option<Decision>,
+}
+
+impl SessionState {
+    /// The same at the moment in which the session is taken up.
+    pub(super) fn taken_up(self) -> SessionState {
+        SessionState { has_progressed: false, ..self }
+    }
+
+    /// Takes in the next fact.
+    pub fn hear_fact(&mut self, fact: &Fact) {
+        self.facts = fact.seq;
+        match fact.event.as_ref() {
+            Event::SessionOpened(f) => self.config = Some(f.config.clone()),
+            Event::SessionConfigured(f) => self.config = Some(f.config.clone()),
+            Event::ProfileSwitched(f) => self.config = Some(f.config.clone()),
+            Event::RunStarted(f) => {
+                (self.run, self.cancelled) = (Some(f.run), false);
+                let waiting = self.sent.values_mut().filter(|sent| sent.run.is_none());
+                waiting.for_each(|sent| sent.run = Some(f.run));
+            }
+            Event::RunFinished(f) => (self.run, self.ended) = (None, Some(f.status)),
+            Event::CancelRequested(_) => self.cancelled = true,
+            Event::LeaseRevoked(f) => {
+                self.leases.remove(&f.lease);
+            }
+            Event::ModelReplied(_) | Event::CallFinished(_) => self.has_progressed = true,
+            _ => self.hear_of_inputs(fact),
+        }
+        self.has_progressed |= self.run.is_none();
+    }
+
+    fn hear_of_inputs(&mut self, fact: &Fact) {
+        match fact.event.as_ref() {
+            Event::InputAccepted(f) => {
+                self.queued.insert(f.input);
+                if let Some(name) = &f.client_id {
+                    let sent = Sent { input: f.input, seq: fact.seq, run: self.run };
+                    self.sent.insert(name.clone(), sent);
+                }
+            }
+            Event::InputWithdrawn(f) => {
+                self.queued.remove(&f.input);
+            }
+            Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
+            _ => self.hear_of_answers(fact),
+        }
+    }
+
+    fn hear_of_answers(&mut self, fact: &Fact) {
+        let resolved = |by: &str, decision| {
+            let (at, by) = (fact.ts, by.to_owned());
+            Resolution { at, by, decision }
+        };
+        match fact.event.as_ref() {
+            Event::ApprovalRequested(f) => {
+                let asked = ApprovalState { rules: f.rules.clone(), ..ApprovalState::default() };
+                self.approvals.insert(f.approval.clone(), asked);
+            }
+            Event::AgentAsked(f) => {
+                let (agent, rules) = (Some(f.agent.clone()), f.request.rules.clone());
+                let asked = ApprovalState { agent, rules, resolution: None };
+                self.approvals.insert(f.request.approval.clone(), asked);
+            }
+            Event::ApprovalResolved(f) => {
+                if f.decision == Decision::Session {
+                    self.leases_granted += 1;
+                    self.leases.insert(self.leases_granted);
+                }
+                let asked = self.approvals.entry(f.approval.clone()).or_default();
+                asked.resolution = Some(resolved(&f.by, Some(f.decision)));
+            }
+            Event::AgentAnswered(f) => {
+                let asked = self.approvals.entry(f.approval.clone()).or_default();
+                asked.resolution = Some(resolved(&f.by, Some(f.decision)));
+            }
+            Event::QuestionAsked(f) => {
+                self.questions.insert(f.question.clone(), None);
+            }
+            Event::QuestionAnswered(f) => {
+                self.queued.retain(|input| Some(*input) != f.input);
+                self.questions.insert(f.question.clone(), Some(resolved(&f.by, None)));
+            }
+            _ => (),
+        }
+    }
+
+    /// Nothing is under way, and nothing waits.
+    pub fn is_at_rest(&self) -> bool {
+        self.run.is_none() && self.queued.is_empty()
+    }
+
+    /// Whether it knows what a command is about.
+    pub(super) fn knows_target(&self, command: &PersonCommand) -> bool {
+        match command {
+            PersonCommand::Decide(answer) => self.approvals.contains_key(&answer.approval),
+            PersonCommand::Reply { question, .. } => self.questions.contains_key(question),
+            PersonCommand::Withdraw { input } => self.queued.contains(input),
+            PersonCommand::Revoke { lease } => self.leases.contains(lease),
+            PersonCommand::Cancel => self.run.is_some(),
+            PersonCommand::Say(_)
+            | PersonCommand::Condense { .. }
+            | PersonCommand::Uncondense
+            | PersonCommand::Configure { .. }
+            | PersonCommand::Yield => true,
+        }
+    }
+
+    /// How an approval was answered.
+    pub fn resolution(&self, approval: &ApprovalId) -> Option<&Resolution> {
+        self.approvals.get(approval)?.resolution.as_ref()
+    }
+
+    /// How a question was answered.
+    pub fn answer(&self, question: &QuestionId) -> Option<&Resolution> {
+        self.questions.get(question)?.as_ref()
+    }
+}
+
+/// The state of a session as one reader has it.
+pub enum SessionView {
+    /// It runs here: whatever it says is in memory.
+    Live(Arc<LiveSession>),
+    /// It is read from the journal.
+    Journal {
+        /// The session.
+        id: SessionId,
+        /// Its state as far as the journal was read.
+        state: Box<SessionState>,
+    },
+}
+
+impl SessionView {
+    /// That of a journal, read up to `state`.
+    pub fn of_journal(id: SessionId, state: SessionState) -> SessionView {
+        SessionView::Journal { id, state: Box::new(state) }
+    }
+
+    /// Looks at it.
+    pub fn read_state<R>(&self, read: impl FnOnce(&SessionState) -> R) -> R {
+        match self {
+            SessionView::Live(live) => live.read_state(read),
+            SessionView::Journal { state, .. } => read(state),
+        }
+    }
+
+    /// From now on it is read from the journal, from where memory stands.
+    pub(super) fn leave_memory(&mut self) {
+        if let SessionView::Live(live) = self {
+            *self = SessionView::of_journal(live.id().clone(), live.read_state(Clone::clone));
+        }
+    }
+
+    /// Takes in what was written since. One that runs here knows it already; one that went down is
+    /// read from its journal from where it stopped.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn catch_up(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        if let SessionView::Live(live) = self {
+            live.catch_up().await;
+            if !live.is_over() {
+                return Ok(());
+            }
+            self.leave_memory();
+        }
+        let SessionView::Journal { id, state } = self else { return Ok(()) };
+        loop {
+            let records = store.read(id, state.facts + 1, READ_BATCH).await?;
+            for record in &records {
+                state.hear_fact(&fact_of(record)?);
+            }
+            if records.len() < READ_BATCH {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fact(seq: Seq, kind: &str, fields: &serde_json::Value) -> Fact {
+        let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
+        Fact { seq, ts: Timestamp(0), event: Arc::new(event) }
+    }
+
+    fn said(seq: Seq, input: &str, name: &str) -> Fact {
+        let fields = json!({ "input": input, "content": [], "by": "ann", "client_id": name });
+        fact(seq, "input.accepted", &fields)
+    }
+
+    #[test]
+    fn f1_what_waits_is_known_until_it_is_given() {
+        let mut state = SessionState::default();
+        state.hear_fact(&said(1, "i1", "a"));
+        state.hear_fact(&said(2, "i2", "b"));
+        let has = |state: &SessionState, name: &str| state.sent.contains_key(name);
+        assert!(!state.is_at_rest() && has(&state, "a") && has(&state, "b") && !has(&state, "c"));
+        state.hear_fact(&fact(3, "input.withdrawn", &json!({ "input": "i2" })));
+        let turn = json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] });
+        state.hear_fact(&fact(4, "turn.started", &turn));
+        assert!(state.is_at_rest() && state.facts == 4);
+    }
+}

@@ -9,12 +9,12 @@ use weir_core::message::Block;
 use weir_engine::engine::EngineError;
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{Letter, Mail, Store, StoreError};
+use weir_install::cx::Cx;
+use weir_install::wiring;
 use weir_store::{SqliteStore, this_process};
 
 use super::{Folded, now};
-use crate::cx::Cx;
 use crate::failure::engine_failure;
-use crate::wiring;
 
 /// How long the program that runs the session has to act on a letter.
 const WAIT_MAX: Duration = Duration::from_secs(10);

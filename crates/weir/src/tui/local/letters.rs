@@ -9,13 +9,13 @@ use weir_core::input::Command;
 use weir_engine::engine::EngineError;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, Letter, Mail, Store};
+use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{News, Tone, Wish};
 
 use super::PERSON;
 use super::desk::Desk;
 use super::keeper::{Away, Keeper};
 use super::room::Live;
-use crate::wiring::{self, SystemClock};
 
 /// How long the process that has a session may take over a letter.
 const LETTER_WAIT: Duration = Duration::from_secs(30);

@@ -14,14 +14,14 @@ use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::hub::{Fact, SignalKind, Update};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store as _;
+use weir_install::cx::Cx;
+use weir_install::wiring::Wishes;
 use weir_tui::link::{News, SignalKind as Shown, Tone};
 
 use super::PERSON;
 use super::course::Course;
 use super::desk::Desk;
 use crate::command::approvals;
-use crate::cx::Cx;
-use crate::wiring::Wishes;
 
 /// Facts read at once.
 const READ_BATCH: usize = 512;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::cx::Cx;
-use crate::environment::Environment;
+use weir_install::environment::Environment;
+
 use crate::failure::usage;
 use crate::options::{Command, Options};
 
@@ -52,7 +52,7 @@ pub(crate) async fn dispatch(
     environment: Environment,
 ) -> anyhow::Result<ExitCode> {
     // Made only by the commands that need it: the others work wherever they are called.
-    let cx = || Cx::new(&options.global, environment);
+    let cx = || options.global.open_cx(environment);
     let Some(command) = options.command else { return tui::tui(cx()?, options.tui).await };
     if let Some(flag) = options.tui.given() {
         return Err(usage(format!(

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use weir_engine::engine::EngineError;
-use weir_engine::ports::StoreError;
+use weir_install::failure::UsageError;
+
+pub(crate) use weir_install::failure::{engine_failure, usage};
 
 /// Exit statuses (C2).
 pub(crate) mod exit {
@@ -52,25 +53,6 @@ pub(crate) fn failure(status: u8, message: impl Into<String>) -> anyhow::Error {
     Failure { message: message.into(), status }.into()
 }
 
-/// A usage or configuration error: nothing was run.
-pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
-    failure(exit::USAGE, message)
-}
-
-/// An engine's error: a session that somebody else runs is a usage error that names them (C2).
-pub(crate) fn engine_failure(error: EngineError) -> anyhow::Error {
-    match &error {
-        EngineError::Store(StoreError::Held { .. }) => {
-            usage(format!("{error}; wait until it ends, or end it, and try again"))
-        }
-        EngineError::Store(_)
-        | EngineError::Session(_)
-        | EngineError::Stopped
-        | EngineError::Crashed
-        | EngineError::Refused(_) => error.into(),
-    }
-}
-
 /// The status with which the program ends for `error`; `None`: whoever read standard output has
 /// gone, so there is nobody to tell and nothing went wrong.
 pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
@@ -81,6 +63,9 @@ pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
     };
     if error.chain().any(is_closed_pipe) {
         return None;
+    }
+    if error.is::<UsageError>() {
+        return Some(exit::USAGE);
     }
     Some(error.downcast_ref::<Failure>().map_or(exit::FAILED, Failure::status))
 }

@@ -17,9 +17,6 @@ use weir_server::ports::{Care, Home, House, HouseError, MailDesk};
 use weir_store::{PostgresStores, SqliteStore};
 
 use crate::command::audit::Chained;
-use crate::cx::Cx;
-use crate::environment::Dirs;
-use crate::wiring::WallClock;
 
 mod agents;
 pub(crate) mod archive;
@@ -35,6 +32,9 @@ mod settings;
 
 use care::InstallationCare;
 use home::PersonHome;
+use weir_install::cx::Cx;
+use weir_install::environment::Dirs;
+use weir_install::wiring::WallClock;
 
 /// An error in words for whoever asked.
 pub(crate) fn refused(error: &anyhow::Error) -> HouseError {

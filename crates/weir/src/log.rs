@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use weir_install::environment::Environment;
 
-use crate::environment::Environment;
 use crate::failure::usage;
 use crate::terminal;
 

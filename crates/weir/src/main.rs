@@ -7,32 +7,18 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use weir_install::environment::Environment;
+use weir_install::{documents, telemetry, wiring};
 
 mod command;
-mod config;
-mod cx;
-mod documents;
-mod environment;
 mod failure;
 mod familiar;
-mod files;
-mod hooks;
 mod house;
-mod import;
-mod keys;
 mod log;
-mod models;
 mod options;
-mod profiles;
-mod secrets;
-mod servers;
-mod session_ids;
 mod supervised;
-mod telemetry;
 mod terminal;
-mod trust;
 mod tui;
-mod wiring;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;
@@ -112,7 +98,7 @@ fn told(error: &clap::Error) -> ExitCode {
 }
 
 fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
-    let environment = environment::Environment::of_process();
+    let environment = Environment::of_process();
     supervised::check(words, &environment)?;
     log::start(options.global.log_file.as_deref(), &environment)?;
     // Keys are in this process's memory: other programs of the same user stay out.

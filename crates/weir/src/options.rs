@@ -6,6 +6,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use weir_install::cx::{Cx, NamedFolders};
+pub(crate) use weir_install::duration::{Span, span};
+use weir_install::environment::Environment;
+
+use crate::terminal;
 
 mod agents;
 mod approvals;
@@ -13,7 +18,6 @@ mod backup;
 #[cfg(test)]
 pub(crate) mod claims;
 mod context;
-mod duration;
 mod import;
 mod journal;
 mod mcp_servers;
@@ -39,7 +43,6 @@ pub(crate) use approvals::{
 };
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use context::ContextArgs;
-pub(crate) use duration::{Span, span};
 pub(crate) use import::{ImportAgent, ImportArgs};
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
@@ -130,6 +133,18 @@ pub(crate) struct GlobalOptions {
     /// `weir_engine=trace`
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub(crate) log_file: Option<PathBuf>,
+}
+
+impl GlobalOptions {
+    /// The surroundings that these options and the environment describe.
+    ///
+    /// # Errors
+    /// The workspace does not exist, or no home folder is known.
+    pub(crate) fn open_cx(&self, environment: Environment) -> anyhow::Result<Cx> {
+        let named =
+            NamedFolders { workspace: self.workspace.clone(), state_dir: self.state_dir.clone() };
+        Cx::new(&named, environment, terminal::NOTIFIER)
+    }
 }
 
 /// The commands.

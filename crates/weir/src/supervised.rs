@@ -6,11 +6,11 @@
 //! its process tree, or use another program to write a file.
 
 use clap::ArgMatches;
+use weir_install::environment::Environment;
+use weir_install::wiring::SUPERVISE;
 use weir_sandbox::is_below_supervisor;
 
-use crate::environment::Environment;
 use crate::failure::usage;
-use crate::wiring::SUPERVISE;
 
 /// What only a person does: command and subcommand; an empty one means all of them.
 const REFUSED: &[(&str, &str)] = &[

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Context;
 use serde::Serialize;
 use tokio::sync::mpsc;
+use weir_install::notifier::Notifier;
 use weir_tui::text::clean::clean_print;
 
 #[cfg(test)]
@@ -20,6 +21,9 @@ pub(crate) mod paper;
 
 /// Longest key or answer that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Tells the person on standard error what the installation has to say.
+pub(crate) const NOTIFIER: Notifier = Notifier { notify: err, is_attended };
 
 /// Prints `text` and a line break on standard output.
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {

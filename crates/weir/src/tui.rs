@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::cx::Cx;
+use weir_install::cx::Cx;
 
 mod clipboard;
 mod copies;

@@ -77,6 +77,25 @@ const BORDERS: &[Border] = &[
         never: &["sqlx", "git2", "crossterm", "ratatui"],
         only: &[],
     },
+    // The installation: it prints nothing, serves nothing and knows no command line.
+    Border {
+        krate: "weir-install",
+        ours: &[
+            "weir-core",
+            "weir-documents",
+            "weir-engine",
+            "weir-mcp",
+            "weir-providers",
+            "weir-tools",
+            "weir-mail",
+            "weir-script",
+            "weir-store",
+            "weir-sandbox",
+            "weir-web",
+        ],
+        never: &["clap", "axum", "hyper", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        only: &[],
+    },
     Border {
         krate: "weir-server",
         ours: &["weir-core", "weir-engine"],
@@ -114,6 +133,7 @@ const BORDERS: &[Border] = &[
             "weir-core",
             "weir-documents",
             "weir-engine",
+            "weir-install",
             "weir-mcp",
             "weir-providers",
             "weir-tools",

@@ -23,6 +23,7 @@ const fn ban(krate: &'static str, path: &'static str, instead: &'static str) -> 
 }
 
 const PURE: &str = "the core is pure: the engine looks, and hands the answer in";
+const NO_OUTPUT: &str = "the installation prints nothing: it returns text, or tells its notifier";
 const HANDLE: &str = "tools reach the world through the handles of their context";
 
 /// The table.
@@ -51,6 +52,9 @@ const BANS: &[Ban] = &[
     ban("weir-tools", "File::open", HANDLE),
     ban("weir-tools", "File::create", HANDLE),
     ban("weir-tools", "File::options", HANDLE),
+    ban("weir-install", "clap", "flags are the program's"),
+    ban("weir-install", "std::io::stderr", NO_OUTPUT),
+    ban("weir-install", "io::stderr", NO_OUTPUT),
     Ban {
         krate: "weir-tools",
         under: "src/",

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::ScheduledAgent;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
+use weir_install::cx::Cx;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::AgentsCommand;
 

@@ -9,10 +9,8 @@ use std::process::ExitCode;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_engine::ports::Store;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::ApprovalsCommand;
-use crate::session_ids;
 
 mod answer;
 mod deliver;
@@ -24,6 +22,8 @@ mod tell;
 use fold::Folded;
 pub(crate) use tell::remember;
 pub(super) use tell::{DIFF_LINES_MAX, choice, rules, said, told};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
 
 /// Does what was asked.
 pub(crate) async fn approvals(cx: &Cx, command: ApprovalsCommand) -> anyhow::Result<ExitCode> {

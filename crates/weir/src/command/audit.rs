@@ -10,14 +10,14 @@ use weir_core::ids::SessionId;
 use weir_core::record::{GENESIS, verify_chain};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{AuditLine, SessionFilter, SessionMeta, Store};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
 use weir_server::ports::AuditVerdict;
 use weir_store::{PostgresStore, verify_audit};
 
 use super::sessions::moment;
-use crate::cx::Cx;
 use crate::failure::exit;
 use crate::options::{AuditCommand, AuditExportArgs, AuditTailArgs};
-use crate::session_ids;
 use crate::terminal::{out, out_json};
 
 /// Lines read at once.

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::secret::Secret;
+use weir_install::cx::Cx;
+use weir_install::models;
+use weir_install::secrets::{self, Declared};
 
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::models;
 use crate::options::AuthCommand;
-use crate::secrets::{self, Declared};
 use crate::terminal::{out, out_json, read_hidden, table};
 use crate::tui::remote::{Place, SERVER, kept_as};
 

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::cx::Cx;
+use weir_install::cx::Cx;
+
 use crate::house::archive::{self, BackupOf};
 use crate::options::{BackupArgs, RestoreArgs};
 use crate::terminal::{err_line, out};

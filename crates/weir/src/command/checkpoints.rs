@@ -13,18 +13,18 @@ use weir_engine::ports::{
 };
 use weir_engine::ports::{Content, SnapshotEntry};
 use weir_engine::workspace::{FileError, Workspace};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
+use weir_install::wiring::{self, SystemClock};
 
 use super::sessions::{meta, moment};
 use super::undo::{TakeBack, take_back, with_agents};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{
     CheckpointsCommand, CheckpointsDiffArgs, CheckpointsGcArgs, CheckpointsListArgs,
     CheckpointsRestoreArgs,
 };
-use crate::session_ids;
 use crate::terminal::{out, out_json, table};
-use crate::wiring::{self, SystemClock};
 
 pub(crate) mod difference;
 

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
+use weir_install::config::{self, Entry, entries};
+use weir_install::cx::Cx;
 use weir_tui::compose::editor;
 
-use crate::config::{self, Entry, entries};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
 use crate::terminal::{err, out, out_json, table};
@@ -130,7 +130,7 @@ fn edit(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
     let command = editor::chosen();
     let seen = visible(&path.display().to_string());
     if command.is_some() && !path.exists() {
-        crate::files::replace(path, NEW_FILE.as_bytes(), 0o600)?;
+        weir_install::files::replace(path, NEW_FILE.as_bytes(), 0o600)?;
     }
     editor::edit_file(command.as_deref(), path).map_err(|error| usage(error.to_string()))?;
     // What is wrong is said now and not at the next start.

@@ -19,13 +19,13 @@ use weir_engine::hub::Update;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_engine::scene::{self, Glance};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
+use weir_install::wiring::{self, Wishes};
 
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::ContextArgs;
-use crate::session_ids;
 use crate::terminal::{out, out_json};
-use crate::wiring::{self, Wishes};
 
 /// Facts read at once.
 const READ_BATCH: usize = 4_096;

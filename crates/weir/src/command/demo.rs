@@ -9,13 +9,13 @@ use anyhow::Context as _;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
 use weir_engine::attach::Saying;
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, Chosen, Wishes};
 use weir_scripted_model::ScriptedModel;
 
 use crate::command::run::{self, Shown};
-use crate::cx::Cx;
 use crate::options::{DemoArgs, GlobalOptions, OutputFormat};
 use crate::terminal;
-use crate::wiring::{self, Chosen, Wishes};
 
 /// What the scripted model says.
 const SCRIPT: &str = include_str!("demo/demo.script");
@@ -66,7 +66,7 @@ async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Re
         state_dir: Some(state.to_path_buf()),
         ..GlobalOptions::default()
     };
-    let there = Cx::new(&global, cx.environment.clone())?;
+    let there = global.open_cx(cx.environment.clone())?;
     let wishes = Wishes {
         profile: Some("code".into()),
         permission: Some(PermissionMode::AutoEdit),

@@ -10,6 +10,10 @@ use futures::future::join_all;
 use serde::Serialize;
 use weir_core::tool::Tier;
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::models;
+use weir_install::trust::Trust;
+use weir_install::wiring;
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe;
 use weir_sandbox::TierWish;
@@ -17,13 +21,9 @@ use weir_server::ports::Health;
 use weir_store::{check_audit_writable, filesystem_warning, verify_audit};
 
 use super::mcp_servers::standing;
-use crate::cx::Cx;
 use crate::failure::exit;
-use crate::models;
 use crate::options::DoctorArgs;
 use crate::terminal::{out, out_json};
-use crate::trust::Trust;
-use crate::wiring;
 
 /// How long an endpoint is waited for.
 const ENDPOINT_WAIT: Duration = Duration::from_secs(5);

@@ -12,7 +12,6 @@ use weir_core::tool::Access;
 use weir_core::view::plain::visible;
 use weir_engine::workspace::Workspace;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{ExplainArgs, LabelWord};
 use crate::terminal::{out, out_json};
@@ -24,6 +23,7 @@ mod touches;
 
 use advice::Advice;
 use case::{Case, Circumstances, label};
+use weir_install::cx::Cx;
 
 /// Explains a call, or a path.
 pub(crate) async fn explain(cx: &Cx, args: ExplainArgs) -> anyhow::Result<ExitCode> {

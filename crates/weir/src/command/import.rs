@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::import::{Agent, Becomes, Item, Outcome, Plan, Target, plan, write};
 
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::import::{Agent, Becomes, Item, Outcome, Plan, Target, plan, write};
 use crate::options::{ImportAgent, ImportArgs};
 use crate::terminal::{confirm, is_attended, out, out_json};
 

@@ -7,14 +7,14 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::servers::{TokenFiles, Whose};
+use weir_install::wiring::mcp::{self, Known};
 use weir_mcp::{Listing, TokenStore as _, in_words};
 
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::options::{McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand};
-use crate::servers::{TokenFiles, Whose};
 use crate::terminal::{err, out, out_json, table};
-use crate::wiring::mcp::{self, Known};
 
 mod add;
 pub(crate) mod approve;
@@ -230,7 +230,7 @@ async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     match known.declared.whose {
         Whose::User => {
             let path = &cx.files().user;
-            if !crate::config::remove_server(path, name)? {
+            if !weir_install::config::remove_server(path, name)? {
                 return Err(usage(format!("{name} is not in {}", path.display())));
             }
         }
@@ -243,7 +243,7 @@ async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     }
     mcp::forget(cx, &known.declared).await?;
     forget_sign_in(cx, &known).await?;
-    crate::servers::packages::remove(&known.declared.package_place(cx))?;
+    weir_install::servers::packages::remove(&known.declared.package_place(cx))?;
     if args.json.json {
         out_json(&json!({"name": name, "removed": true}))?;
     } else {

@@ -11,8 +11,8 @@ use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible;
 use weir_engine::ports::MemoryFilter;
+use weir_install::cx::Cx;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{
     MemoryCommand, MemoryExportArgs, MemoryInboxArgs, MemoryListArgs, MemorySearchArgs, MemoryWhich,

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use weir_core::model::{ModelInfo, ModelRef};
+use weir_install::cx::Cx;
+use weir_install::models;
 use weir_providers::catalogue::{Catalogue, Vendor};
 use weir_providers::probe::{self, FoundModel};
 
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
-use crate::models;
 use crate::options::ModelsArgs;
 use crate::terminal::{err, out, out_json, table};
 

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use weir_engine::ports::{Clock, Pause, Store};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, SystemClock};
 
-use crate::cx::Cx;
 use crate::terminal::out;
-use crate::wiring::{self, SystemClock};
 
 /// Throws it. Thrown twice, the newer reason stands.
 pub(crate) async fn pause(cx: &Cx, reason: Option<String>) -> anyhow::Result<ExitCode> {

@@ -10,16 +10,19 @@ use weir_core::view::plain::visible;
 use weir_engine::engine::{Hands, SessionOptions, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
+use weir_install::config;
+use weir_install::cx::Cx;
+use weir_install::session_ids;
+use weir_install::trust::Trust;
+use weir_install::wiring::{self, SESSION_RULE, Wishes};
 use weir_scripted_model::ScriptedModel;
 
-use crate::config;
-use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
 use crate::options::{PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs};
-use crate::session_ids;
 use crate::terminal::{err, out, out_json, table};
-use crate::trust::Trust;
-use crate::wiring::{self, SESSION_RULE, Wishes};
+
+#[cfg(test)]
+mod tests;
 
 /// Lists, adds, removes, explains.
 pub(crate) async fn permissions(cx: &Cx, command: PermissionsCommand) -> anyhow::Result<ExitCode> {

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use weir_core::view::plain::visible;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{Callable, PluginLine, PluginOffer, PluginState, Plugins as _};
+use weir_install::cx::Cx;
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, PluginArgs, PluginEnableArgs, PluginsCommand};
 use crate::terminal::{confirm, is_attended, out, out_json, table};
-use crate::wiring;
 
 /// Lists, shows, switches on and off.
 pub(crate) async fn plugins(cx: &Cx, command: PluginsCommand) -> anyhow::Result<ExitCode> {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{ToolSpec, defer};
+use weir_install::cx::Cx;
+use weir_install::profiles::{LoadedProfile, all, find};
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::options::ProfilesCommand;
-use crate::profiles::{LoadedProfile, all, find};
 use crate::terminal::{out, out_json, table};
-use crate::wiring;
 
 /// Lists or shows.
 pub(crate) fn profiles(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<ExitCode> {

@@ -9,12 +9,12 @@ use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun, Standing};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{Kept, Proposal, SolvedFilter};
 use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
+use weir_install::cx::Cx;
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
 use crate::terminal::{out, out_json};
-use crate::wiring;
 
 pub(crate) mod change;
 pub(crate) mod settle;

@@ -10,10 +10,8 @@ use serde_json::json;
 use weir_engine::engine::{EngineError, read_verified};
 use weir_engine::ports::StoreError;
 
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::ReplayArgs;
-use crate::session_ids;
 use crate::terminal::{out, out_json};
 
 mod input;
@@ -22,6 +20,8 @@ mod source;
 
 use play::{Difference, Played, play};
 use source::Line;
+use weir_install::cx::Cx;
+use weir_install::session_ids;
 
 pub(crate) async fn replay(cx: &Cx, args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let path = Path::new(&args.journal);

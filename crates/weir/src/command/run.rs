@@ -13,15 +13,15 @@ use weir_engine::attach::Saying;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::Update;
 use weir_engine::ports::Store;
+use weir_install::cx::Cx;
+use weir_install::session_ids::{self, Agents};
+use weir_install::wiring::{self, Wishes};
 use weir_store::SqliteStore;
 
 use crate::command::approvals::fold;
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::RunArgs;
-use crate::session_ids::{self, Agents};
 use crate::terminal;
-use crate::wiring::{self, Wishes};
 
 mod ask;
 mod dry;
@@ -32,6 +32,7 @@ mod keyboard;
 pub(super) mod offscreen;
 mod pictures;
 pub(crate) mod tidy;
+mod wishes;
 
 pub(super) use ask::Asks;
 pub(super) use face::{Face, Shown};
@@ -65,7 +66,7 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
         false if terminal::is_attended() => Asks::Here,
         false => Asks::Nobody,
     };
-    let wishes = Wishes::of_run(&args, asks.attended())?;
+    let wishes = wishes::wishes_of_run(&args, asks.attended())?;
     let shown =
         Shown { output: args.output, deltas: args.deltas, quiet: args.quiet, resumable: true };
     match target {

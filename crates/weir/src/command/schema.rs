@@ -11,7 +11,7 @@ use crate::terminal::out_json;
 pub(crate) fn schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
     match kind {
         SchemaKind::Events => out_json(&weir_core::view::wire::schema())?,
-        SchemaKind::Config => out_json(&crate::config::schema())?,
+        SchemaKind::Config => out_json(&weir_install::config::schema())?,
         SchemaKind::Tools => out_json(&tools())?,
         SchemaKind::Openapi => out_json(&weir_server::openapi())?,
     }

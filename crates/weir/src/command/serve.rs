@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::stream;
+use weir_install::config::ServerSettings;
+use weir_install::cx::Cx;
 use weir_server::{App, Server, ServerLimits, ServerOptions};
 use weir_store::SqliteStore;
 
 use crate::command::run::Signals;
-use crate::config::ServerSettings;
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::house::Installation;
 use crate::options::ServeArgs;

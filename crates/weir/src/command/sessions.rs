@@ -11,16 +11,16 @@ use weir_engine::engine::{EngineError, read_verified};
 use weir_engine::hub::Fact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{SessionMeta, Store};
+use weir_install::cx::Cx;
+use weir_install::session_ids::{self, Agents};
+use weir_install::wiring;
 use weir_store::SqliteStore;
 
-use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
 use crate::options::{
     SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
 };
-use crate::session_ids::{self, Agents};
 use crate::terminal::{out, out_json, table};
-use crate::wiring;
 
 mod delete;
 mod export;

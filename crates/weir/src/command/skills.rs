@@ -13,12 +13,12 @@ use weir_core::view::plain::visible;
 use weir_engine::ports::Plugins as _;
 use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, Source, Survey};
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
 use crate::terminal::{out, out_json, table};
-use crate::wiring;
 
 pub(crate) mod inbox;
 pub(crate) mod own;

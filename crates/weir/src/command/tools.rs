@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::tool::ToolSpec;
+use weir_install::cx::Cx;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::ToolsCommand;
 use crate::terminal::{out, out_json, table};

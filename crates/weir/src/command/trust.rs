@@ -7,17 +7,17 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
 use weir_engine::ports::Clock as _;
-
-use crate::config::Config;
-use crate::cx::Cx;
-use crate::failure::{exit, usage};
-use crate::options::TrustArgs;
-use crate::terminal::{confirm, is_attended, out, out_json, table};
-use crate::trust::{
+use weir_install::config::Config;
+use weir_install::cx::Cx;
+use weir_install::trust::{
     Offer, OfferKind, Record, Snapshot, Trust, TrustStore, find, judge, judge_record, offers, row,
     snapshot, summary,
 };
-use crate::wiring::{self, SystemClock};
+use weir_install::wiring::{self, SystemClock};
+
+use crate::failure::{exit, usage};
+use crate::options::TrustArgs;
+use crate::terminal::{confirm, is_attended, out, out_json, table};
 
 /// Scripts, files and profiles that are shown to a person; `--json` names all.
 const FILES_SHOWN_MAX: usize = 60;

@@ -8,20 +8,21 @@ use std::time::Duration;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::ports::Clock as _;
+use weir_install::cx::Cx;
+use weir_install::models;
+use weir_install::session_ids::{self, Agents};
+use weir_install::wiring::{self, SUPERVISE, SystemClock, Wishes};
 use weir_sandbox::is_below_supervisor;
 use weir_tui::link::{Far, Link, Which, link};
 use weir_tui::plain::{self, PlainOptions};
 use weir_tui::run::{self, FaceOptions, FullMode, Left, Start};
 use weir_tui::text::theme::Theme;
 
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::options::TuiArgs;
-use crate::session_ids::{self, Agents};
+use crate::terminal;
 use crate::tui::local::{self, Begin, Picks};
 use crate::tui::remote;
-use crate::wiring::{self, SUPERVISE, SystemClock, Wishes};
-use crate::{models, terminal};
 
 mod first;
 mod keyboard;

@@ -15,16 +15,16 @@ use weir_engine::pen::SessionPen;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
 use weir_engine::rewind;
 use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
+use weir_install::wiring::{self, SystemClock};
 use weir_store::this_process;
 
 use super::checkpoints::{difference, short, wanted};
 use super::sessions::{meta, single};
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::UndoArgs;
-use crate::session_ids;
 use crate::terminal::{out, out_json};
-use crate::wiring::{self, SystemClock};
 
 /// What is to be taken back.
 pub(super) struct TakeBack {

@@ -9,12 +9,12 @@ use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash::{self, Listed};
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::WorkflowsCommand;
 use crate::terminal::{out, out_json, table};
-use crate::wiring;
 
 /// Lists or shows.
 pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Result<ExitCode> {

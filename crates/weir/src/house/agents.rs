@@ -7,6 +7,9 @@ use weir_core::schedule::ScheduledAgent;
 use weir_core::tool::foreign;
 use weir_engine::ports::Owner;
 use weir_engine::schedule::SchedulerSettings;
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, Wishes};
+use weir_install::{models, profiles};
 use weir_server::ports::{
     AgentChoices, AgentDesk, AgentWish, DefinedAgent, HouseError, OfferedTool, SessionWish,
 };
@@ -17,10 +20,7 @@ use super::refused;
 use crate::command::agents::add::{Defined, Place, define};
 use crate::command::agents::start;
 use crate::command::run::tidy;
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::wiring::{self, Wishes};
-use crate::{models, profiles};
 
 /// Characters of a tool's description in a picker.
 const ABOUT_CHARS: usize = 140;

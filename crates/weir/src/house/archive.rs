@@ -16,9 +16,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
+use weir_install::environment::Dirs;
 use weir_store::{PostgresStores, copy_sqlite};
 
-use crate::environment::Dirs;
 use crate::failure::usage;
 
 /// The file that says what the archive is.

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use rustix::fs::StatVfsMountFlags;
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
+use weir_install::environment::Dirs;
 use weir_server::ports::{BackupLine, Care, Finding, Health, HouseError};
 
 use super::archive::{self, BackupOf};
 use super::refused;
-use crate::environment::Dirs;
 
 /// Below it nothing more may be done: what was promised could not be written.
 const DISK_BYTES_MIN: u64 = 32 * 1024 * 1024;

@@ -12,6 +12,8 @@ use weir_core::session::SessionConfig;
 use weir_engine::engine::{Engine, SessionOptions};
 use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, WallClock, Wishes};
 use weir_server::people::{Person, PersonId};
 use weir_server::ports::{
     AgentDesk, Home, HouseError, Library, ModelDesk, PromptFiles, SessionContext, SessionDesk,
@@ -21,8 +23,6 @@ use weir_server::ports::{
 use super::refused;
 use crate::command::audit::Chained;
 use crate::command::permissions;
-use crate::cx::Cx;
-use crate::wiring::{self, WallClock, Wishes};
 
 /// What a session's holder is called.
 pub(super) const LABEL: &str = "weir serve";

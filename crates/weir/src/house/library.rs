@@ -3,11 +3,11 @@
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
+use weir_install::cx::Cx;
 use weir_server::ports::{Deed, HouseError, Library, LibraryItem, NewServer, Shelf, Shelved, Word};
 
 use super::home::PersonHome;
 use super::refused;
-use crate::cx::Cx;
 use crate::failure::usage;
 
 mod given;

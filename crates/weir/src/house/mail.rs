@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weir_engine::ports::{Clock as _, Inbox, MailAccount, Mailbox};
+use weir_install::wiring::{MailWish, WallClock};
 use weir_mail::{AccountInbox, AccountMailbox, MailError, Recipients};
 use weir_server::lists;
 use weir_server::ports::{HouseError, MailDesk};
 
 use super::home::PersonHome;
-use crate::wiring::{MailWish, WallClock};
 
 /// Speaks with mail servers.
 pub(super) struct MailServers;

@@ -4,6 +4,10 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use weir_core::secret::Secret;
+use weir_install::config;
+use weir_install::cx::Cx;
+use weir_install::keys::KeySource;
+use weir_install::models;
 use weir_providers::catalogue::{Catalogue, Overrides};
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe::{self, KeyCheck};
@@ -14,11 +18,7 @@ use weir_server::ports::{
 use super::home::PersonHome;
 use super::refused;
 use crate::command::models::{Row, ask, rows_of};
-use crate::config;
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::keys::KeySource;
-use crate::models;
 
 fn line(row: &Row, usable: bool) -> ModelLine {
     let info = &row.info;

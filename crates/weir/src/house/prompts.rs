@@ -10,15 +10,15 @@ use weir_core::ids::Timestamp;
 use weir_core::prompt::{self, BYTES_PER_TOKEN};
 use weir_engine::ports::{Entry, Put};
 use weir_engine::scene::{Glance, SOUL_CHARS_MAX, USER_CHARS_MAX};
+use weir_install::config::read_text;
+use weir_install::files;
+use weir_install::wiring::CUSTOM_CHARS_MAX;
 use weir_server::ports::{
     Changed, Home as _, HouseError, PromptFile, PromptFiles, PromptSection, PromptText,
     PromptVersion, SessionWish, SettingsChange, SettingsDesk as _,
 };
 
 use super::home::PersonHome;
-use crate::config::read_text;
-use crate::files;
-use crate::wiring::CUSTOM_CHARS_MAX;
 
 /// The kind of a version in the records.
 const RECORD: &str = "prompt_version";

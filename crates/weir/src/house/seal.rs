@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use ring::rand::{SecureRandom, SystemRandom};
+use weir_install::files;
 
 use crate::failure::usage;
-use crate::files;
 
 /// The file's name in the state folder.
 const FILE: &str = "server.key";

@@ -5,13 +5,13 @@ use async_trait::async_trait;
 use weir_core::ids::SessionId;
 use weir_engine::family;
 use weir_engine::helper;
+use weir_install::wiring;
 use weir_server::ports::{ExportFormat, HouseError, SessionDesk};
 
 use super::home::PersonHome;
 use super::refused;
 use crate::command::sessions;
 use crate::options::SessionFormat;
-use crate::wiring;
 
 /// Characters of a question and of an answer that the helper reads.
 const EXCERPT_CHARS: usize = 2_000;

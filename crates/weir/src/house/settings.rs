@@ -5,6 +5,8 @@
 use async_trait::async_trait;
 use serde_json::Value;
 use weir_engine::ports::{Entry, Put, Records};
+use weir_install::config::{self, Config, Made, MadeValue, MadeValues, Scope, check_made};
+use weir_install::cx::Cx;
 use weir_server::ports::{
     AuditVerdict, Changed, Home as _, HouseError, Setting, SettingShape, SettingsChange,
     SettingsDesk, SettingsSheet,
@@ -12,8 +14,6 @@ use weir_server::ports::{
 
 use super::home::PersonHome;
 use super::refused;
-use crate::config::{self, Config, Made, MadeValue, MadeValues, Scope, check_made};
-use crate::cx::Cx;
 
 /// The kind of these entries in the records.
 const RECORD: &str = "setting";
@@ -220,7 +220,7 @@ struct Known {
 
 impl Known {
     fn of(cx: &Cx) -> Known {
-        let catalogue = crate::models::catalogue(cx);
+        let catalogue = weir_install::models::catalogue(cx);
         let models = catalogue.map(|catalogue| {
             catalogue.models().iter().map(|info| info.model.to_string()).collect::<Vec<_>>()
         });

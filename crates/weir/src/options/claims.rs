@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use super::Options;
 
 /// The documents: README, the other pages at the top, and docs without generated ones.
-pub(crate) fn documents() -> Vec<PathBuf> {
+fn documents() -> Vec<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages =
         vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("CHANGELOG.md")];

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::JsonFlag;
-use super::duration::{Span, span};
+use super::{Span, span};
 
 /// What `weir mcp-servers` can do.
 #[derive(Debug, Subcommand)]

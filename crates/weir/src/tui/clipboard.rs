@@ -21,14 +21,13 @@ use weir_engine::ports::Documents;
 use weir_engine::sniff;
 use weir_tui::link::{Clip, News, Ticket};
 
-use crate::environment::Environment;
-use crate::wiring;
-
 mod readers;
 #[cfg(test)]
 mod tests;
 
 use readers::{Form, Kinds, Reader};
+use weir_install::environment::Environment;
+use weir_install::wiring;
 
 /// How long reading may take, all programs together. Whoever holds the clipboard makes the picture
 /// only now.

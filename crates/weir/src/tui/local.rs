@@ -15,9 +15,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use weir_tui::link::{Far, News, Tone, WISHES_MAX, Which, Wish};
 
-use crate::cx::Cx;
 use crate::terminal;
-use crate::wiring::Wishes;
 
 mod about;
 mod back;
@@ -39,6 +37,8 @@ mod tests;
 
 use desk::Desk;
 use keeper::Keeper;
+use weir_install::cx::Cx;
+use weir_install::wiring::Wishes;
 
 /// How the person who sits here is called where they answer, as `weir run` does.
 const PERSON: &str = "person";

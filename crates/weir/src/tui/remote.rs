@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_core::model::Thinking;
+use weir_install::cx::Cx;
 use weir_tui::link::{Far, News, Which};
 
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 
 mod back;

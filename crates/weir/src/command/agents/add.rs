@@ -12,15 +12,15 @@ use weir_core::schedule::{
 use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept, Store};
 use weir_engine::schedule::calendar::{Calendar, time_zone};
 use weir_engine::schedule::known;
+use weir_install::cx::Cx;
+use weir_install::files;
+use weir_install::wiring::{self, Wishes};
+use weir_install::{models, profiles};
 
 use super::{now_micros, tell};
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::files;
 use crate::options::{AgentsAddArgs, MissedWord, OnAskWord, PromptModeWord};
 use crate::terminal::{out, out_json};
-use crate::wiring::{self, Wishes};
-use crate::{models, profiles};
 
 /// The kind under which tools are kept that were made at run time.
 const KEPT_TOOL: &str = "tool";

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept};
+use weir_install::cx::Cx;
 
 use super::{find, now_micros, open_runs};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::AgentNameArgs;
 use crate::terminal::{out, out_json};

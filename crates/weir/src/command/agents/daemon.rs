@@ -7,14 +7,14 @@ use tokio_util::sync::CancellationToken;
 use weir_core::schedule::AgentRunState;
 use weir_core::view::plain::visible;
 use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, WallClock};
 use weir_store::this_process;
 
 use super::start::Sessions;
 use crate::command::run::{Signals, tidy};
-use crate::cx::Cx;
 use crate::options::AgentsDaemonArgs;
 use crate::terminal;
-use crate::wiring::{self, WallClock};
 
 /// Starts what is due.
 pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<ExitCode> {

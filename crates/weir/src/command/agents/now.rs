@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, OnAsk};
 use weir_engine::ports::{AtRest, Claim, Store};
 use weir_engine::schedule::{Course, followers, known, saying};
+use weir_install::cx::Cx;
+use weir_install::wiring;
 use weir_store::this_process;
 
 use super::{find, now_micros, open_runs, start};
 use crate::command::run::{self, Asks, Shown};
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::AgentsRunArgs;
-use crate::{terminal, wiring};
+use crate::terminal;
 
 /// What this program is called where a session is found held.
 const LABEL: &str = "weir agents run";

@@ -11,11 +11,11 @@ use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
 use weir_engine::ports::{AtRest, RunDesk, Starter, Store};
 use weir_engine::schedule::{Course, follow};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, PromptWish, Wishes};
 
 use crate::command::run::tidy;
-use crate::cx::Cx;
 use crate::failure::engine_failure;
-use crate::wiring::{self, PromptWish, Wishes};
 
 /// What this program is called where a session is found held.
 const LABEL: &str = "weir agents daemon";

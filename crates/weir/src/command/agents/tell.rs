@@ -8,10 +8,10 @@ use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
 use weir_engine::schedule::calendar::Calendar;
+use weir_install::cx::Cx;
 
 use super::{find, now_micros};
 use crate::command::sessions::{moment, single};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{AgentNameArgs, AgentsHistoryArgs, JsonFlag};
 use crate::terminal::{out, out_json, table};

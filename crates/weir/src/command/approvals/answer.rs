@@ -9,14 +9,14 @@ use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible;
 use weir_engine::family;
 use weir_engine::host::SessionState;
+use weir_install::cx::Cx;
+use weir_install::session_ids;
 
 use super::deliver::{Delivered, Delivery};
 use super::{Asked, Folded, find, fold, tell};
 use crate::command::sessions::moment;
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
 use crate::options::{ApprovalsAnswerArgs, ApprovalsRevokeArgs};
-use crate::session_ids;
 use crate::terminal::{err, out};
 
 pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Result<ExitCode> {

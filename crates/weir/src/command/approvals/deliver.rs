@@ -12,12 +12,12 @@ use weir_engine::host::{
     HostParts, LiveSession, SentCommand, SessionAccess, SessionHost, SessionPlace, SessionState,
     SessionView, Settled,
 };
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, SystemClock};
 use weir_store::{SqliteStore, this_process};
 
 use super::Folded;
-use crate::cx::Cx;
 use crate::failure::engine_failure;
-use crate::wiring::{self, SystemClock};
 
 /// What came of it.
 pub(super) enum Delivered {

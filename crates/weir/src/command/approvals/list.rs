@@ -10,10 +10,10 @@ use weir_store::SqliteStore;
 
 use super::{Folded, fold, lasting, now, tell};
 use crate::command::sessions::single;
-use crate::cx::Cx;
 use crate::options::ApprovalsListArgs;
 use crate::terminal::{out, out_json};
 use weir_engine::folded::At;
+use weir_install::cx::Cx;
 
 /// A session with something to show.
 struct Found {

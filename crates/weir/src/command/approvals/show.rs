@@ -8,11 +8,11 @@ use weir_core::view::told;
 
 use super::{Asked, DIFF_LINES_MAX, Folded, find, fold, lasting, now, tell};
 use crate::command::sessions::moment;
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
 use crate::terminal::{out, out_json};
 use weir_engine::folded::At;
+use weir_install::cx::Cx;
 
 /// Lines of one text that are shown without --full.
 const LINES_MAX: usize = 4 * DIFF_LINES_MAX;

@@ -7,10 +7,10 @@ use weir_core::governance::lease::{LeaseGrant, LeaseTerms};
 use weir_core::governance::rules::Rule;
 use weir_core::view::plain::visible;
 use weir_core::view::visible::{diff, remarks};
+use weir_install::cx::Cx;
 
 use super::lasting;
 use crate::command::permissions;
-use crate::cx::Cx;
 use crate::terminal;
 
 /// Lines of a diff or an argument that are shown before it is cut, visibly.

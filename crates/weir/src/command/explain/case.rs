@@ -24,16 +24,16 @@ use weir_engine::engine::load;
 use weir_engine::ports::{Clock, ProgressSink, Store, ToolContext};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
+use weir_install::config::RawHook;
+use weir_install::cx::Cx;
+use weir_install::hooks::Hook;
+use weir_install::profiles::LoadedProfile;
+use weir_install::session_ids;
+use weir_install::wiring::{self, SystemClock, Wishes};
 use weir_store::MemoryStore;
 
-use crate::config::RawHook;
-use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
-use crate::hooks::Hook;
 use crate::options::{ExplainArgs, LabelWord};
-use crate::profiles::LoadedProfile;
-use crate::session_ids;
-use crate::wiring::{self, SystemClock, Wishes};
 
 /// What stays the same whatever is tried.
 pub(super) struct Case {
@@ -118,7 +118,7 @@ impl Case {
         prepare(cx, &workspace, &rules).await?;
         let call = proposed(&args.tool, input)?;
         let sandbox = &config.settings.sandbox.tier;
-        let off = matches!(sandbox, crate::config::SandboxTier::None);
+        let off = matches!(sandbox, weir_install::config::SandboxTier::None);
         let case = Case {
             context: context(cx, workspace, mode, &limits)?,
             session,
@@ -259,7 +259,7 @@ fn profiles(
         let mode = wiring::permission(config, &wishes, kept, &loaded);
         (loaded.profile, mode)
     };
-    Ok(crate::profiles::all(cx)?.into_iter().map(with_mode).collect())
+    Ok(weir_install::profiles::all(cx)?.into_iter().map(with_mode).collect())
 }
 
 /// The hook with its place, when it would look at this call.

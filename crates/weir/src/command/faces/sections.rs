@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_engine::hub::Fact;
+use weir_install::cx::Cx;
 use weir_server::offscreen::{OffscreenPage, PagePart, shared_entries};
 use weir_tui::offscreen::{OffscreenLineMode, OffscreenSession, OffscreenTerminal};
 use weir_tui::terminal::Size;
@@ -13,7 +14,6 @@ use weir_tui::terminal::Size;
 use super::{facts, html};
 use crate::command::run::{self, Asks};
 use crate::command::sessions;
-use crate::cx::Cx;
 
 /// The terminal: wide enough for most lines, as high as most are.
 const SIZE: Size = Size { columns: 100, rows: 24 };

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use serde_json::json;
+use weir_install::config::{self, Additions, McpOauthSettings, McpServerSettings};
+use weir_install::cx::Cx;
+use weir_install::wiring::mcp;
 
 use super::approve::{How, look};
-use crate::config::{self, Additions, McpOauthSettings, McpServerSettings};
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::options::McpAddArgs;
 use crate::terminal::{err, out, out_json};
-use crate::wiring::mcp;
 
 pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> {
     let how = How { yes: args.yes, json: args.json.json };

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::wiring::mcp::{self, Known};
 use weir_mcp::{Difference, Listing, Pin, ServerSpec, in_words};
 
 use super::words;
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::options::McpApproveArgs;
 use crate::terminal::{confirm, is_attended, out, out_json};
-use crate::wiring::mcp::{self, Known};
 
 pub(super) async fn approve(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
     let known = mcp::find(cx, &args.name).await?;

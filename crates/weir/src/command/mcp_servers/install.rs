@@ -1,19 +1,19 @@
 //! `weir mcp-servers install` and `update`: the package that a server is started from, asked of the
 //! person with name, version, place and checksum before anything of it is fetched. Which version
-//! there is and how it is installed: `crate::servers`.
+//! there is and how it is installed: `weir_install::servers`.
 
 use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::servers::packages::{self, Package, Replaced};
+use weir_install::wiring::mcp::{self, Known};
 
 use super::approve::{How, look};
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::options::McpApproveArgs;
-use crate::servers::packages::{self, Package, Replaced};
 use crate::terminal::{confirm, out, out_json};
-use crate::wiring::mcp::{self, Known};
 
 /// Installs what is not installed yet; what is offers then, and the question, as in `approve`.
 pub(super) async fn install(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {

@@ -4,10 +4,9 @@
 use serde_json::Value;
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible;
+use weir_install::config::McpServerSettings;
+use weir_install::wiring::mcp::Known;
 use weir_mcp::{Difference, DifferenceKind, ListedTool, Listing};
-
-use crate::config::McpServerSettings;
-use crate::wiring::mcp::Known;
 
 /// Lines of one description that are shown; `show --json` has all.
 const LINES_MAX: usize = 60;

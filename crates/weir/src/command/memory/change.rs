@@ -6,9 +6,9 @@ use weir_core::memory::{
     BY_PERSON, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
     fact_topics, marked_private, private_by_person,
 };
+use weir_install::cx::Cx;
 
 use super::{as_json, every, find, here, now, tell};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
 use crate::terminal::{out, out_json};

@@ -12,14 +12,14 @@ use weir_core::recipe::{Recipe, RecipeSource, check, is_id};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{Clock, Kept};
 use weir_engine::recipes::{KEPT_RECIPE, REJECTED, parse_file};
+use weir_install::cx::Cx;
+use weir_install::files;
+use weir_install::wiring::{self, SystemClock};
 
 use super::{All, missing};
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::files;
 use crate::options::{RecipeArgs, RecipesAddArgs};
 use crate::terminal::{err, out, out_json};
-use crate::wiring::{self, SystemClock};
 
 /// Ending of a file that was put away: it is no recipe any more.
 const REMOVED: &str = "removed";

@@ -9,14 +9,14 @@ use weir_core::recipe::{Recipe, RecipeSource, check};
 use weir_core::view::plain::visible;
 use weir_engine::ports::{Clock, Proposal, SolvedFilter};
 use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
+use weir_install::cx::Cx;
+use weir_install::files;
+use weir_install::wiring::SystemClock;
 
 use super::{All, change, learned, missing, tell};
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
-use crate::files;
 use crate::options::{RecipesAcceptArgs, RecipesRejectArgs};
 use crate::terminal::{confirm, is_attended, out, out_json};
-use crate::wiring::SystemClock;
 
 /// Accepts what waits; otherwise forgets what spoke against a recipe.
 pub(super) async fn accept(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::Result<ExitCode> {

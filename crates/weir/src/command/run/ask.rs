@@ -14,10 +14,10 @@ use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible;
 use weir_engine::engine::{EngineError, SessionHandle, load};
+use weir_install::cx::Cx;
 
 use super::keyboard::Keyboard;
 use crate::command::approvals::{DIFF_LINES_MAX, choice, remember, rules, said, told};
-use crate::cx::Cx;
 use crate::failure::engine_failure;
 use crate::options::span;
 use crate::terminal;

@@ -14,13 +14,13 @@ use weir_core::view::visible::thousands;
 use weir_engine::engine::SessionOptions;
 use weir_engine::ports::HookMoment;
 use weir_engine::scene::{Glance, Instruction, Instructions};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, PromptWish, Wishes};
 
 use crate::command::approvals::fold;
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{OutputFormat, RunArgs};
 use crate::terminal::{out, out_json};
-use crate::wiring::{self, PromptWish, Wishes};
 
 use super::{Target, input, target};
 
@@ -70,7 +70,7 @@ pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode>
         Some(kept) => cx.at(Path::new(&kept.workspace))?,
         None => cx.at(&cx.folder)?,
     };
-    let wishes = Wishes::of_run(args, false)?;
+    let wishes = super::wishes::wishes_of_run(args, false)?;
     let options = wiring::session_options(&there, &wishes, kept.as_deref()).await?;
     let engine = wiring::engine(&there, "weir run --dry-run")?;
     let text = input::optional(args)?.unwrap_or_default();

@@ -4,10 +4,10 @@
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_engine::hub::Fact;
+use weir_install::cx::Cx;
 
 use super::ask::{Asking, Asks};
 use super::face::{Face, Shown};
-use crate::cx::Cx;
 use crate::options::OutputFormat;
 use crate::terminal::paper;
 

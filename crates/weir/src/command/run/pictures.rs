@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use weir_core::event::{Event, ImageProduced};
+use weir_install::cx::Cx;
 
-use crate::cx::Cx;
 use crate::options::OutputFormat;
 use crate::terminal;
 

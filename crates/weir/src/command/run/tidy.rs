@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use weir_core::ids::SessionId;
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
 use weir_store::GitWorktrees;
-
-use crate::cx::Cx;
 
 /// Age after which a folder of results belongs to nobody.
 const ORPHAN_AGE: Duration = Duration::from_secs(3600);

@@ -8,15 +8,15 @@ use weir_core::ids::SessionId;
 use weir_engine::engine::EngineError;
 use weir_engine::family;
 use weir_engine::ports::{Checkpoints as _, SessionMeta, Worktrees as _};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
+use weir_install::wiring;
 use weir_store::{GitWorktrees, this_process};
 
 use super::meta;
-use crate::cx::Cx;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::SessionsDeleteArgs;
-use crate::session_ids;
 use crate::terminal::{self, err, is_attended, out};
-use crate::wiring;
 
 /// Finds all of them first, asks once, then removes one after the other.
 pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result<ExitCode> {

@@ -14,15 +14,15 @@ use weir_core::view::wire;
 use weir_engine::blobs::mentioned;
 use weir_engine::hub::Fact;
 use weir_engine::ports::{Store, StoreError};
+use weir_install::cx::Cx;
+use weir_install::session_ids;
 use weir_scripted_model::from_journal;
 
 use super::markdown::Kept;
 use super::summary::Summary;
 use super::{facts, html, line, markdown, meta, status, transcript};
-use crate::cx::Cx;
 use crate::failure::usage;
 use crate::options::{SessionFormat, SessionsExportArgs};
-use crate::session_ids;
 use crate::terminal::{err, out_bytes};
 
 /// Writes it.

@@ -10,9 +10,9 @@ use weir_core::skill::name_problem;
 use weir_core::view::plain::visible;
 use weir_engine::ports::Proposal;
 use weir_engine::skills;
+use weir_install::cx::Cx;
 
 use super::{own, sha256, shown_text};
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, SkillArgs, SkillsAcceptArgs};
 use crate::terminal::{confirm, is_attended, out, out_json};

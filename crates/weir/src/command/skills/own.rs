@@ -10,13 +10,13 @@ use serde_json::json;
 use weir_core::skill::name_problem;
 use weir_core::view::plain::visible;
 use weir_engine::ports::Clock;
+use weir_install::cx::Cx;
+use weir_install::files;
+use weir_install::wiring::{SystemClock, own_skills};
 
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::files;
 use crate::options::{SkillArgs, SkillsAddArgs};
 use crate::terminal::{out, out_json};
-use crate::wiring::{SystemClock, own_skills};
 
 /// Files of a skill that is added.
 const FILES_MAX: usize = 1_000;

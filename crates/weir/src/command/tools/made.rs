@@ -17,12 +17,12 @@ use weir_core::view::plain::visible;
 use weir_engine::made::{self, ACTIVE, DISABLED, Found, Look};
 use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind};
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
+use weir_install::wiring;
 
-use crate::cx::Cx;
 use crate::failure::{exit, usage};
 use crate::options::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs};
 use crate::terminal::{confirm, is_attended, out, out_json};
-use crate::wiring;
 
 /// Time in which code must have said whether it is a module.
 const CHECK_TIME: std::time::Duration = std::time::Duration::from_secs(15);

@@ -4,15 +4,15 @@
 
 use weir_core::secret::Secret;
 use weir_core::view::plain::visible;
+use weir_install::cx::Cx;
+use weir_install::keys::Keys;
+use weir_install::models::{self, Missing};
 use weir_providers::catalogue::{Catalogue, Vendor};
 use weir_providers::http_model::Endpoint;
 use weir_providers::probe::{self, FoundModel, KeyCheck};
 
 use super::keyboard::{Echo, Key, Keyboard, Line, say};
 use crate::command::demo;
-use crate::cx::Cx;
-use crate::keys::Keys;
-use crate::models::{self, Missing};
 use crate::options::{DemoArgs, OutputFormat};
 
 /// Vendors that are offered first, with what people know them by and where a key is made.

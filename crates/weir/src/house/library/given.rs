@@ -1,13 +1,13 @@
 //! What is only shown: profiles and built-in tools.
 
 use weir_core::tool::ToolSpec;
+use weir_install::cx::Cx;
+use weir_install::profiles;
+use weir_install::wiring::{self, Wishes};
 use weir_server::ports::{LibraryItem, LibraryLine, Shelved, TextKind};
 
 use crate::command::{profiles as profile_words, tools as tool_words};
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::profiles;
-use crate::wiring::{self, Wishes};
 
 fn shown(line: LibraryLine, text: String, text_kind: TextKind) -> LibraryItem {
     let (facts, hash, waiting, deeds) = (Vec::new(), String::new(), None, Vec::new());

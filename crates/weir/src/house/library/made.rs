@@ -2,11 +2,11 @@
 
 use weir_core::dynamic::ToolDefinition;
 use weir_engine::made::Found;
+use weir_install::cx::Cx;
 use weir_server::ports::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Word};
 
 use super::{cannot, same};
 use crate::command::tools::made;
-use crate::cx::Cx;
 
 fn line(found: &Found) -> LibraryLine {
     let about = found.definition.as_ref().map(|definition| definition.description.clone());

@@ -1,11 +1,11 @@
 //! Plugins: what each may do, switched on as it was read, and off (Z9).
 
 use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
+use weir_install::cx::Cx;
 use weir_server::ports::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Word};
 
 use super::cannot;
 use crate::command::plugins::{described, found};
-use crate::cx::Cx;
 use crate::failure::usage;
 
 fn line(plugin: &PluginLine) -> LibraryLine {

@@ -2,11 +2,11 @@
 
 use weir_core::recipe::RecipeSource;
 use weir_engine::ports::SolvedFilter;
+use weir_install::cx::Cx;
 use weir_server::ports::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word};
 
 use super::{cannot, hash_of, same};
 use crate::command::recipes::{All, change, learned, settle, tell};
-use crate::cx::Cx;
 use crate::failure::usage;
 
 fn lines(all: &All) -> Vec<LibraryLine> {

@@ -1,15 +1,15 @@
 //! Foreign servers (MCP): how each stands, what it offers, and what of it a person approved (Z8).
 
+use weir_install::config::{self, Additions, McpServerSettings};
+use weir_install::cx::Cx;
+use weir_install::wiring::mcp::{self, Known};
 use weir_server::ports::{
     Deed, LibraryItem, LibraryLine, NewServer, Shelved, TextKind, Waiting, Word,
 };
 
 use super::{anew, cannot, same};
 use crate::command::mcp_servers::{approve, standing, words};
-use crate::config::{self, Additions, McpServerSettings};
-use crate::cx::Cx;
 use crate::failure::usage;
-use crate::wiring::mcp::{self, Known};
 
 /// Whether the server is started and asked what it offers now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

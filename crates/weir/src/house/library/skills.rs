@@ -1,11 +1,11 @@
 //! Skills: found, shown, accepted, put away.
 
 use weir_engine::skills::{FoundSkill, Source, shown};
+use weir_install::cx::Cx;
 use weir_server::ports::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word};
 
 use super::{cannot, same};
 use crate::command::skills::{inbox, own, place, sha256, survey};
-use crate::cx::Cx;
 use crate::failure::usage;
 
 fn line(skill: &FoundSkill) -> LibraryLine {

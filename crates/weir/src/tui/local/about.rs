@@ -11,14 +11,14 @@ use weir_engine::ports::{Plugins as _, Store as _};
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash;
+use weir_install::cx::Cx;
+use weir_install::environment::Dirs;
+use weir_install::models;
+use weir_install::wiring;
 use weir_tui::link::{About, Named, News};
 
 use super::desk::Desk;
 use super::room::Room;
-use crate::cx::Cx;
-use crate::environment::Dirs;
-use crate::models;
-use crate::wiring;
 
 /// Bytes of git's files that are read.
 const GIT_BYTES_MAX: u64 = 4 << 10;

@@ -7,6 +7,8 @@ use weir_core::ids::{Seq, SessionId};
 use weir_engine::ports::{CheckpointInfo, Checkpoints, Clock as _, Store};
 use weir_engine::rewind::{self, Since};
 use weir_engine::undo::{Restore, apply, plan};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{Back, TextKind, Tone, Which};
 
 use super::LABEL;
@@ -15,11 +17,9 @@ use super::keeper::{Away, Keeper};
 use super::reports::Text;
 use crate::command::checkpoints::difference;
 use crate::command::undo::{chosen, with_agents};
-use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
 use crate::options::{JsonFlag, UndoArgs};
 use crate::tui::copies;
-use crate::wiring::{self, SystemClock};
 
 /// Paths that a line names.
 const NAMED_MAX: usize = 5;

@@ -9,13 +9,13 @@ use weir_core::profile::PermissionMode;
 use weir_core::session::SessionConfig;
 use weir_core::session::condense::Keep;
 use weir_engine::engine::EngineError;
+use weir_install::models;
+use weir_install::profiles;
+use weir_install::wiring::Wishes;
 use weir_tui::link::{News, Tone, Wish};
 
 use super::keeper::{Away, GOES_DOWN, Keeper};
 use super::{PERSON, about};
-use crate::models;
-use crate::profiles;
-use crate::wiring::Wishes;
 
 impl Keeper {
     /// Changes what `wish` says.

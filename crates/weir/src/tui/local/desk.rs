@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
+use weir_install::cx::Cx;
+use weir_install::wiring::Wishes;
 use weir_tui::link::{News, Tone};
 
 use super::files::FileIndex;
 use super::room::Room;
 use super::shell::Shells;
-use crate::cx::Cx;
-use crate::wiring::Wishes;
 
 /// Things that are looked up at once; more wait.
 const LOOKUPS_MAX: usize = 8;

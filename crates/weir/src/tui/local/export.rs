@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use weir_install::files;
+
 use super::desk::Desk;
 use super::say::path_of;
 use crate::command::sessions;
 use crate::failure::usage;
-use crate::files;
 use crate::options::SessionFormat;
 
 /// Characters of a session's name in that of its file.

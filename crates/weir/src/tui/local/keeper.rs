@@ -14,15 +14,15 @@ use weir_core::session::child;
 use weir_engine::engine::EngineError;
 use weir_engine::host::SessionState;
 use weir_engine::ports::{Store as _, StoreError};
+use weir_install::cx::Cx;
+use weir_install::wiring::{self, Wishes};
 use weir_tui::link::{News, Tone, Which, Wish};
 
 use super::desk::Desk;
 use super::room::{Live, Room, follow};
 use super::{LABEL, PERSON, Picks, about, back};
 use crate::command::run::tidy;
-use crate::cx::Cx;
 use crate::failure::{engine_failure, usage};
-use crate::wiring::{self, Wishes};
 
 /// How long a run may take to end when it was cancelled.
 const CANCEL_WAIT: Duration = Duration::from_secs(3);

@@ -12,13 +12,13 @@ use weir_engine::host::{
     LetterFate, REMOTE_WAIT, SentCommand, SessionState, leave_letter, take_letter_back,
 };
 use weir_engine::ports::Clock as _;
+use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{News, Tone};
 
 use super::PERSON;
 use super::desk::Desk;
 use super::keeper::{Away, Keeper};
 use super::room::Live;
-use crate::wiring::{self, SystemClock};
 
 /// Ends or answers something in a session that runs here. `false`: it went down meanwhile.
 pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, command: PersonCommand) -> bool {

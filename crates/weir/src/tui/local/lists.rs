@@ -6,6 +6,8 @@ use std::sync::Arc;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::SessionId;
 use weir_engine::ports::{SessionMeta, Store as _};
+use weir_install::models;
+use weir_install::session_ids::{self, Agents};
 use weir_providers::catalogue::Vendor;
 use weir_store::SqliteStore;
 use weir_tui::link::{Choice, SessionLine};
@@ -13,8 +15,6 @@ use weir_tui::link::{Choice, SessionLine};
 use super::about;
 use super::desk::Desk;
 use crate::command::models::{Row, ask, rows_of};
-use crate::models;
-use crate::session_ids::{self, Agents};
 
 /// Sessions that are listed.
 const SESSIONS_MAX: usize = 200;

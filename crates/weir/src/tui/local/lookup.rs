@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use weir_core::input::PersonCommand;
 use weir_engine::ports::{Clock as _, Pause, Store as _};
+use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{Items, News, Ticket, Tone, Wish};
 
 use super::super::clipboard::Clipboard;
 use super::desk::Desk;
 use super::{about, back, export, letters, lists, reports};
-use crate::wiring::{self, SystemClock};
 
 /// How long is waited after the kill switch could not be looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);

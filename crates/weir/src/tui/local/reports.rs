@@ -14,6 +14,7 @@ use weir_core::message::plain_text;
 use weir_engine::engine::load;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, Store, UsageFilter};
+use weir_install::wiring::SystemClock;
 use weir_tui::link::{News, Report, TextKind};
 
 use super::about;
@@ -21,7 +22,6 @@ use super::back;
 use super::desk::Desk;
 use super::room::Room;
 use crate::failure::{engine_failure, usage};
-use crate::wiring::SystemClock;
 
 /// Bytes of a text that are shown.
 const TEXT_BYTES_MAX: u64 = 4 << 20;

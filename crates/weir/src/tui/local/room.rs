@@ -15,14 +15,14 @@ use weir_engine::host::SessionState;
 use weir_engine::hub::{Fact, SignalKind, Update};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store as _;
+use weir_install::cx::Cx;
+use weir_install::wiring::Wishes;
 use weir_tui::link::{News, SignalKind as Shown, Tone};
 
 use super::PERSON;
 use super::course::{AlwaysAllowed, FactMeaning};
 use super::desk::Desk;
 use crate::command::approvals;
-use crate::cx::Cx;
-use crate::wiring::Wishes;
 
 /// Facts read at once.
 const READ_BATCH: usize = 512;

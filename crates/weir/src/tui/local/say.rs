@@ -7,12 +7,12 @@ use weir_engine::attach::{self, Attachment, Saying};
 use weir_engine::engine::EngineError;
 use weir_engine::ports::Documents;
 use weir_engine::workspace::Workspace;
+use weir_install::cx::Cx;
+use weir_install::wiring;
 use weir_tui::link::{Attached, Tone};
 
 use super::keeper::{Away, Keeper};
 use super::{about, letters};
-use crate::cx::Cx;
-use crate::wiring;
 
 /// How often a session that goes down in the same moment is taken up again.
 const ATTEMPTS_MAX: u32 = 3;

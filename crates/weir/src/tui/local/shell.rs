@@ -16,11 +16,11 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_core::governance::filter::redact_text;
+use weir_install::cx::Cx;
+use weir_install::wiring;
 use weir_tui::link::{News, ShellNews, Ticket};
 
 use super::desk::Desk;
-use crate::cx::Cx;
-use crate::wiring;
 
 /// Commands at once.
 const SHELLS_MAX: usize = 8;

@@ -9,10 +9,10 @@ use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::profile::PermissionMode;
+use weir_install::environment::Environment;
 use weir_tui::link::{Items, Link, Tone, link};
 
 use super::*;
-use crate::environment::Environment;
 use crate::options::GlobalOptions;
 
 mod back;
@@ -64,7 +64,7 @@ impl House {
             state_dir: Some(self.at("state")),
             log_file: None,
         };
-        Cx::new(&global, Environment::of(&variables)).expect("the house stands")
+        global.open_cx(Environment::of(&variables)).expect("the house stands")
     }
 
     fn flags(&self) -> Wishes {

@@ -5,10 +5,10 @@ use reqwest::{Method, Response, header};
 use serde::Deserialize;
 use serde_json::json;
 use weir_core::secret::Secret;
+use weir_install::cx::Cx;
 
 use super::http::{self, Http, Key, Trouble};
 use super::place::Place;
-use crate::cx::Cx;
 use crate::failure::{exit, failure, usage};
 use crate::terminal;
 

@@ -220,8 +220,8 @@ fn answered(answer: Answer<()>) -> Answer<Done> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
     use crate::tui::clipboard::Clipboard;
+    use weir_install::environment::Environment;
 
     fn here() -> Here {
         let folder = tempfile::tempdir().expect("a folder").keep();

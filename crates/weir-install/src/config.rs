@@ -1,0 +1,321 @@
+//! Settings: built in, user file, what was made in the browser for everybody and for one person,
+//! project file, environment, in rising order (C8). Flags come on top in `wiring`.
+//!
+//! Every value keeps its origin. Rules and hooks of all files add up. A project's file cannot widen what the
+//! person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or opens
+//! anything but the two files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weir_core::governance::rules::{RuleAction, RuleOrigin};
+use weir_core::profile::PermissionMode;
+use weir_core::record::sha256_hex;
+
+use crate::environment::{Dirs, Environment};
+use crate::failure::usage;
+
+mod adopt;
+mod catalogue;
+mod check;
+#[cfg(test)]
+mod claims;
+mod edit;
+mod file;
+#[cfg(test)]
+mod fuzz;
+mod idle;
+mod made;
+mod narrow;
+mod plugins;
+#[cfg(test)]
+mod reference;
+mod servers;
+mod settings;
+
+pub use adopt::{Additions, add as add_all, remove_endpoint, remove_server};
+pub use catalogue::{Entry, entries, schema, shapes};
+pub use edit::{add_rule, allow_here, remove_rule, set_value};
+pub use file::{insert, key_text, read_text};
+pub use made::{Made, MadeValue, MadeValues, Scope, check as check_made};
+pub use narrow::{Withheld, WithheldPart};
+pub use plugins::PluginSettings;
+pub use servers::{McpOauthSettings, McpServerSettings, name_problem, problem, server_complaint};
+pub use settings::{
+    HookSettings, OnFailure, SandboxTier, SecretSettings, ServerSettings, Settings,
+};
+
+use file::Layer;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The program.
+    BuiltIn,
+    /// The person's own file.
+    User(PathBuf, u32),
+    /// The workspace's file.
+    Project(PathBuf, u32),
+    /// A variable.
+    Environment(&'static str),
+    /// Somebody set it on a page of the server.
+    Browser {
+        /// Who.
+        by: String,
+        /// It holds for everybody, and not for them alone.
+        for_all: bool,
+    },
+}
+
+impl Origin {
+    /// The line of a value that stands in a file.
+    pub fn line(&self) -> Option<u32> {
+        match self {
+            Origin::User(_, line) | Origin::Project(_, line) => Some(*line),
+            Origin::BuiltIn | Origin::Environment(_) | Origin::Browser { .. } => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built in"),
+            Origin::User(path, line) | Origin::Project(path, line) => {
+                write!(f, "{}:{line}", path.display())
+            }
+            Origin::Environment(name) => f.write_str(name),
+            Origin::Browser { by, for_all: false } => write!(f, "set in the browser by {by}"),
+            Origin::Browser { by, for_all: true } => {
+                write!(f, "set in the browser for everybody by {by}")
+            }
+        }
+    }
+}
+
+/// A rule as it stands in a file, not yet understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRule {
+    /// Its set.
+    pub action: RuleAction,
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub origin: RuleOrigin,
+}
+
+/// A hook as it stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawHook {
+    /// When it is called.
+    pub event: String,
+    /// The how manyth of its file for that event.
+    pub index: usize,
+    /// What it says.
+    pub settings: HookSettings,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+impl RawHook {
+    /// Its name in its file.
+    pub fn name(&self) -> String {
+        format!("hooks.{}[{}]", self.event, self.index)
+    }
+}
+
+/// The two files, and the person's own rules for this one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// The person's own.
+    pub user: PathBuf,
+    /// The workspace's.
+    pub project: PathBuf,
+    /// What the person allowed for always in this project: rules alone. It lies with their own file:
+    /// nothing that works in the project, and nobody who shares it, writes it.
+    pub here: PathBuf,
+}
+
+/// Characters of a folder's name that stand in the name of its file of rules.
+const FOLDER_NAME_CHARS_MAX: usize = 40;
+
+/// The person's own rules for the project in `workspace`: `projects/NAME-HASH.toml`.
+fn rules_of_project(own: &Dirs, workspace: &Path) -> PathBuf {
+    let name = workspace.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let plain = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
+    let name: String = name.chars().map(plain).take(FOLDER_NAME_CHARS_MAX).collect();
+    let hash = sha256_hex(workspace.as_os_str().as_encoded_bytes());
+    own.config.join("projects").join(format!("{name}-{}.toml", &hash[..16]))
+}
+
+impl Files {
+    /// Where they lie for a workspace. `dirs`: whose settings count; `own`: whose rules.
+    pub fn of(dirs: &Dirs, own: &Dirs, workspace: &Path) -> Files {
+        Files {
+            user: dirs.config.join("config.toml"),
+            project: workspace.join(".weir").join("config.toml"),
+            here: rules_of_project(own, workspace),
+        }
+    }
+
+    /// The workspace's file, to be changed: only where it is what it looks like. A link in a
+    /// repository could lead to any file of the person's.
+    ///
+    /// # Errors
+    /// A usage error that names the link.
+    pub fn project_for_writing(&self) -> anyhow::Result<&Path> {
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let folder = self.project.parent().unwrap_or(&self.project);
+        match [folder, &self.project].into_iter().find(|path| is_link(path)) {
+            None => Ok(&self.project),
+            Some(link) => {
+                let link = link.display();
+                Err(usage(format!("{link} is a link; put a folder or file in its place first")))
+            }
+        }
+    }
+}
+
+/// Calls of tools in a run.
+const CALLS: [&str; 2] = ["limits", "max_tool_calls"];
+
+/// All settings that hold in one workspace.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The values.
+    pub settings: Settings,
+    /// Rules of all files.
+    pub rules: Vec<RawRule>,
+    /// Hooks of all files.
+    pub hooks: Vec<RawHook>,
+    /// What was left out or has no effect, for the person: one line each.
+    pub warnings: Vec<String>,
+    /// What the project's file sets and only trust lets in.
+    pub withheld: Vec<Withheld>,
+    /// The most that a workspace which is not trusted lets pass, when its file says so.
+    pub(crate) permission_ceiling: Option<PermissionMode>,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Config {
+    /// Reads and merges everything for a workspace.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has a mistake: file, line, what is wrong.
+    pub fn load(files: &Files, environment: &Environment, trusted: bool) -> anyhow::Result<Config> {
+        Config::load_with(files, environment, trusted, &Made::default())
+    }
+
+    /// The same with what was made in the browser of a server.
+    ///
+    /// # Errors
+    /// As [`Config::load`]. What was made and no longer fits is a warning.
+    pub fn load_with(
+        files: &Files,
+        environment: &Environment,
+        trusted: bool,
+        made: &Made,
+    ) -> anyhow::Result<Config> {
+        let user = Layer::read(&files.user, Origin::User)?;
+        let mut environment = Layer::of_environment(environment)?;
+        // The variable is the installation's: nobody sets more for themselves.
+        let bounds = made::stacked([user.as_ref(), environment.as_ref()]);
+        let made = made::layers(made, Some(&bounds))?;
+        // What was stored for calls of tools beats the variable (L4).
+        let is_stored = [&made.house, &made.person].iter().any(|of| of.get(&CALLS).is_some());
+        if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
+            layer.values.remove(CALLS.map(String::from).as_slice());
+        }
+        let project = Layer::read(&files.project, Origin::Project)?;
+        let mut config = Config {
+            settings: Settings::default(),
+            rules: Vec::new(),
+            hooks: Vec::new(),
+            warnings: Vec::new(),
+            withheld: Vec::new(),
+            permission_ceiling: None,
+            origins: BTreeMap::new(),
+        };
+        let project = match (project, trusted) {
+            (Some(project), false) => {
+                let below = made::stacked([user.as_ref(), Some(&made.house), Some(&made.person)]);
+                let narrowed = narrow::narrow(project, Some(&below))?;
+                config.withheld = narrowed.withheld;
+                config.permission_ceiling = narrowed.permission;
+                Some(narrowed.layer)
+            }
+            (Some(mut project), true) => {
+                config.warnings.extend(made::hold(&made.house, &mut project));
+                Some(project)
+            }
+            (None, _) => None,
+        };
+        config.warnings.extend(made.notes);
+        // Whatever else stands in it is not what it is for.
+        let here = Layer::read(&files.here, Origin::User)?;
+        let here = here.map(|layer| Layer { rules: layer.rules, ..Layer::default() });
+        let layers = [user, Some(made.house), Some(made.person), project, here, environment];
+        let layers: Vec<Layer> = layers.into_iter().flatten().collect();
+        if !layers.is_empty() {
+            config.merge(&layers)?;
+        }
+        check::check(&config).map_err(usage)?;
+        check::together(&config).map_err(usage)?;
+        config.warnings.extend(idle::warnings(&config));
+        Ok(config)
+    }
+
+    /// Later layers win, key by key.
+    fn merge(&mut self, layers: &[Layer]) -> anyhow::Result<()> {
+        let mut merged = Value::Object(serde_json::Map::new());
+        for layer in layers {
+            for (key, value) in &layer.values {
+                file::insert(&mut merged, key, value.json.clone());
+                self.origins.insert(file::key_text(key), value.origin.clone());
+            }
+            self.rules.extend(layer.rules.iter().cloned());
+            self.hooks.extend(layer.hooks.iter().cloned());
+        }
+        self.settings = serde_json::from_value(merged)
+            .map_err(|error| usage(format!("the settings do not fit together: {error}")))?;
+        // One file's hooks must not push out another's: they guard.
+        self.settings.hooks.clear();
+        for hook in &self.hooks {
+            let hooks = self.settings.hooks.entry(hook.event.clone()).or_default();
+            hooks.push(hook.settings.clone());
+        }
+        Ok(())
+    }
+
+    /// What one file alone would say: to check a change before it is written.
+    fn of_layer(layer: Layer) -> anyhow::Result<Config> {
+        let mut config = Config {
+            settings: Settings::default(),
+            rules: Vec::new(),
+            hooks: Vec::new(),
+            warnings: Vec::new(),
+            withheld: Vec::new(),
+            permission_ceiling: None,
+            origins: BTreeMap::new(),
+        };
+        config.merge(&[layer])?;
+        check::check(&config).map_err(usage)?;
+        Ok(config)
+    }
+
+    /// Where the value of `key` came from.
+    pub fn origin(&self, key: &str) -> Origin {
+        self.origins.get(key).cloned().unwrap_or(Origin::BuiltIn)
+    }
+
+    /// Whether any layer sets `key`.
+    pub(crate) fn is_set(&self, key: &str) -> bool {
+        self.origins.contains_key(key)
+    }
+
+    /// Keys that a layer sets, with their origins.
+    pub(crate) fn set_keys(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.origins.iter().map(|(key, origin)| (key.as_str(), origin))
+    }
+}

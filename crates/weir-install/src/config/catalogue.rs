@@ -1,0 +1,162 @@
+//! Every key with description, default and value, made from the settings' own types: nothing is
+//! written down twice.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::file::key_text;
+use super::{Config, Settings};
+
+/// One setting as `weir config show` prints it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its key.
+    pub key: String,
+    /// Its value; null: none.
+    pub value: Value,
+    /// Where that came from.
+    pub origin: String,
+    /// What holds when nobody says anything.
+    pub default: Value,
+    /// What it means.
+    pub description: String,
+}
+
+/// The JSON Schema of `config.toml`.
+pub fn schema() -> Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    generator.into_root_schema_for::<Settings>().to_value()
+}
+
+/// A table or value of the schema, in the order in which the struct has it.
+pub(super) struct Described {
+    pub(super) key: Vec<String>,
+    pub(super) description: String,
+    pub(super) default: Value,
+    pub(super) is_table: bool,
+    /// Its schema, with everything inlined.
+    schema: Value,
+}
+
+/// Walks the schema with everything inlined.
+pub(super) fn described() -> Vec<Described> {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<Settings>().to_value();
+    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let mut found = Vec::new();
+    walk(&schema, &defaults, &mut Vec::new(), &mut found);
+    found
+}
+
+/// The schema of every setting that is no table, by key: what values it takes.
+pub fn shapes() -> BTreeMap<String, Value> {
+    let values = described().into_iter().filter(|described| !described.is_table);
+    values.map(|described| (key_text(&described.key), described.schema)).collect()
+}
+
+fn walk(schema: &Value, defaults: &Value, at: &mut Vec<String>, found: &mut Vec<Described>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, property) in properties {
+        at.push(name.clone());
+        let default = defaults.get(name).cloned().unwrap_or_default();
+        let is_table = default.is_object();
+        let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
+        found.push(Described {
+            key: at.clone(),
+            description: description.split_whitespace().collect::<Vec<_>>().join(" "),
+            default: default.clone(),
+            is_table,
+            schema: property.clone(),
+        });
+        walk(property, &default, at, found);
+        at.pop();
+    }
+}
+
+/// Every setting of `config`, those of named tables (`[providers.NAME]`) too.
+pub fn entries(config: &Config) -> Vec<Entry> {
+    let values = serde_json::to_value(&config.settings).unwrap_or_default();
+    let mut entries = Vec::new();
+    for described in described() {
+        let key = key_text(&described.key);
+        let value = described.key.iter().try_fold(&values, |value, part| value.get(part));
+        let value = value.cloned().unwrap_or_default();
+        if described.is_table {
+            named(config, &key, &described, &mut entries);
+            continue;
+        }
+        let rules = described.key.first().is_some_and(|first| first == "permissions");
+        let (value, origin) =
+            if rules { rules_of(config, &described.key[1]) } else { (value, None) };
+        entries.push(Entry {
+            origin: origin.unwrap_or_else(|| config.origin(&key).to_string()),
+            value: shown(&key, value),
+            key,
+            default: described.default,
+            description: described.description,
+        });
+    }
+    entries
+}
+
+/// Values that a person set in a table whose names are theirs to choose.
+fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<Entry>) {
+    let has_members = described.schema.get("additionalProperties").is_some_and(Value::is_object);
+    let is_open = described.default.as_object().is_some_and(serde_json::Map::is_empty);
+    if !is_open && !has_members {
+        return;
+    }
+    let values = serde_json::to_value(&config.settings).unwrap_or_default();
+    for (key, origin) in config.set_keys() {
+        let below = key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
+        let is_described = entries.iter().any(|entry| entry.key == *key)
+            || described
+                .schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|own| own.keys().any(|name| *key == format!("{table}.{name}")));
+        if below && !is_described {
+            let parts = toml_edit::Key::parse(key).unwrap_or_default();
+            let value = parts.iter().try_fold(&values, |value, part| value.get(part.get()));
+            entries.push(Entry {
+                key: key.to_owned(),
+                value: shown(key, value.cloned().unwrap_or_default()),
+                origin: origin.to_string(),
+                default: Value::Null,
+                description: described.description.clone(),
+            });
+        }
+    }
+}
+
+/// The value without what may be a secret: headers and variables of others, passwords in addresses.
+fn shown(key: &str, value: Value) -> Value {
+    let is_private =
+        key != "commands.env" && key.split('.').any(|part| part == "headers" || part == "env");
+    match value {
+        Value::Null => Value::Null,
+        _ if is_private => Value::from("***"),
+        Value::String(text) => match text.split_once("://") {
+            Some((scheme, rest))
+                if rest.split('/').next().is_some_and(|host| host.contains('@')) =>
+            {
+                let after = rest.split_once('@').map(|(_, after)| after).unwrap_or_default();
+                Value::from(format!("{scheme}://***@{after}"))
+            }
+            _ => Value::String(text),
+        },
+        value => value,
+    }
+}
+
+/// The rules of one set, and the places where they stand.
+fn rules_of(config: &Config, set: &str) -> (Value, Option<String>) {
+    let rules = config.rules.iter().filter(|rule| rule.action.as_str() == set);
+    let texts: Vec<Value> = rules.clone().map(|rule| Value::from(rule.text.clone())).collect();
+    let places: Vec<String> = rules.map(|rule| rule.origin.to_string()).collect();
+    let origin = (!places.is_empty()).then(|| places.join(", "));
+    (Value::Array(texts), origin)
+}

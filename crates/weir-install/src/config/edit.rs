@@ -1,0 +1,170 @@
+//! Changing one value or rule in a file: comments and order stay, the result is checked before it
+//! is written, and the file is replaced whole.
+
+use std::path::Path;
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use weir_core::governance::rules::RuleAction;
+
+use super::file::{Layer, read_text};
+use super::{Config, Origin, RawRule};
+use crate::failure::usage;
+
+/// Sets `key` to `value` (TOML, or text that is no TOML).
+///
+/// # Errors
+/// The key does not exist, the value is not of its type, or the file cannot be written.
+pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
+    let parts = key_parts(key)?;
+    let mut document = open(path)?;
+    let value = understood(value);
+    let Some((last, tables)) = parts.split_last() else {
+        return Err(usage("name a key: limits.max_iterations"));
+    };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for part in tables {
+        let item = table.entry(part).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        table = item
+            .as_table_like_mut()
+            .ok_or_else(|| usage(format!("{key}: {part} is not a table in {}", path.display())))?;
+    }
+    match table.get_mut(last).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(last, Item::Value(value));
+        }
+    }
+    let text = document.to_string();
+    // Checked as it will be read, so that no file is ever left that cannot be.
+    checked(path, &text)?;
+    write(path, &text)
+}
+
+/// Adds a rule to a set. Returns whether it was new.
+pub fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
+    let mut document = open(path)?;
+    if !push_rule(&mut document, path, action, rule)? {
+        return Ok(false);
+    }
+    let text = document.to_string();
+    checked(path, &text)?;
+    write(path, &text)?;
+    Ok(true)
+}
+
+/// Adds an allow rule to the person's own rules for the project in `folder`, which stands at the top of
+/// the file.
+pub fn allow_here(path: &Path, folder: &Path, rule: &str) -> anyhow::Result<()> {
+    let mut document = open(path)?;
+    let about = match path.exists() {
+        true => String::new(),
+        false => format!("# What was always allowed in {folder:?}. It holds there alone.\n\n"),
+    };
+    if push_rule(&mut document, path, RuleAction::Allow, rule)? {
+        let text = format!("{about}{document}");
+        checked(path, &text)?;
+        write(path, &text)?;
+    }
+    Ok(())
+}
+
+/// The same in a file that is open. Returns whether it was new.
+pub(super) fn push_rule(
+    document: &mut DocumentMut,
+    path: &Path,
+    action: RuleAction,
+    rule: &str,
+) -> anyhow::Result<bool> {
+    let permissions =
+        document.as_table_mut().entry("permissions").or_insert_with(|| Item::Table(Table::new()));
+    let list = permissions
+        .as_table_like_mut()
+        .map(|table| table.entry(action.as_str()).or_insert(Item::Value(Array::new().into())))
+        .and_then(Item::as_array_mut)
+        .ok_or_else(|| {
+            usage(format!("{}: permissions.{action} is not a list of rules", path.display()))
+        })?;
+    if list.iter().any(|item| item.as_str() == Some(rule)) {
+        return Ok(false);
+    }
+    // In a list with one rule a line, the new one gets its own line too.
+    let prefix = list.iter().last().and_then(|item| item.decor().prefix()?.as_str());
+    let prefix = prefix
+        .filter(|prefix| prefix.contains('\n'))
+        .map(|prefix| format!("\n{}", prefix.rsplit('\n').next().unwrap_or_default()));
+    let mut value = Value::from(rule);
+    if let Some(prefix) = prefix {
+        value.decor_mut().set_prefix(prefix);
+        list.push_formatted(value);
+    } else {
+        list.push(value);
+    }
+    Ok(true)
+}
+
+/// Removes a rule from every set of a file. Returns what was removed.
+pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
+    let Some(text) = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?
+    else {
+        return Ok(Vec::new());
+    };
+    let layer = Layer::parse(path, &text, Origin::User).map_err(usage)?;
+    let found: Vec<RawRule> = layer.rules.into_iter().filter(|r| r.text == rule).collect();
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let mut document = open(path)?;
+    for action in RuleAction::ALL {
+        let list = document
+            .get_mut("permissions")
+            .and_then(Item::as_table_like_mut)
+            .and_then(|table| table.get_mut(action.as_str()))
+            .and_then(Item::as_array_mut);
+        if let Some(list) = list {
+            list.retain(|item| item.as_str().map(str::trim) != Some(rule));
+        }
+    }
+    write(path, &document.to_string())?;
+    Ok(found)
+}
+
+/// Whether the text can be read back as settings.
+pub(super) fn checked(path: &Path, text: &str) -> anyhow::Result<()> {
+    let layer = Layer::parse(path, text, Origin::User);
+    let layer = layer.map_err(|why| usage(format!("not changed: {why}")))?;
+    Config::of_layer(layer).map(drop).map_err(|why| usage(format!("not changed: {why}")))
+}
+
+pub(super) fn open(path: &Path) -> anyhow::Result<DocumentMut> {
+    let text = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
+    let text = text.unwrap_or_default();
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error.span().map_or(1, |span| super::file::line_of(&text, &span));
+        let message = error.message().replace('\n', "; ");
+        usage(format!("{}:{line}: {message}", path.display()))
+    })
+}
+
+/// The parts of a dotted key, quotes understood: `models."acme/large".window`.
+fn key_parts(key: &str) -> anyhow::Result<Vec<String>> {
+    let parts = toml_edit::Key::parse(key)
+        .map_err(|_| usage(format!("{key:?} is not a key; write limits.max_iterations")))?;
+    Ok(parts.iter().map(|part| part.get().to_owned()).collect())
+}
+
+/// A value as TOML; what is no TOML is text, so that nobody has to quote for the shell twice.
+fn understood(text: &str) -> Value {
+    text.parse().unwrap_or_else(|_| Value::from(text))
+}
+
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    crate::files::replace(path, text.as_bytes(), 0o644)
+}

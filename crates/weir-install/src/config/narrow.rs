@@ -1,0 +1,221 @@
+//! What the file of a workspace that is not trusted may set: it can narrow, never widen (C5, C8).
+
+use std::fmt;
+
+use serde_json::Value;
+use weir_core::governance::rules::RuleAction;
+use weir_core::profile::PermissionMode;
+
+use super::file::{Key, Layer, Placed, key_text};
+use super::settings::{LimitSettings, Settings};
+
+/// A project's layer without what it may not set.
+pub(super) struct Narrowed {
+    pub(super) layer: Layer,
+    pub(super) withheld: Vec<Withheld>,
+    /// The mode that its file names: the most that passes here.
+    pub(super) permission: Option<PermissionMode>,
+}
+
+/// Something of a project's file that only trust lets in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Withheld {
+    /// What.
+    pub what: WithheldPart,
+    /// File and line.
+    pub place: String,
+    /// The line alone, where it is known.
+    pub line: Option<u32>,
+    /// Why it takes trust.
+    why: String,
+}
+
+/// What only trust lets in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WithheldPart {
+    /// An allow rule.
+    AllowRule(String),
+    /// A setting and its value.
+    Setting(Vec<String>, Value),
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.what {
+            WithheldPart::AllowRule(text) => format!("the allow rule {text}"),
+            WithheldPart::Setting(key, _) => key_text(key),
+        };
+        write!(f, "{}: {what} is ignored: {}", self.place, self.why)
+    }
+}
+
+/// Whole tables that only a trusted workspace may set: endpoints, keys, prices, programs.
+const TABLES: &[&str] = &[
+    "providers",
+    "models",
+    "helpers",
+    "web",
+    "secrets",
+    "sandbox",
+    "hooks",
+    "mcp_servers",
+    "commands",
+    "plugins",
+    "agents",
+    "server",
+    "telemetry",
+];
+
+/// Limits, and whether a larger value is wider.
+const LIMITS: &[&str] = &[
+    "max_iterations",
+    "max_tool_calls",
+    "consecutive_mistake_limit",
+    "max_subtask_depth",
+    "budget_usd",
+    "budget_tokens",
+    "run_timeout",
+    "tool_timeout",
+    "approval_timeout",
+    "rate_limit_ms",
+];
+
+/// Leaves out of `project` what it may not set while it is not trusted.
+pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Narrowed> {
+    let below = settings_of(user)?;
+    let mut narrowed = Narrowed { layer: Layer::default(), withheld: Vec::new(), permission: None };
+    for (key, placed) in project.values {
+        let refusal = refusal(&key, &placed, user, &below);
+        if key == ["permission"] && refusal.is_none() {
+            narrowed.permission = placed.json.as_str().and_then(|word| word.parse().ok());
+        }
+        match refusal {
+            Some(why) => narrowed.withheld.push(Withheld {
+                place: placed.origin.to_string(),
+                line: placed.origin.line(),
+                what: WithheldPart::Setting(key, placed.json),
+                why,
+            }),
+            None => {
+                narrowed.layer.values.insert(key, placed);
+            }
+        }
+    }
+    for rule in project.rules {
+        if rule.action == RuleAction::Allow {
+            narrowed.withheld.push(Withheld {
+                place: rule.origin.to_string(),
+                line: rule.origin.line,
+                what: WithheldPart::AllowRule(rule.text),
+                why: "a workspace that is not trusted cannot allow".into(),
+            });
+        } else {
+            narrowed.layer.rules.push(rule);
+        }
+    }
+    Ok(narrowed)
+}
+
+/// The settings that hold without the project.
+pub(super) fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
+    let mut json = serde_json::Value::Object(serde_json::Map::new());
+    for (key, placed) in user.iter().flat_map(|layer| &layer.values) {
+        super::file::insert(&mut json, key, placed.json.clone());
+    }
+    Ok(serde_json::from_value(json)?)
+}
+
+/// Why the project may not set this; `None`: it may.
+fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -> Option<String> {
+    let first = key.first().map(String::as_str).unwrap_or_default();
+    let second = key.get(1).map(String::as_str).unwrap_or_default();
+    if TABLES.contains(&first) {
+        return Some("a workspace that is not trusted cannot set it".into());
+    }
+    match (first, second) {
+        ("permission", _) => {
+            let mode: PermissionMode = placed.json.as_str()?.parse().ok()?;
+            let widens = rank(mode) > rank(below.permission);
+            let ours = below.permission;
+            widens
+                .then(|| format!("{mode} is wider than {ours}, and this workspace is not trusted"))
+        }
+        ("profile", _) => user
+            .is_some_and(|user| user.get(&["profile"]).is_some())
+            .then(|| "you chose a profile yourself, and this workspace is not trusted".into()),
+        ("security", "confirmation" | "canary" | "validate_output" | "screen_results") => {
+            (placed.json == false)
+                .then(|| "a workspace that is not trusted cannot switch a detector off".into())
+        }
+        ("prompt", "instructions") => Some(
+            "they count as yours; those of a workspace stand in AGENTS.md or .weir/rules".into(),
+        ),
+        ("memory", name @ ("enabled" | "accept" | "after_run")) => {
+            let ours = match name {
+                "enabled" => below.memory.enabled,
+                "accept" => below.memory.accept,
+                _ => below.memory.after_run,
+            };
+            (placed.json == true && !ours)
+                .then(|| "a workspace that is not trusted cannot have more remembered".to_owned())
+        }
+        ("recipes", "floor") => {
+            let lower = placed.json.as_f64().is_none_or(|floor| floor < below.recipes.floor);
+            lower
+                .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
+        }
+        ("recipes", name @ ("enabled" | "fast_path" | "learn" | "accept_learned")) => {
+            let ours = match name {
+                "enabled" => below.recipes.enabled,
+                "fast_path" => below.recipes.fast_path,
+                "learn" => below.recipes.learn,
+                _ => below.recipes.accept_learned,
+            };
+            (placed.json == true && !ours)
+                .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
+        }
+        ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
+            .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
+        // What changes neither what is allowed nor what is kept or sent.
+        ("model" | "thinking", "")
+        | ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
+        | ("prompt", "timezone")
+        | ("limits", "power_steering_frequency" | "parallel_calls") => None,
+        // A setting that is not named here was not thought about: it takes trust.
+        _ => Some("a workspace that is not trusted cannot set it".into()),
+    }
+}
+
+fn rank(mode: PermissionMode) -> usize {
+    PermissionMode::ALL.iter().position(|m| *m == mode).unwrap_or(0)
+}
+
+/// Whether the project's value of a limit lets more happen than the one below it.
+pub(super) fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
+    let mut json = serde_json::Value::Object(serde_json::Map::new());
+    super::file::insert(&mut json, &[limit.to_owned()], placed.json.clone());
+    let Ok(new) = serde_json::from_value::<LimitSettings>(json) else { return true };
+    // "No bound" is the widest of all.
+    let optional =
+        |new: Option<u64>, old: Option<u64>| new.unwrap_or(u64::MAX) > old.unwrap_or(u64::MAX);
+    let or_off = |value: u32| if value == 0 { u32::MAX } else { value };
+    match limit {
+        "max_iterations" => new.max_iterations > below.max_iterations,
+        "max_tool_calls" => {
+            optional(new.max_tool_calls.map(u64::from), below.max_tool_calls.map(u64::from))
+        }
+        "consecutive_mistake_limit" => {
+            or_off(new.consecutive_mistake_limit) > or_off(below.consecutive_mistake_limit)
+        }
+        "max_subtask_depth" => new.max_subtask_depth > below.max_subtask_depth,
+        "budget_usd" => {
+            new.budget_usd.unwrap_or(f64::INFINITY) > below.budget_usd.unwrap_or(f64::INFINITY)
+        }
+        "budget_tokens" => optional(new.budget_tokens, below.budget_tokens),
+        "run_timeout" => optional(new.run_timeout.map(|s| s.ms), below.run_timeout.map(|s| s.ms)),
+        "tool_timeout" => new.tool_timeout > below.tool_timeout,
+        "approval_timeout" => new.approval_timeout > below.approval_timeout,
+        "rate_limit_ms" => new.rate_limit_ms < below.rate_limit_ms,
+        _ => true,
+    }
+}

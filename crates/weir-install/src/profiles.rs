@@ -1,0 +1,334 @@
+//! Profiles: built in, the person's own, the workspace's (P7).
+//!
+//! A workspace that is not trusted may bring profiles, but none that takes the place of another or
+//! widens what the person's settings let pass.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use weir_core::model::Thinking;
+use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
+use weir_core::tool::Group;
+
+use crate::cx::Cx;
+use crate::failure::usage;
+
+mod claude;
+mod frontmatter;
+#[cfg(test)]
+mod fuzz;
+
+/// Most profiles that are read from one folder.
+const PROFILES_MAX: usize = 200;
+/// Largest file of a profile, in bytes.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// Where a profile comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The program.
+    BuiltIn,
+    /// The person's own folder.
+    User(PathBuf),
+    /// The workspace.
+    Project(PathBuf),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::BuiltIn => f.write_str("built in"),
+            Source::User(path) | Source::Project(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A profile and what belongs to it beside the engine's own type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedProfile {
+    /// What the engine is given.
+    pub profile: Profile,
+    /// Where it comes from.
+    pub source: Source,
+    /// Bounds that it sets.
+    pub limits: ProfileLimits,
+    /// The foreign servers whose tools it has; none: those of all.
+    pub mcp_servers: Vec<String>,
+    /// What of it was left out or has no effect: one line each.
+    pub notes: Vec<String>,
+}
+
+/// Bounds that a profile may set. Settings that somebody wrote down beat them.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProfileLimits {
+    /// As in the settings.
+    pub max_iterations: Option<u32>,
+    /// As in the settings.
+    pub max_tool_calls: Option<u32>,
+    /// As in the settings.
+    pub(crate) consecutive_mistake_limit: Option<u32>,
+    /// As in the settings.
+    pub budget_usd: Option<f64>,
+    /// As in the settings.
+    pub budget_tokens: Option<u64>,
+}
+
+/// A profile as it stands in a file.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct ProfileFile {
+    name: Option<String>,
+    description: String,
+    role: Option<String>,
+    instructions: String,
+    groups: Option<Vec<Group>>,
+    tools: ToolChoice,
+    model: Option<String>,
+    thinking: Option<Thinking>,
+    permission: Option<PermissionMode>,
+    skills: Vec<String>,
+    mcp_servers: Vec<String>,
+    limits: ProfileLimits,
+    conventions: Option<String>,
+}
+
+/// Tools beside those of the groups.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ToolChoice {
+    /// `tools = ["read_file"]`: added.
+    Names(Vec<String>),
+    /// `tools = { allow = […], deny = […] }`.
+    Sets {
+        #[serde(default)]
+        allow: Vec<String>,
+        #[serde(default)]
+        deny: Vec<String>,
+    },
+}
+
+impl Default for ToolChoice {
+    fn default() -> ToolChoice {
+        ToolChoice::Names(Vec::new())
+    }
+}
+
+/// All profiles of this workspace, read once.
+///
+/// # Errors
+/// As [`read_all`].
+pub fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+    Ok(cx.profiles()?.to_vec())
+}
+
+/// Reads all profiles of this workspace. Later sources take the place of earlier ones of the same name,
+/// except that a workspace which is not trusted replaces none.
+///
+/// # Errors
+/// A file of the person's own that cannot be understood. A broken file of the workspace is left
+/// out, and the person is told.
+pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+    let mut profiles: Vec<LoadedProfile> = built_in_profiles().into_iter().map(built_in).collect();
+    for path in files(&cx.dirs.config.join("profiles")) {
+        let loaded = read(&path).map_err(usage)?;
+        add(&mut profiles, LoadedProfile { source: Source::User(path), ..loaded });
+    }
+    let mut foreign = files(&cx.folder.join(".claude/agents"));
+    foreign.extend(files(&cx.folder.join(".weir/profiles")));
+    for path in foreign {
+        match read(&path) {
+            Ok(loaded) => {
+                let loaded = LoadedProfile { source: Source::Project(path), ..loaded };
+                add_foreign(cx, &mut profiles, loaded)?;
+            }
+            Err(why) => cx.notify(&format!("warning: {why}; the profile is left out")),
+        }
+    }
+    Ok(profiles)
+}
+
+/// The profile of this name.
+///
+/// # Errors
+/// There is none: those that exist are named.
+pub fn find(cx: &Cx, name: &str) -> anyhow::Result<LoadedProfile> {
+    let profiles = cx.profiles()?;
+    match profiles.iter().find(|loaded| loaded.profile.name == name) {
+        Some(found) => Ok(found.clone()),
+        None => {
+            let names: Vec<&str> = profiles.iter().map(|p| p.profile.name.as_str()).collect();
+            let names = names.join(", ");
+            Err(usage(format!("there is no profile {name:?}; there are {names}")))
+        }
+    }
+}
+
+fn built_in(profile: Profile) -> LoadedProfile {
+    let limits = ProfileLimits {
+        max_iterations: profile.max_iterations,
+        consecutive_mistake_limit: Some(3),
+        ..ProfileLimits::default()
+    };
+    LoadedProfile {
+        profile,
+        source: Source::BuiltIn,
+        limits,
+        mcp_servers: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn add(profiles: &mut Vec<LoadedProfile>, loaded: LoadedProfile) {
+    match profiles.iter_mut().find(|known| known.profile.name == loaded.profile.name) {
+        Some(known) => *known = loaded,
+        None => profiles.push(loaded),
+    }
+}
+
+fn add_foreign(
+    cx: &Cx,
+    profiles: &mut Vec<LoadedProfile>,
+    mut loaded: LoadedProfile,
+) -> anyhow::Result<()> {
+    if cx.is_trusted() {
+        add(profiles, loaded);
+        return Ok(());
+    }
+    let name = loaded.profile.name.clone();
+    if profiles.iter().any(|known| known.profile.name == name && !known.is_foreign()) {
+        let place = &loaded.source;
+        cx.notify(&format!(
+            "warning: {place}: the profile {name} is left out: a workspace that is not trusted \
+             cannot replace one"
+        ));
+        return Ok(());
+    }
+    let settings = &cx.config()?.settings;
+    let rank = |mode| PermissionMode::ALL.iter().position(|m| *m == mode);
+    if let Some(mode) = loaded.profile.permission
+        && rank(mode) > rank(settings.permission)
+    {
+        loaded.notes.push(format!(
+            "permission {mode} is ignored: it is wider than {}, and this workspace is not trusted",
+            settings.permission
+        ));
+        loaded.profile.permission = None;
+    }
+    let ours = &settings.limits;
+    let cap = |theirs: &mut Option<u32>, ours: u32| {
+        *theirs = theirs.map(|value| value.min(ours));
+    };
+    cap(&mut loaded.limits.max_iterations, ours.max_iterations);
+    let mistakes = match ours.consecutive_mistake_limit {
+        0 => u32::MAX,
+        limit => limit,
+    };
+    loaded.limits.consecutive_mistake_limit =
+        loaded.limits.consecutive_mistake_limit.filter(|limit| (1..=mistakes).contains(limit));
+    loaded.profile.max_iterations = loaded.limits.max_iterations;
+    add(profiles, loaded);
+    Ok(())
+}
+
+impl LoadedProfile {
+    fn is_foreign(&self) -> bool {
+        matches!(self.source, Source::Project(_))
+    }
+}
+
+/// Files of profiles in a folder, by name.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_profile = |path: &PathBuf| {
+        let extension = path.extension().and_then(|e| e.to_str());
+        matches!(extension, Some("toml" | "md")) && path.is_file()
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_profile);
+    let mut paths: Vec<PathBuf> = paths.take(PROFILES_MAX).collect();
+    paths.sort();
+    paths
+}
+
+/// Reads one file; the error names it.
+fn read(path: &Path) -> Result<LoadedProfile, String> {
+    let place = path.display();
+    let length = std::fs::metadata(path).map_err(|e| format!("{place}: {e}"))?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(format!("{place}: has {length} bytes; at most {FILE_BYTES_MAX} are read"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{place}: {e}"))?;
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let (file, notes) = if is_toml {
+        (from_toml(&text).map_err(|why| format!("{place}:{why}"))?, Vec::new())
+    } else {
+        from_markdown(path, &text).map_err(|why| format!("{place}:{why}"))?
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    finish(file, stem, notes).map_err(|why| format!("{place}: {why}"))
+}
+
+fn from_toml(text: &str) -> Result<ProfileFile, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        format!("{line}: {}", error.message().replace('\n', "; "))
+    })
+}
+
+fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), String> {
+    let (fields, body) = frontmatter::split(text)?;
+    let body = body.trim().to_owned();
+    let is_claude = path.parent().is_some_and(|folder| folder.ends_with(".claude/agents"));
+    let mut notes = Vec::new();
+    let fields = if is_claude { claude::translate(fields, &mut notes) } else { fields };
+    let mut file: ProfileFile = serde_json::from_value(serde_json::Value::Object(fields))
+        .map_err(|error| format!("1: in its frontmatter: {error}"))?;
+    // The text below is what the profile is about; where the role is said above, it adds to it.
+    match file.role {
+        None => file.role = Some(body),
+        Some(_) if file.instructions.is_empty() => file.instructions = body,
+        Some(_) => {}
+    }
+    Ok((file, notes))
+}
+
+fn finish(file: ProfileFile, stem: String, notes: Vec<String>) -> Result<LoadedProfile, String> {
+    let name = file.name.unwrap_or(stem);
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_plain) {
+        return Err(format!("{name:?} is no name of a profile; use letters, digits, - and _"));
+    }
+    let role = file.role.filter(|role| !role.trim().is_empty());
+    let role = role.ok_or("it has no role: say in `role` who the agent is and what it does")?;
+    let (extra_tools, denied_tools) = match file.tools {
+        ToolChoice::Names(names) => (names, Vec::new()),
+        ToolChoice::Sets { allow, deny } => (allow, deny),
+    };
+    let profile = Profile {
+        name,
+        description: file.description,
+        role,
+        instructions: file.instructions,
+        groups: file.groups.unwrap_or_else(every_group),
+        extra_tools,
+        denied_tools,
+        permission: file.permission,
+        model: file.model,
+        thinking: file.thinking,
+        max_iterations: file.limits.max_iterations,
+        conventions: file.conventions,
+        skills: file.skills,
+    };
+    Ok(LoadedProfile {
+        profile,
+        source: Source::BuiltIn,
+        limits: file.limits,
+        mcp_servers: file.mcp_servers,
+        notes,
+    })
+}
+
+fn every_group() -> Vec<Group> {
+    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
+    vec![Read, Vault, Edit, Web, Agent, Mcp, Skill]
+}

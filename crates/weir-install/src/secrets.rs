@@ -1,0 +1,331 @@
+//! Secrets that tools name and never see (Z7): where each one's value is, and the value itself for
+//! the client that sends it and the filter that takes it out of results.
+//!
+//! Keys of model providers are not here: no tool names those.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use weir_core::secret::Secret;
+use weir_sandbox::LentSecret;
+use weir_web::{WebSecret, check_value};
+
+use crate::config::{SecretSettings, key_text};
+use crate::cx::Cx;
+
+/// Largest file of a secret, in bytes.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+/// Longest name of a secret, in characters.
+const NAME_CHARS_MAX: usize = 64;
+/// Most secrets.
+const SECRETS_MAX: usize = 100;
+
+/// A declared secret.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    /// Where its value is kept.
+    pub source: Source,
+    /// What the client needs of it, its value included where there is one.
+    pub web: WebSecret,
+}
+
+/// Where a value is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// This variable.
+    Variable(String),
+    /// This file.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Variable(name) => write!(f, "variable {name}"),
+            Source::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Every declared secret, in the order of their names. A value that cannot be had stops nothing but
+/// its use: the reason stands in its place.
+///
+/// # Errors
+/// The settings cannot be read.
+pub fn load(cx: &Cx) -> anyhow::Result<Vec<Declared>> {
+    let declared = cx.config()?.settings.secrets.iter().map(|(name, settings)| {
+        let source = source(settings, cx.dirs.home.as_deref());
+        let value = match &source {
+            Source::Variable(variable) => cx
+                .environment
+                .text(variable)
+                .map(Secret::new)
+                .ok_or_else(|| format!("the variable {variable} is not set")),
+            Source::File(path) => {
+                read(path, &cx.folder).map_err(|why| format!("{}: {why}", path.display()))
+            }
+        };
+        let value = value.and_then(|value| check_value(&value).map(|()| value));
+        let web = WebSecret {
+            name: name.clone(),
+            hosts: settings.hosts.clone(),
+            header: settings.header.clone(),
+            format: settings.format.clone(),
+            value,
+        };
+        Declared { source, web }
+    });
+    let mut declared: Vec<Declared> = declared.collect();
+    let is_new = |own: &Declared| declared.iter().all(|other| other.web.name != own.web.name);
+    let own = of_obsidian(cx)?.filter(is_new);
+    declared.extend(own);
+    Ok(declared)
+}
+
+/// The name of the plugin that comes with the program, and of the secret that it names.
+pub const OBSIDIAN: &str = "obsidian";
+/// The variable that holds its key.
+const OBSIDIAN_VARIABLE: &str = "OBSIDIAN_API_KEY";
+/// Where it is, unless `plugins.obsidian.url` says otherwise.
+const OBSIDIAN_HOST: &str = "127.0.0.1:27123";
+
+/// The key of the built-in plugin, for the host that it is set up for. Nothing, where neither is
+/// there.
+fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<Declared>> {
+    let settings = &cx.config()?.settings;
+    let url = settings.plugins.get(OBSIDIAN).map(|set| set.url.as_str()).unwrap_or_default();
+    let keys = cx.keys()?;
+    let (source, value) = match cx.environment.text(OBSIDIAN_VARIABLE) {
+        Some(text) if !text.is_empty() => {
+            (Source::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
+        }
+        _ => {
+            let why = || {
+                format!(
+                    "no key: run `weir auth set {OBSIDIAN}`, or set the variable {OBSIDIAN_VARIABLE}"
+                )
+            };
+            let kept = keys.kept(OBSIDIAN).cloned();
+            (Source::File(keys.path().to_path_buf()), kept.ok_or_else(why))
+        }
+    };
+    if url.is_empty() && value.is_err() {
+        return Ok(None);
+    }
+    let host = weir_core::plugin::address::authority(url).unwrap_or(OBSIDIAN_HOST).to_owned();
+    let value = value.and_then(|value| check_value(&value).map(|()| value));
+    let SecretSettings { header, format, .. } = SecretSettings::default();
+    let web = WebSecret { name: OBSIDIAN.into(), hosts: vec![host], header, format, value };
+    Ok(Some(Declared { source, web }))
+}
+
+/// Shortest secret that a command is given: a shorter one could not be told from other words, and
+/// would stand in what the agent reads.
+const LENT_CHARS_MIN: usize = 8;
+
+/// Secrets that commands may be given, in the order of the settings: the value of `[secrets.NAME]`, of
+/// the person's variable, or the kept one.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
+    let names = &cx.config()?.settings.commands.secrets;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (declared, keys) = (load(cx)?, cx.keys()?);
+    let value = |name: &String| {
+        if let Some(one) = declared.iter().find(|one| one.web.name == *name) {
+            return one.web.value.clone();
+        }
+        let own = cx.environment.text(name).map(Secret::new);
+        own.or_else(|| keys.kept(name).cloned()).ok_or_else(|| {
+            format!(
+                "it has no value; a person sets the variable {name} or runs weir auth set {name}"
+            )
+        })
+    };
+    let checked = |value: Secret| {
+        let is_long = value.reveal().chars().count() >= LENT_CHARS_MIN;
+        let why = format!("its value has fewer than {LENT_CHARS_MIN} characters");
+        let plain = !value.reveal().contains('\0');
+        if is_long && plain { Ok(value) } else { Err(why) }
+    };
+    let lent = names
+        .iter()
+        .map(|name| LentSecret { name: name.clone(), value: value(name).and_then(checked) });
+    Ok(lent.collect())
+}
+
+/// The values of those, for the filter that keeps them out of results.
+///
+/// # Errors
+/// As [`lent`].
+pub(crate) fn lent_values(cx: &Cx) -> anyhow::Result<Vec<String>> {
+    let lent = lent(cx)?;
+    Ok(lent.iter().filter_map(|one| Some(one.value.as_ref().ok()?.reveal().to_owned())).collect())
+}
+
+/// The values, for the filter that keeps them out of results.
+pub fn values(declared: &[Declared]) -> impl Iterator<Item = String> + '_ {
+    declared.iter().filter_map(|one| one.web.value.as_ref().ok()).map(|v| v.reveal().to_owned())
+}
+
+/// The first thing that is wrong with a declaration: its key and what.
+pub fn complaint(secrets: &BTreeMap<String, SecretSettings>) -> Option<(String, String)> {
+    if secrets.len() > SECRETS_MAX {
+        return Some(("secrets".into(), format!("has more than {SECRETS_MAX} entries")));
+    }
+    secrets.iter().find_map(|(name, settings)| {
+        let key = |field: &str| match field {
+            "" => key_text(&["secrets", name]),
+            field => key_text(&["secrets", name, field]),
+        };
+        let is_name = (1..=NAME_CHARS_MAX).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        if !is_name {
+            return Some((key(""), "is no name: use letters, digits, - and _".into()));
+        }
+        let (field, problem) = problem(name, settings)?;
+        Some((key(field), problem))
+    })
+}
+
+fn problem(name: &str, settings: &SecretSettings) -> Option<(&'static str, String)> {
+    match (&settings.env, &settings.file) {
+        (Some(_), Some(_)) => return Some(("", "has both env and file; keep one".into())),
+        (None, None) => {
+            let why = "says neither env (a variable) nor file (a file that only you can read)";
+            return Some(("", why.into()));
+        }
+        (Some(variable), None) if variable.is_empty() || variable.contains(['=', '\0']) => {
+            // It may be the secret itself, written at the wrong place: it is not repeated.
+            return Some(("env", "is no name of a variable".into()));
+        }
+        (None, Some(file)) if !file.starts_with('/') && !file.starts_with("~/") => {
+            return Some(("file", "is no absolute path; write /… or ~/…".into()));
+        }
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+    if settings.hosts.is_empty() {
+        let why = "has no hosts; write those that it may be sent to: hosts = [\"api.example.org\"]";
+        return Some(("", why.into()));
+    }
+    let web = WebSecret {
+        name: name.to_owned(),
+        hosts: settings.hosts.clone(),
+        header: settings.header.clone(),
+        format: settings.format.clone(),
+        value: Err(String::new()),
+    };
+    web.check().err()
+}
+
+fn source(settings: &SecretSettings, home: Option<&Path>) -> Source {
+    match (&settings.env, &settings.file) {
+        (Some(variable), _) => Source::Variable(variable.clone()),
+        (None, file) => {
+            let file = file.as_deref().unwrap_or_default();
+            Source::File(match (file.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                (Some(_), None) | (None, _) => PathBuf::from(file),
+            })
+        }
+    }
+}
+
+/// The text of a file that only its owner can read and no tool works in.
+fn read(path: &Path, workspace: &Path) -> Result<Secret, String> {
+    let unread = |error: std::io::Error| format!("it cannot be read: {error}");
+    let real = std::fs::canonicalize(path).map_err(unread)?;
+    if real.starts_with(workspace) {
+        return Err("it lies in the workspace, where tools read it; move it out".into());
+    }
+    // Asked before it is opened: opening a pipe would wait for somebody.
+    if !std::fs::metadata(&real).map_err(unread)?.is_file() {
+        return Err("it is no file".into());
+    }
+    let file = std::fs::File::open(&real).map_err(unread)?;
+    let found = file.metadata().map_err(unread)?;
+    if found.mode() & 0o077 != 0 {
+        let path = path.display();
+        return Err(format!("other users can read it; run `chmod 600 {path}`"));
+    }
+    if !found.is_file() || found.len() > FILE_BYTES_MAX {
+        return Err(format!("it has more than {FILE_BYTES_MAX} bytes"));
+    }
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|_| "it cannot be read as UTF-8".to_owned())?;
+    Ok(Secret::new(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn settings(env: Option<&str>, file: Option<&str>) -> SecretSettings {
+        SecretSettings {
+            env: env.map(String::from),
+            file: file.map(String::from),
+            hosts: vec!["api.example.org".into()],
+            ..SecretSettings::default()
+        }
+    }
+
+    fn key(name: &str, settings: SecretSettings) -> Option<String> {
+        let secrets = BTreeMap::from([(name.to_owned(), settings)]);
+        complaint(&secrets).map(|(key, _)| key)
+    }
+
+    #[test]
+    fn z7_declarations_that_cannot_hold_are_named() {
+        assert_eq!(key("github", settings(Some("T"), None)), None);
+        assert_eq!(key("github", settings(None, Some("~/.token"))), None);
+        let field = |name: &str| Some(format!("secrets.github{name}"));
+        assert_eq!(key("github", settings(None, None)), field(""));
+        assert_eq!(key("github", settings(Some("A"), Some("/b"))), field(""));
+        assert_eq!(key("github", settings(Some(""), None)), field(".env"));
+        assert_eq!(key("github", settings(None, Some("relative"))), field(".file"));
+        let hosts = |hosts: &[&str]| SecretSettings {
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            ..settings(Some("T"), None)
+        };
+        assert_eq!(key("github", hosts(&[])), field(""));
+        assert_eq!(key("github", hosts(&["*"])), field(".hosts"));
+        let format = SecretSettings { format: "token".into(), ..settings(Some("T"), None) };
+        assert_eq!(key("github", format), field(".format"));
+        for name in ["", "a b", "ä", &"x".repeat(65)] {
+            assert!(key(name, settings(Some("T"), None)).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn z7_only_a_file_for_its_owner_alone_is_read() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it exists");
+        let (work, file) = (root.join("work"), root.join("token"));
+        std::fs::create_dir(&work).expect("a new folder");
+        std::fs::write(&file, "marker-value-1\n").expect("writable");
+        let mode = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&file, mode).expect("ours");
+        };
+        mode(0o640);
+        let why = read(&file, &work).expect_err("others can read it");
+        assert!(why.contains("chmod 600") && !why.contains("marker"), "{why}");
+        mode(0o600);
+        assert_eq!(read(&file, &work).expect("it is ours").reveal(), "marker-value-1");
+        let why = read(&file, &root).expect_err("in the workspace");
+        assert!(why.contains("lies in the workspace"), "{why}");
+        std::os::unix::fs::symlink(&file, work.join("link")).expect("a new link");
+        assert!(read(&work.join("link"), &work).is_ok(), "what counts is where it is");
+        assert!(read(&work, &root.join("none")).expect_err("a folder").contains("no file"));
+        assert!(read(&root.join("none"), &work).is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! The MCP servers that are declared for a workspace (C8): those of the settings and, where a person
+//! trusted it, those of its `.mcp.json`. Nothing is started here.
+
+use crate::config::{Config, McpServerSettings, Origin};
+use crate::cx::Cx;
+use crate::failure::usage;
+
+mod browser;
+mod expand;
+mod json;
+pub mod packages;
+mod spec;
+mod tokens;
+
+pub use browser::Browser;
+pub use expand::{Piece, pieces};
+pub use json::{FILE, parse};
+pub use spec::secret_values;
+pub use tokens::TokenFiles;
+
+/// A declared server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredServer {
+    /// Its name.
+    pub name: String,
+    /// File and line.
+    pub place: String,
+    /// Whose file that is.
+    pub whose: Whose,
+    /// What is said of it, variables filled in.
+    pub settings: McpServerSettings,
+    /// Why it cannot be used, and what to do.
+    pub problem: Option<String>,
+}
+
+/// Whose file declares a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The person's settings.
+    User,
+    /// The settings of the trusted workspace.
+    Project,
+    /// `.mcp.json` of the trusted workspace.
+    McpJson,
+}
+
+/// Every declared server, by name, and notes for a person.
+pub type Servers = (Vec<DeclaredServer>, Vec<String>);
+
+/// Every declared server, by name, and what a person should know of the rest. The settings win over
+/// `.mcp.json`: a workspace does not take the name of a server of the person's.
+///
+/// # Errors
+/// A file that cannot be understood: file, line, what is wrong.
+pub fn declared(cx: &Cx) -> anyhow::Result<Servers> {
+    let config = cx.config()?;
+    let mut servers: Vec<DeclaredServer> = of_settings(config).collect();
+    let mut notes = Vec::new();
+    if cx.is_trusted()
+        && let Some(text) = json::read(&cx.folder).map_err(usage)?
+    {
+        let written = parse(&text).map_err(|why| usage(format!("{FILE}:{why}")))?;
+        let environment = expand::passed(&cx.environment);
+        for written in written {
+            let place = format!("{FILE}:{}", written.line);
+            if let Some(own) = servers.iter().find(|server| server.name == written.name) {
+                let (name, own) = (&written.name, &own.place);
+                notes.push(format!("{place}: {name} is left out: {own} declares it too"));
+                continue;
+            }
+            let (settings, problem) = match expand::filled(&written.settings, &environment) {
+                Ok(settings) => (settings, None),
+                Err(why) => (written.settings, Some(why)),
+            };
+            let (name, whose) = (written.name, Whose::McpJson);
+            servers.push(DeclaredServer { name, place, whose, settings, problem });
+        }
+    }
+    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok((servers, notes))
+}
+
+fn of_settings(config: &Config) -> impl Iterator<Item = DeclaredServer> + '_ {
+    config.settings.mcp_servers.iter().map(|(name, settings)| {
+        let origin = origin(config, name);
+        DeclaredServer {
+            name: name.clone(),
+            place: origin.to_string(),
+            whose: if matches!(origin, Origin::Project(..)) { Whose::Project } else { Whose::User },
+            settings: settings.clone(),
+            problem: None,
+        }
+    })
+}
+
+/// Where a server of the settings stands: a workspace's file, if it says anything of it.
+fn origin(config: &Config, name: &str) -> Origin {
+    let below = format!("mcp_servers.{name}.");
+    let mut found: Vec<&Origin> =
+        config.set_keys().filter(|(key, _)| key.starts_with(&below)).map(|(_, o)| o).collect();
+    found.sort_by_key(|origin| (!matches!(origin, Origin::Project(..)), origin.line()));
+    found.first().map_or(Origin::BuiltIn, |origin| (*origin).clone())
+}

@@ -1,0 +1,150 @@
+//! A declared server as the client needs it: folders in full, secrets in their place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+use weir_core::secret::Secret;
+use weir_mcp::{Declared, FromPackage, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+
+use super::{DeclaredServer, Whose, packages};
+use crate::cx::Cx;
+use crate::secrets;
+
+impl DeclaredServer {
+    /// Under which name it is kept what a person approved of it, and how they signed in. A
+    /// workspace's server is another one in another workspace, whatever it is called.
+    pub fn key(&self, cx: &Cx) -> String {
+        match self.whose {
+            Whose::User => self.name.clone(),
+            Whose::Project | Whose::McpJson => {
+                let folder = cx.folder.display().to_string();
+                let hash = Sha256::digest(folder.as_bytes());
+                let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                format!("{}@{hash}", self.name)
+            }
+        }
+    }
+
+    /// What the client is given.
+    ///
+    /// # Errors
+    /// A secret or variable that is not there, and what to do.
+    pub fn spec(&self, cx: &Cx) -> Result<ServerSpec, String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone());
+        }
+        let declared = secrets::load(cx).map_err(|error| error.to_string())?;
+        let secret = |name: &str| {
+            let found = declared.iter().find(|one| one.web.name == name);
+            let found = found.ok_or_else(|| format!("there is no [secrets.{name}]"))?;
+            let value = found.web.value.clone();
+            value.map(|v| (v, found)).map_err(|why| format!("[secrets.{name}]: {why}"))
+        };
+        let of = &self.settings;
+        let mut oauth = OAuthSettings {
+            client_id: some(&of.oauth.client_id),
+            client_metadata_url: some(&of.oauth.client_metadata_url),
+            scopes: of.oauth.scopes.clone(),
+            callback_port: Some(of.oauth.callback_port).filter(|port| *port != 0),
+            client_secret: None,
+        };
+        if let Some(name) = some(&of.oauth.client_secret) {
+            oauth.client_secret = Some(secret(&name)?.0);
+        }
+        let plain = |table: &BTreeMap<String, String>| -> BTreeMap<String, Secret> {
+            table.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str()))).collect()
+        };
+        let transport = if of.url.is_empty() {
+            let mut env = plain(&of.env);
+            for (variable, name) in &of.secrets {
+                env.insert(variable.clone(), secret(name)?.0);
+            }
+            let (command, args) = self.command(cx)?;
+            let cwd = some(&of.cwd).map(|cwd| self.folder(cx, &cwd)).transpose()?;
+            Transport::Stdio { command, args, env, cwd }
+        } else {
+            let mut headers = plain(&of.headers);
+            for (header, name) in &of.secrets {
+                let (value, found) = secret(name)?;
+                let value = found.web.format.replacen("{}", value.reveal(), 1);
+                headers.insert(header.clone(), Secret::new(value));
+            }
+            Transport::Http { url: of.url.clone(), headers }
+        };
+        let mut spec = ServerSpec::new(&self.name, &self.place, transport);
+        spec.reach = self.reach(cx)?;
+        spec.package = self.pinned_package(cx);
+        spec.timeouts = Timeouts {
+            start_ms: of.start_timeout.map_or(Timeouts::default().start_ms, |span| span.ms),
+            call_ms: of.timeout.map(|span| span.ms),
+        };
+        let (trust_annotations, reads) = (of.trust_annotations, of.read_tools.clone());
+        spec.declared = Declared { trust_annotations, reads, sends: of.send_tools.clone() };
+        spec.sampling = of.sampling;
+        spec.protocol = some(&of.protocol);
+        spec.enabled = of.enabled;
+        spec.oauth = oauth;
+        Ok(spec)
+    }
+
+    /// The program and its arguments: of an installed package, or as they stand.
+    fn command(&self, cx: &Cx) -> Result<(String, Vec<String>), String> {
+        let Some(package) = self.package(cx) else {
+            return Ok((self.settings.command.clone(), self.settings.args.clone()));
+        };
+        let installed = self.installed(cx, &package);
+        let installed = installed.ok_or_else(|| packages::not_installed(&self.name, &package))?;
+        let (_, words) = self.started(cx, (&package, &installed));
+        let mut words = words.into_iter();
+        Ok((words.next().unwrap_or_default(), words.collect()))
+    }
+
+    fn pinned_package(&self, cx: &Cx) -> Option<FromPackage> {
+        let package = self.package(cx)?;
+        let installed = self.installed(cx, &package)?;
+        let (folder, _) = self.started(cx, (&package, &installed));
+        Some(FromPackage { pinned: installed.pinned(), folder })
+    }
+
+    fn reach(&self, cx: &Cx) -> Result<Reach, String> {
+        let of = &self.settings;
+        let is_workspace = |folder: &&String| matches!(folder.as_str(), "." | "./");
+        let folders = |folders: &[String]| {
+            let folders = folders.iter().filter(|folder| !is_workspace(folder));
+            folders.map(|folder| self.folder(cx, folder)).collect::<Result<Vec<_>, String>>()
+        };
+        Ok(Reach {
+            hosts: of.hosts.clone(),
+            reads: folders(&of.reads)?,
+            writes: folders(&of.writes)?,
+            writes_workspace: of.writes.iter().any(|folder| is_workspace(&folder)),
+            unconfined: of.unconfined,
+        })
+    }
+
+    /// A folder of the settings in full.
+    fn folder(&self, cx: &Cx, text: &str) -> Result<PathBuf, String> {
+        if let Some(rest) = text.strip_prefix("~/") {
+            let home = cx.dirs.home.as_ref();
+            let home = home.ok_or_else(|| format!("{text}: no home folder is known"))?;
+            return Ok(home.join(rest));
+        }
+        let rest = text.strip_prefix("./").unwrap_or(text);
+        Ok(if rest == "." { cx.folder.clone() } else { cx.folder.join(rest) })
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Values that must never reach a model, a log or a screen: what variables and headers of servers
+/// hold under names that look secret.
+pub fn secret_values(servers: &[DeclaredServer]) -> Vec<String> {
+    /// Shorter ones would tear up texts.
+    const LENGTH_MIN: usize = 8;
+    let tables = servers.iter().flat_map(|s| s.settings.env.iter().chain(&s.settings.headers));
+    let secret = tables.filter(|(name, _)| crate::keys::looks_secret(name));
+    secret.map(|(_, value)| value.clone()).filter(|value| value.len() >= LENGTH_MIN).collect()
+}

@@ -1,0 +1,226 @@
+//! Trust of a workspace (C5): whether its own files may define hooks, MCP servers, scripts, allow
+//! rules, endpoints and everything else that widens.
+//!
+//! A person gives it with `weir trust`, for the governed files as they are then; when one of them
+//! changes, it is gone until they are asked again. Everything that is unclear means no. Not here:
+//! what a workspace without trust may not set (`config/narrow.rs`), and the command itself.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+use weir_core::ids::Timestamp;
+use weir_core::view::plain::visible;
+
+mod governed;
+mod offers;
+mod store;
+
+pub use governed::{Snapshot, find, snapshot};
+pub use offers::{Offer, OfferKind, offers, row, summary};
+pub use store::{Record, TrustStore};
+
+/// Changed files that one line names.
+const NAMED_MAX: usize = 3;
+
+/// Whether a workspace is trusted, and why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// A person trusted it, and its files are as they were then.
+    Trusted {
+        /// When.
+        since: Timestamp,
+        /// Who.
+        by: String,
+    },
+    /// Nobody ever did.
+    Never,
+    /// Somebody did, and its files changed since.
+    Changed {
+        /// What changed.
+        files: Vec<Change>,
+    },
+    /// It cannot be told, which is a no.
+    Unclear {
+        /// Why, and what to do.
+        reason: String,
+    },
+}
+
+/// How a governed file differs from the one that was trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Its path in the workspace.
+    pub path: String,
+    /// What happened to it.
+    pub change: ChangeKind,
+}
+
+/// What happened to a governed file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// It was not there.
+    Added,
+    /// It says something else.
+    Changed,
+    /// It has gone.
+    Removed,
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ChangeKind::Added => "added",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Removed => "removed",
+        })
+    }
+}
+
+impl Trust {
+    /// Whether the workspace's own files may widen what the person allowed.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self, Trust::Trusted { .. })
+    }
+
+    /// The state as one word, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Trust::Trusted { .. } => "trusted",
+            Trust::Never => "never",
+            Trust::Changed { .. } => "changed",
+            Trust::Unclear { .. } => "unclear",
+        }
+    }
+
+    /// What changed since it was trusted.
+    pub fn changes(&self) -> &[Change] {
+        match self {
+            Trust::Changed { files } => files,
+            Trust::Trusted { .. } | Trust::Never | Trust::Unclear { .. } => &[],
+        }
+    }
+}
+
+/// One line for a person, without the workspace's name.
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trust::Trusted { since, by } => write!(f, "trusted since {since} by {}", visible(by)),
+            Trust::Never => f.write_str("not trusted"),
+            Trust::Changed { files } => {
+                let named = files.iter().take(NAMED_MAX);
+                let named: Vec<String> =
+                    named.map(|file| format!("{} {}", visible(&file.path), file.change)).collect();
+                write!(f, "not trusted any more, because {}", named.join(", "))?;
+                match files.len().saturating_sub(NAMED_MAX) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Trust::Unclear { reason } => write!(f, "not trusted: {}", visible(reason)),
+        }
+    }
+}
+
+/// Looks up whether `workspace` (without links) is trusted in the store of the `state` folder.
+/// Its files are read only if it once was.
+pub fn judge(state: &Path, workspace: &Path) -> Trust {
+    match TrustStore::read(state) {
+        Err(reason) => Trust::Unclear { reason },
+        Ok(store) => match store.record(workspace) {
+            None => Trust::Never,
+            Some(record) => judge_record(record, workspace),
+        },
+    }
+}
+
+/// Compares what was trusted with what is there.
+pub fn judge_record(record: &Record, workspace: &Path) -> Trust {
+    match find(workspace).and_then(|found| snapshot(&found)) {
+        Err(reason) => Trust::Unclear { reason },
+        Ok(now) => {
+            let files = changes(&record.files, &now);
+            if files.is_empty() {
+                Trust::Trusted { since: record.trusted_at, by: record.by.clone() }
+            } else {
+                Trust::Changed { files }
+            }
+        }
+    }
+}
+
+/// What is different in `now`, ordered by path.
+fn changes(before: &Snapshot, now: &Snapshot) -> Vec<Change> {
+    let change = |path: &String, change| Change { path: path.clone(), change };
+    let mut changes: Vec<Change> = now
+        .iter()
+        .filter_map(|(path, hash)| match before.get(path) {
+            None => Some(change(path, ChangeKind::Added)),
+            Some(old) if old != hash => Some(change(path, ChangeKind::Changed)),
+            Some(_) => None,
+        })
+        .collect();
+    let gone = before.keys().filter(|path| !now.contains_key(*path));
+    changes.extend(gone.map(|path| change(path, ChangeKind::Removed)));
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+/// The one line for whoever uses a workspace that is not trusted although its files hold something
+/// that trust would switch on; `None`: there is nothing to say.
+pub fn notice(trust: &Trust, offers: &Result<Vec<Offer>, String>) -> Option<String> {
+    if trust.is_trusted() {
+        return None;
+    }
+    let left_out = match offers {
+        Ok(offers) => match summary(offers) {
+            (_, 0) if !matches!(trust, Trust::Unclear { .. }) => return None,
+            (_, 0) => return Some(format!("this workspace is {trust}")),
+            (text, 1) => format!("{text} is not loaded"),
+            (text, _) => format!("{text} are not loaded"),
+        },
+        // The same reason twice says no more.
+        Err(_) if matches!(trust, Trust::Unclear { .. }) => {
+            "what only trust lets in is not loaded".to_owned()
+        }
+        Err(why) => format!("what only trust lets in is not loaded ({})", visible(why)),
+    };
+    Some(format!("this workspace is {trust}; {left_out}: `weir trust` shows more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(pairs: &[(&str, &str)]) -> Snapshot {
+        pairs.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned())).collect()
+    }
+
+    #[test]
+    fn c5_added_changed_and_removed_files_are_told_apart() {
+        let before = files(&[("a", "1"), ("b", "1"), ("c", "1")]);
+        let now = files(&[("b", "2"), ("c", "1"), ("d", "1")]);
+        let told: Vec<String> =
+            changes(&before, &now).iter().map(|c| format!("{} {}", c.path, c.change)).collect();
+        assert_eq!(told, ["a removed", "b changed", "d added"]);
+        assert_eq!(changes(&before, &before), []);
+    }
+
+    #[test]
+    fn c5_a_long_list_of_changes_stays_one_line() {
+        let file = |n: usize| Change { path: format!("f{n}\n"), change: ChangeKind::Added };
+        let trust = Trust::Changed { files: (0..9).map(file).collect() };
+        let line = trust.to_string();
+        assert!(line.ends_with("and 6 more") && line.lines().count() == 1, "{line}");
+    }
+
+    #[test]
+    fn c5_nothing_to_switch_on_is_nothing_to_say() {
+        assert_eq!(notice(&Trust::Never, &Ok(Vec::new())), None);
+        let unclear = Trust::Unclear { reason: "trust.json is damaged".into() };
+        assert!(notice(&unclear, &Ok(Vec::new())).is_some_and(|line| line.contains("damaged")));
+        assert!(notice(&Trust::Never, &Err("bad".into())).is_some_and(|line| line.contains("bad")));
+    }
+}

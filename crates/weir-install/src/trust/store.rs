@@ -1,0 +1,224 @@
+//! Which workspaces are trusted: `trust.json` in the state folder, where no tool can write. A file
+//! that cannot be understood trusts nothing and is never overwritten.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+
+use super::Snapshot;
+use crate::failure::usage;
+
+/// The form that is written.
+const VERSION: u32 = 1;
+/// Longest file that is read or written, in bytes.
+const FILE_BYTES_MAX: usize = 16 << 20;
+/// How often another writer is waited for, and how long each time.
+const LOCK_TRIES: u32 = 100;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
+/// What a person trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// When.
+    pub trusted_at: Timestamp,
+    /// Who.
+    pub by: String,
+    /// The governed files as they were.
+    pub files: Snapshot,
+}
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    version: u32,
+    workspaces: BTreeMap<String, Record>,
+}
+
+/// Every trusted workspace, by its path without links.
+#[derive(Debug)]
+pub struct TrustStore {
+    path: PathBuf,
+    workspaces: BTreeMap<String, Record>,
+}
+
+impl TrustStore {
+    /// Reads it; no file means that nothing is trusted.
+    ///
+    /// # Errors
+    /// It cannot be read or believed: why, and what to do.
+    pub fn read(state: &Path) -> Result<TrustStore, String> {
+        let path = state.join("trust.json");
+        let workspaces = read(&path).map_err(|why| {
+            let path = path.display();
+            format!(
+                "{path} {why}; nothing is trusted until you remove that file and trust your \
+                 workspaces anew"
+            )
+        })?;
+        Ok(TrustStore { path, workspaces })
+    }
+
+    /// What was trusted of a workspace.
+    pub fn record(&self, workspace: &Path) -> Option<&Record> {
+        self.workspaces.get(workspace.to_str()?)
+    }
+
+    /// Everything, ordered by path.
+    pub fn all(&self) -> impl Iterator<Item = (&Path, &Record)> {
+        self.workspaces.iter().map(|(path, record)| (Path::new(path), record))
+    }
+
+    /// Trusts a workspace.
+    ///
+    /// # Errors
+    /// The file is damaged, or cannot be written.
+    pub fn add(state: &Path, workspace: &Path, record: Record) -> anyhow::Result<()> {
+        let name = workspace.to_str().ok_or_else(|| {
+            let workspace = workspace.display();
+            usage(format!("{workspace} cannot be trusted: its path is not valid UTF-8; rename it"))
+        })?;
+        change(state, |workspaces| {
+            workspaces.insert(name.to_owned(), record);
+        })
+    }
+
+    /// Trusts a workspace no more. Returns whether it was trusted.
+    ///
+    /// # Errors
+    /// The file is damaged, or cannot be written.
+    pub fn remove(state: &Path, workspace: &Path) -> anyhow::Result<bool> {
+        let mut had = false;
+        change(state, |workspaces| {
+            had = workspace.to_str().is_some_and(|name| workspaces.remove(name).is_some());
+        })?;
+        Ok(had)
+    }
+}
+
+fn read(path: &Path) -> Result<BTreeMap<String, Record>, String> {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(format!("cannot be read: {error}")),
+    };
+    if !found.is_file() {
+        return Err("is not a file".into());
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err("can be written by other users, so what it says cannot be believed".into());
+    }
+    if found.len() > FILE_BYTES_MAX as u64 {
+        return Err(format!("is longer than {FILE_BYTES_MAX} bytes"));
+    }
+    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let kept: Kept =
+        serde_json::from_slice(&bytes).map_err(|error| format!("is damaged ({error})"))?;
+    if kept.version != VERSION {
+        return Err(format!("has version {}; this program knows {VERSION}", kept.version));
+    }
+    Ok(kept.workspaces)
+}
+
+/// Reads, changes and replaces the file while nobody else does.
+fn change(state: &Path, change: impl FnOnce(&mut BTreeMap<String, Record>)) -> anyhow::Result<()> {
+    let _lock = lock(state)?;
+    let mut store = TrustStore::read(state).map_err(usage)?;
+    let before = store.workspaces.clone();
+    change(&mut store.workspaces);
+    if store.workspaces == before {
+        return Ok(());
+    }
+    let kept = Kept { version: VERSION, workspaces: store.workspaces };
+    let bytes = serde_json::to_vec_pretty(&kept).context("writing trust.json")?;
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(usage(
+            "too much is trusted already; remove what you no longer use \
+             (`weir trust --list`, `weir trust --remove DIR`)",
+        ));
+    }
+    crate::files::replace(&store.path, &bytes, 0o600)
+}
+
+/// Two `weir trust` at once must not lose what the other wrote. Released when dropped.
+fn lock(state: &Path) -> anyhow::Result<File> {
+    let path = state.join("trust.lock");
+    let doing = || format!("opening {}", path.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state).with_context(doing)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(&path).with_context(doing)?;
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_WAIT),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(doing),
+        }
+    }
+    Err(usage(format!("{} is held by another program; end it and try again", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(by: &str) -> Record {
+        let files = [(".mcp.json".to_owned(), "00".to_owned())].into();
+        Record { trusted_at: Timestamp(0), by: by.into(), files }
+    }
+
+    #[test]
+    fn c5_what_is_trusted_is_read_back_and_private() {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let (a, b) = (Path::new("/a"), Path::new("/b"));
+        TrustStore::add(state.path(), a, record("x")).expect("written");
+        TrustStore::add(state.path(), b, record("y")).expect("written");
+        let store = TrustStore::read(state.path()).expect("it is whole");
+        assert_eq!(store.record(a), Some(&record("x")));
+        assert_eq!(store.record(Path::new("/a/b")), None, "a folder below is another one");
+        let mode = fs::metadata(state.path().join("trust.json")).expect("there").mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(TrustStore::remove(state.path(), a).expect("written"));
+        assert!(!TrustStore::remove(state.path(), a).expect("nothing to do"));
+        let store = TrustStore::read(state.path()).expect("it is whole");
+        assert_eq!(store.all().map(|(path, _)| path).collect::<Vec<_>>(), [b]);
+    }
+
+    #[test]
+    fn c5_a_damaged_file_trusts_nothing_and_stays() {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let path = state.path().join("trust.json");
+        for text in [
+            "",
+            "{",
+            "[]",
+            "{\"version\": 2, \"workspaces\": {}}",
+            "{\"version\": 1, \"workspaces\": {\"/a\": {}}}",
+            "{\"version\": 1, \"workspaces\": {}, \"more\": 1}",
+        ] {
+            crate::files::replace(&path, text.as_bytes(), 0o600).expect("writable");
+            let why = TrustStore::read(state.path()).expect_err(text);
+            assert!(why.contains("trust.json") && why.contains("nothing is trusted"), "{why}");
+            assert!(TrustStore::add(state.path(), Path::new("/a"), record("x")).is_err());
+            assert_eq!(fs::read_to_string(&path).expect("there"), text);
+        }
+    }
+
+    #[test]
+    fn c5_a_file_that_others_can_write_is_not_believed() {
+        use std::os::unix::fs::PermissionsExt;
+        let state = tempfile::tempdir().expect("a temporary folder");
+        TrustStore::add(state.path(), Path::new("/a"), record("x")).expect("written");
+        let path = state.path().join("trust.json");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("mine");
+        assert!(TrustStore::read(state.path()).expect_err("writable").contains("other users"));
+    }
+}

@@ -1,0 +1,673 @@
+//! Where concrete parts meet: the engine's parts, and the settings of one session.
+//!
+//! Which value wins is decided here and nowhere else: a flag, then what the session was opened
+//! with, then profile and settings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_core::ids::SessionId;
+use weir_core::model::{ModelInfo, Thinking};
+use weir_core::profile::{Limits, PermissionMode, Profile};
+use weir_core::prompt::{self, Scene};
+use weir_core::session::child;
+use weir_core::session::{Condensing, MemoryPolicy, RecipePolicy, SessionConfig};
+use weir_core::tool::defer::{self, Loading};
+use weir_core::view::plain::visible;
+use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
+use weir_engine::ports::{Clock as _, Model, Profiles as _, Servers, Store, Worktrees};
+use weir_engine::recipes::RecipePlaces;
+use weir_engine::scene::{self, SceneOptions};
+use weir_engine::skills::SkillPlaces;
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_sandbox::{
+    Lending, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+};
+use weir_store::{GitCheckpoints, GitWorktrees, this_process};
+
+use crate::config::{Config, SandboxTier};
+use crate::cx::Cx;
+use crate::documents::ChildDocuments;
+use crate::failure::usage;
+use crate::models;
+use crate::profiles::{self, LoadedProfile};
+use crate::secrets;
+
+mod clock;
+mod guards;
+pub mod guest;
+mod idle;
+mod made;
+pub mod mcp;
+mod mcp_ask;
+mod mcp_launch;
+mod mcp_person;
+mod network;
+mod plugins;
+mod switching;
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+pub use clock::{SystemClock, WallClock};
+pub use made::scripts;
+pub use network::web;
+pub use plugins::plugins;
+use switching::SessionProfiles;
+pub use wishes::{MailWish, PromptWish, Wishes};
+
+/// The hidden subcommand under which this program supervises a command.
+pub const SUPERVISE: &str = "__supervise";
+/// Origin of rules that `weir permissions add --session` gave a session.
+pub const SESSION_RULE: &str = "session";
+/// Characters of `prompt.instructions` that are told.
+pub const CUSTOM_CHARS_MAX: usize = 10_000;
+/// Origin of rules that stand for listed recipients of mail. Read anew with every session.
+const RECIPIENTS: &str = "recipients (set in the browser)";
+/// Origin of rules of flags. They stay with the session they were given to.
+const FLAG_RULE: &str = "flag";
+
+/// A new session's name: ordered by time, unique everywhere.
+pub fn new_session_id() -> SessionId {
+    SessionId::new(uuid::Uuid::now_v7().simple().to_string())
+}
+
+/// Every tool there is.
+pub fn toolbox() -> anyhow::Result<Arc<Toolbox>> {
+    Ok(Arc::new(Toolbox::new(weir_tools::tools())?))
+}
+
+/// The person on whose behalf this program acts, for audit lines.
+pub fn principal(cx: &Cx) -> String {
+    let user = || cx.environment.text("USER");
+    let name = cx.serves().or_else(user).or_else(|| cx.environment.text("LOGNAME"));
+    name.map_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()), String::from)
+}
+
+/// An engine over the store of the state folder. `label` says what this process is, for people who
+/// find a session held: `weir run`.
+///
+/// # Errors
+/// The store cannot be opened, or the settings cannot be used.
+pub fn engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
+    engine_on(cx, label, cx.journal()?)
+}
+
+/// The same over a given store.
+pub fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<Engine> {
+    let declared = secrets::load(cx)?;
+    let secrets = secrets_with(cx, &declared)?;
+    Ok(Engine::new(Parts {
+        store,
+        checkpoints: checkpoints(cx),
+        clock: Arc::new(SystemClock::default()),
+        toolbox: toolbox()?,
+        processes: Arc::new(processes(cx)?),
+        web: Arc::new(network::web_with(cx, &declared)?),
+        documents: documents()?,
+        hooks: Arc::new(guards::hooks(cx, secrets.clone())?),
+        judge: guards::judge(cx)?,
+        condenser: guards::condenser(cx)?,
+        planner: guards::planner(cx)?,
+        flagship: guards::flagship(cx)?,
+        owner: this_process(label),
+        principal: principal(cx),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        secrets,
+        observers: crate::telemetry::observers(cx)?,
+    }))
+}
+
+/// Values that must never reach model, log or screen.
+///
+/// # Errors
+/// Settings or keys cannot be read.
+pub fn secret_texts(cx: &Cx) -> anyhow::Result<Vec<String>> {
+    secrets_with(cx, &secrets::load(cx)?)
+}
+
+fn secrets_with(cx: &Cx, declared: &[secrets::Declared]) -> anyhow::Result<Vec<String>> {
+    let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
+    secrets.extend(secrets::values(declared));
+    secrets.extend(secrets::lent_values(cx)?);
+    secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
+    Ok(secrets)
+}
+
+/// What is done for the store when a command has nothing else left to do: records of commands that
+/// ended long ago go.
+pub fn tidy(cx: &Cx) {
+    let swept = weir_sandbox::sweep(&cx.dirs.state);
+    tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
+}
+
+/// The model that names chats, where the settings name one.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub fn titler(cx: &Cx) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
+    guards::titler(cx)
+}
+
+/// Readers of images and PDFs, each a child that is this program.
+pub fn documents() -> anyhow::Result<Arc<ChildDocuments>> {
+    Ok(Arc::new(ChildDocuments::new()?))
+}
+
+/// Files as they were.
+pub fn checkpoints(cx: &Cx) -> Arc<GitCheckpoints> {
+    Arc::new(GitCheckpoints::open(&cx.dirs.state))
+}
+
+/// Commands, each under a supervisor that is this program.
+pub fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
+    Ok(SupervisedProcesses::new(SupervisorOptions {
+        program: std::env::current_exe()?,
+        args: vec![SUPERVISE.into()],
+        state_dir: cx.dirs.state.clone(),
+        environment: filtered_environment(
+            cx.environment.all(),
+            &cx.config()?.settings.commands.env,
+        ),
+        lending: lending(cx)?,
+        secrets: secret_texts(cx)?.into_iter().map(weir_core::secret::Secret::new).collect(),
+        limits: weir_sandbox::Limits::default(),
+        tier: tier_wish(cx.config()?),
+        egress: Some(Arc::new(network::egress(cx)?)),
+    }))
+}
+
+/// What commands get of the person's variables where a person agreed. An account of a server gets
+/// nothing of the installation's but what it is offered.
+fn lending(cx: &Cx) -> anyhow::Result<Lending> {
+    let variables = match cx.is_guest() {
+        true => Vec::new(),
+        false => weir_sandbox::persons_environment(cx.environment.all(), &secret_texts(cx)?),
+    };
+    Ok(Lending { secrets: secrets::lent(cx)?, variables })
+}
+
+/// How commands are to be confined.
+pub fn tier_wish(config: &Config) -> TierWish {
+    match config.settings.sandbox.tier {
+        SandboxTier::Auto => TierWish::Auto,
+        SandboxTier::Namespaces => TierWish::Exactly(Tier::Namespaces),
+        SandboxTier::Bubblewrap => TierWish::Exactly(Tier::Bubblewrap),
+        SandboxTier::Landlock => TierWish::Exactly(Tier::Landlock),
+        SandboxTier::None => TierWish::Exactly(Tier::None),
+    }
+}
+
+/// The tier under which commands run here.
+pub fn tier(config: &Config) -> Tier {
+    weir_sandbox::holding(tier_wish(config), &this_program())
+}
+
+/// This program, which builds sandboxes too. Where it cannot be found none is built, and the tiers
+/// that need it say so.
+pub fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
+}
+
+/// The settings of one session. `kept` are those that it was opened with, where it exists: its
+/// model, profile, permission mode and prompt stay unless a flag changes them.
+///
+/// # Errors
+/// A usage error: no model, no such profile, a rule that can never match, …
+pub async fn session_options(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<SessionOptions> {
+    let wishes = &guest::narrowed(cx, wishes)?;
+    let workspace = cx.workspace()?;
+    let idle = idle::tools(cx, &workspace).await?;
+    let toolbox = Arc::new(Toolbox::new(weir_tools::tools())?.without_use_for(idle));
+    made::shelve(cx, &toolbox, &workspace).await?;
+    if let Some(mailbox) = &wishes.mail.mailbox {
+        toolbox.add(weir_tools::email(mailbox.clone()))?;
+    }
+    let asked = Arc::new(mcp_ask::SessionModel::default());
+    let servers = mcp::of_session(cx, &toolbox, &asked).await?;
+    let mut profile = profile(cx, wishes, kept)?;
+    profile.profile = mcp::narrowed(profile.profile, &profile.mcp_servers, &toolbox);
+    // A wrong rule is said before a model is looked for, which may ask local servers.
+    rules(cx, &workspace, wishes, kept)?;
+    let model = model(cx, wishes, kept, &profile).await?;
+    asked.is(&model);
+    let chosen = Chosen { workspace, toolbox, profile, model };
+    let mut options = session_options_with(cx, wishes, kept, chosen)?;
+    options.hands.servers = servers.map(|servers| servers as Arc<dyn Servers>);
+    Ok(options)
+}
+
+/// What was settled before the rest of a session's settings.
+pub struct Chosen {
+    /// Its folder.
+    pub workspace: Arc<Workspace>,
+    /// Every tool.
+    pub toolbox: Arc<Toolbox>,
+    /// Its profile.
+    pub profile: LoadedProfile,
+    /// Its model.
+    pub model: Arc<dyn Model>,
+}
+
+/// The same for a model and folder that are already there (the demo brings its own).
+pub fn session_options_with(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    chosen: Chosen,
+) -> anyhow::Result<SessionOptions> {
+    let config = cx.config()?;
+    let Chosen { workspace, toolbox, profile, model } = chosen;
+    for note in &profile.notes {
+        cx.notify(&format!("warning: {}: {note}", profile.source));
+    }
+    let permission = permission(config, wishes, kept, &profile);
+    let info = model.info();
+    warn_without_tools(cx, &info, kept);
+    let Loading { loaded: mut tools, deferred } =
+        loading(&toolbox, &profile.profile, permission, &info);
+    let limits = limits(config, wishes, &profile);
+    child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
+    let rules = rules(cx, &workspace, wishes, kept)?;
+    check_names(cx, &rules, &profile, &toolbox)?;
+    let guards = guards::guards(config, kept, SystemClock::default().now());
+    let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;
+    let base = Scene {
+        canary: guards.canary.clone(),
+        profile: Some(profile.profile.clone()),
+        tools: tools.clone(),
+        deferred: deferred.clone(),
+        profiles: profiles.list(),
+        window: info.window,
+        soul: soul(cx),
+        custom: custom(config),
+        conventions: conventions(&profile.profile, workspace.root()),
+        allowed_hosts: config.settings.web.allow_hosts.clone(),
+        ..Scene::default()
+    };
+    let thinking = thinking(config, wishes, kept, (&profile.profile, &info));
+    let session = SessionConfig {
+        workspace: workspace.root().display().to_string(),
+        limits,
+        profile: profile.profile,
+        model: info.as_ref().clone(),
+        thinking,
+        permission,
+        rules,
+        system: system(&base, wishes, kept),
+        tools,
+        deferred,
+        condensing: condensing(config),
+        memory: memory(config),
+        recipes: recipes(config),
+        depth: 0,
+        externalize_over: config.settings.context.externalize_over,
+        output_schema: wishes.output_schema.clone(),
+        strict: wishes.strict,
+        attended: wishes.attended,
+        guards,
+    };
+    models::fits(cx, &session)?;
+    let profiles = profiles.over(&base);
+    let hands = Hands {
+        toolbox: Some(toolbox),
+        scripts: Some(scripts()?),
+        // A repository can point at files anywhere on the machine: not for who has one folder.
+        worktrees: (!cx.is_guest())
+            .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
+        ..Hands::default()
+    };
+    let scene = SceneOptions {
+        base,
+        config_dir: Some(cx.dirs.config.clone()),
+        timezone: config.settings.prompt.timezone.clone(),
+        recipes: checked_recipes(cx),
+        skills: SkillPlaces { plugins: Some(plugins(cx, &workspace)?), ..skill_places(cx) },
+    };
+    let profiles = Arc::new(profiles);
+    Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
+}
+
+/// Says of a new session whose model takes no tools that it can do nothing.
+fn warn_without_tools(cx: &Cx, model: &ModelInfo, kept: Option<&SessionConfig>) {
+    if kept.is_none() && !model.can("tools") {
+        let name = &model.model;
+        cx.notify(&format!("{name} takes no tools: it answers, and can do nothing"));
+    }
+}
+
+/// The tools of a session: with their schemas, and by name only (T4). A model that takes none is
+/// told of none.
+pub fn loading(
+    toolbox: &Toolbox,
+    profile: &Profile,
+    permission: PermissionMode,
+    model: &ModelInfo,
+) -> Loading {
+    if !model.can("tools") {
+        return Loading::default();
+    }
+    defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), model.window)
+}
+
+/// Where skills are looked for (M1): the person's own folders, the first one first.
+pub fn skill_places(cx: &Cx) -> SkillPlaces {
+    let home = |folder: &str| cx.dirs.home.as_ref().map(|home| home.join(folder));
+    let others = [home(".agents/skills"), home(".claude/skills")];
+    let own = std::iter::once(own_skills(cx)).chain(others.into_iter().flatten()).collect();
+    SkillPlaces { own, trusted: cx.is_trusted(), bundled: true, plugins: None }
+}
+
+/// The folder in which the person's skills for Weir stand, and those that it wrote.
+pub fn own_skills(cx: &Cx) -> PathBuf {
+    cx.dirs.config.join("skills")
+}
+
+/// The profile, with no more tools than are wanted.
+pub fn profile(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<LoadedProfile> {
+    let loaded = whole_profile(cx, wishes, kept)?;
+    Ok(LoadedProfile { profile: wishes.narrowed(loaded.profile), ..loaded })
+}
+
+/// The profile: flag, session, settings.
+fn whole_profile(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<LoadedProfile> {
+    if let Some(name) = &wishes.profile {
+        return profiles::find(cx, name);
+    }
+    let config = cx.config()?;
+    let Some(kept) = kept else {
+        let name = &config.settings.profile;
+        return profiles::find(cx, name).map_err(|error| match config.is_set("profile") {
+            true => usage(format!("{}: {error}", config.origin("profile"))),
+            false => error,
+        });
+    };
+    // A session keeps its profile as it was, also when the file has gone or changed since.
+    let found = profiles::find(cx, &kept.profile.name).ok();
+    Ok(LoadedProfile {
+        profile: kept.profile.clone(),
+        source: profiles::Source::BuiltIn,
+        limits: found.as_ref().map(|found| found.limits).unwrap_or_default(),
+        mcp_servers: found.map(|found| found.mcp_servers).unwrap_or_default(),
+        notes: Vec::new(),
+    })
+}
+
+/// The model: flag, session, profile, settings.
+async fn model(
+    cx: &Cx,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    profile: &LoadedProfile,
+) -> anyhow::Result<Arc<dyn Model>> {
+    if let Some(text) = &wishes.model {
+        return models::model(cx, Some(text)).await;
+    }
+    let Some(kept) = kept else {
+        return models::model(cx, profile.profile.model.as_deref()).await;
+    };
+    if kept.model.model.provider != "script" {
+        return models::model(cx, Some(&kept.model.model.to_string())).await;
+    }
+    // A journal does not say where the script of a scripted model stood.
+    let named = cx.config()?.settings.model.as_deref();
+    match named.filter(|text| text.starts_with("script:")) {
+        Some(text) => models::model(cx, Some(text)).await,
+        None => Err(usage(
+            "this session's model is scripted; say where the script is: -m script:FILE \
+             (or another model)",
+        )),
+    }
+}
+
+/// The permission mode: flag, session, profile, settings; never wider than a workspace that is not
+/// trusted says of itself, unless a flag says so.
+pub fn permission(
+    config: &Config,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    profile: &LoadedProfile,
+) -> PermissionMode {
+    if let Some(mode) = wishes.permission {
+        return mode;
+    }
+    let from_profile = || profile.profile.permission.unwrap_or(config.settings.permission);
+    let mode = match kept {
+        Some(kept) if wishes.profile.is_none() => kept.permission,
+        _ => from_profile(),
+    };
+    let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
+    match config.permission_ceiling {
+        Some(ceiling) if rank(ceiling) < rank(mode) => ceiling,
+        _ => mode,
+    }
+}
+
+/// How much the model thinks: flag, session, profile, settings, else what is usual for the model. A
+/// level of a session that nobody chose goes with its model.
+pub fn thinking(
+    config: &Config,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+    (profile, info): (&Profile, &ModelInfo),
+) -> Thinking {
+    let chosen = |kept: &&SessionConfig| {
+        let is_usual = kept.thinking == kept.model.usual_thinking();
+        wishes.profile.is_none() && !(wishes.model.is_some() && is_usual)
+    };
+    let of_session = || kept.filter(chosen).map(|kept| kept.thinking);
+    let said = wishes.thinking.or_else(of_session).or(profile.thinking);
+    said.or(config.settings.thinking).unwrap_or_else(|| info.usual_thinking())
+}
+
+/// Bounds: flag, then settings that somebody wrote down, then the profile, then built in.
+pub fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
+    let settings = &config.settings.limits;
+    let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
+    let of = &profile.limits;
+    let iterations = of.max_iterations.filter(|_| !is_set("max_iterations"));
+    let mistakes = of.consecutive_mistake_limit.filter(|_| !is_set("consecutive_mistake_limit"));
+    let calls = wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls);
+    Limits {
+        max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
+        max_tool_calls: calls.or(wishes.tool_calls_default),
+        consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
+        rate_limit_ms: settings.rate_limit_ms,
+        power_steering_frequency: settings.power_steering_frequency,
+        max_subtask_depth: settings.max_subtask_depth,
+        parallel_calls: settings.parallel_calls,
+        budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
+        budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
+        run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),
+        tool_timeout_ms: settings.tool_timeout.ms,
+        approval_timeout_ms: Some(settings.approval_timeout.ms),
+    }
+}
+
+/// All rules that hold: of both files, of flags, and those that the session was given.
+///
+/// # Errors
+/// A rule that is none or can never match: file and line.
+pub fn rules(
+    cx: &Cx,
+    workspace: &Workspace,
+    wishes: &Wishes,
+    kept: Option<&SessionConfig>,
+) -> anyhow::Result<RuleSet> {
+    let config = cx.config()?;
+    let mut set = RuleSet::new(rule_context(cx, workspace));
+    let parse = |set: &RuleSet, action, text: &str, origin| {
+        set.parse(action, text, origin).map_err(|error| usage(error.to_string()))
+    };
+    let mut rules: Vec<Rule> = Vec::new();
+    for raw in &config.rules {
+        rules.push(parse(&set, raw.action, &raw.text, raw.origin.clone())?);
+    }
+    for host in &config.settings.web.allow_hosts {
+        let origin =
+            RuleOrigin::new(format!("web.allow_hosts ({})", config.origin("web.allow_hosts")));
+        rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
+    }
+    for host in &wishes.hosts {
+        let origin = RuleOrigin::new("web.allow_hosts (set in the browser)");
+        rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
+    }
+    for recipient in &wishes.mail.recipients {
+        let origin = RuleOrigin::new(RECIPIENTS);
+        let who = match recipient.strip_prefix('@') {
+            Some(domain) => format!("*@{domain}"),
+            None => recipient.clone(),
+        };
+        rules.push(parse(&set, RuleAction::Allow, &format!("Mail({who})"), origin)?);
+    }
+    for (action, texts) in [(RuleAction::Allow, &wishes.allow), (RuleAction::Deny, &wishes.deny)] {
+        for text in texts {
+            let origin = RuleOrigin::new(format!("{FLAG_RULE} --{action}"));
+            rules.push(parse(&set, action, text, origin)?);
+        }
+    }
+    set.extend(rules);
+    if let Some(kept) = kept {
+        // Rules of files have a line and are read anew; the others are the session's own.
+        let own = kept.rules.iter().filter(|rule| {
+            let source = &rule.origin().source;
+            let listed = source.starts_with("web.allow_hosts") || source == RECIPIENTS;
+            rule.origin().line.is_none() && !listed
+        });
+        set.extend(own.cloned());
+    }
+    Ok(set)
+}
+
+/// How the window is kept from bursting (X2).
+fn condensing(config: &Config) -> Condensing {
+    let of = &config.settings.context;
+    Condensing { enabled: of.condensing_enabled, threshold: of.condensing_threshold }
+}
+
+/// What may be remembered beyond the session (M4).
+fn memory(config: &Config) -> MemoryPolicy {
+    let of = &config.settings.memory;
+    MemoryPolicy { off: !of.enabled, accepts: of.accept, after_run: of.after_run }
+}
+
+/// What may be done with recipes (M5, L16).
+fn recipes(config: &Config) -> RecipePolicy {
+    let of = &config.settings.recipes;
+    // Between 0 and 1: `config/check.rs` saw to it.
+    let floor = (of.floor.clamp(0.0, 1.0) * 100.0).round() as u32;
+    RecipePolicy {
+        off: !of.enabled,
+        fast: of.fast_path,
+        learn: of.learn,
+        accepts: of.accept_learned,
+        floor,
+    }
+}
+
+/// Where recipes are looked for; what is wrong with the person's own is said once.
+fn checked_recipes(cx: &Cx) -> RecipePlaces {
+    let places = recipe_places(cx);
+    if cx.config().is_ok_and(|config| config.settings.recipes.enabled) {
+        for notice in weir_engine::recipes::survey(&places, &[]).notices {
+            cx.notify(&format!("warning: {}", visible(&notice)));
+        }
+    }
+    places
+}
+
+/// Where recipes are looked for (M5).
+pub fn recipe_places(cx: &Cx) -> RecipePlaces {
+    let own = Some(cx.dirs.config.join("recipes"));
+    RecipePlaces { own, bundled: true, ..RecipePlaces::default() }
+}
+
+/// What rules are relative to.
+pub fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
+    let text = |path: &std::path::Path| path.display().to_string();
+    RuleContext {
+        workspace: text(workspace.root()),
+        home: cx.dirs.home.as_deref().map(text),
+        own_folders: cx.dirs.own().iter().map(|folder| text(folder)).collect(),
+    }
+}
+
+/// Names of tools in rules and profile must exist.
+fn check_names(
+    cx: &Cx,
+    rules: &RuleSet,
+    profile: &LoadedProfile,
+    toolbox: &Toolbox,
+) -> anyhow::Result<()> {
+    let all = toolbox.all();
+    let known: Vec<&str> = all.iter().map(|tool| tool.spec().name.as_str()).collect();
+    if let Some(error) = rules.check_tools(&known).first() {
+        return Err(usage(error.to_string()));
+    }
+    let named = profile.profile.extra_tools.iter().chain(&profile.profile.denied_tools);
+    for name in named.filter(|name| !known.contains(&name.as_str())) {
+        cx.notify(&format!(
+            "warning: {}: there is no tool {name} (`weir tools list` shows them)",
+            profile.source
+        ));
+    }
+    Ok(())
+}
+
+/// The system prompt. A session keeps its own as long as nothing that stands in it has changed, so
+/// that the provider's cache holds (P2).
+fn system(scene: &Scene, wishes: &Wishes, kept: Option<&SessionConfig>) -> String {
+    match (&wishes.prompt, kept) {
+        // The word that is watched must stand in every prompt, or there is nothing to watch.
+        (PromptWish::Replaced(text), _) => match prompt::confidential(scene) {
+            Some(section) => format!("{}\n\n{section}", text.trim_end()),
+            None => text.clone(),
+        },
+        (PromptWish::Preceded(text), _) => {
+            format!("{}\n\n{}", text.trim_end(), prompt::system(scene))
+        }
+        (PromptWish::Own, Some(kept))
+            if wishes.profile.is_none()
+                && kept.tools == scene.tools
+                && kept.deferred == scene.deferred
+                // Another model's cache holds nothing of this, and its window may be another.
+                && kept.model.window == scene.window
+                && kept.guards.canary == scene.canary =>
+        {
+            kept.system.clone()
+        }
+        (PromptWish::Own, _) => prompt::system(scene),
+    }
+}
+
+/// The person's own identity text for the agent.
+fn soul(cx: &Cx) -> Option<String> {
+    scene::own_text(&cx.dirs.config.join("SOUL.md"), "SOUL.md", scene::SOUL_CHARS_MAX)
+}
+
+/// The person's instructions for every profile.
+fn custom(config: &Config) -> Option<String> {
+    let text = config.settings.prompt.instructions.trim();
+    (!text.is_empty()).then(|| prompt::cut(text, CUSTOM_CHARS_MAX, "prompt.instructions"))
+}
+
+/// The kind of workspace whose conventions stand in the prompt: the profile's, or what the folder
+/// shows itself to be.
+pub fn conventions(profile: &Profile, folder: &std::path::Path) -> Option<String> {
+    let seen = || scene::kind_of(folder).map(str::to_owned);
+    profile.conventions.clone().or_else(seen)
+}

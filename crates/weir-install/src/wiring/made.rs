@@ -1,0 +1,33 @@
+//! The made tools of a session (T5), and what runs their code: this program again, as a child that
+//! has nothing. Not here: which tools count (`weir_engine::made`), the child (`weir-script`).
+
+use std::sync::Arc;
+
+use weir_engine::ports::Scripts;
+use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
+use weir_script::ChildScripts;
+
+use crate::cx::Cx;
+
+/// What runs scripts.
+pub fn scripts() -> anyhow::Result<Arc<dyn Scripts>> {
+    Ok(Arc::new(ChildScripts::new(std::env::current_exe()?)))
+}
+
+/// Puts every made tool that counts here into the toolbox; says why others do not.
+pub(super) async fn shelve(
+    cx: &Cx,
+    toolbox: &Toolbox,
+    workspace: &Workspace,
+) -> anyhow::Result<()> {
+    let store = cx.journal()?;
+    let marks = store.marks(&workspace.root().display().to_string()).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let from = (workspace, cx.is_trusted());
+    let (_, notes) = weir_tools::shelve(store.as_ref(), from, &scripts()?, toolbox).await?;
+    for note in notes {
+        cx.notify(&format!("note: {note}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The foreign servers of a session: what is declared and what of it was approved become a hub, its
+//! tools come into the session's toolbox. Nothing is started before it is used; without a declared
+//! server nothing is read or made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_core::governance::label::Label;
+use weir_core::profile::Profile;
+use weir_core::tool::foreign;
+use weir_engine::ports::{Clock as _, Kept};
+use weir_engine::toolbox::Toolbox;
+use weir_mcp::{McpHub, McpOptions, Pin, Sampler, ServerSpec};
+
+use super::SystemClock;
+use super::mcp_ask::SessionModel;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::servers::packages::Package;
+use crate::servers::{Browser, DeclaredServer, TokenFiles};
+
+/// Under which word pins are kept.
+const KIND: &str = "mcp";
+
+/// A declared server, ready or not.
+pub struct Known {
+    /// What is declared.
+    pub declared: DeclaredServer,
+    /// What the client is given, or why it cannot be.
+    pub spec: Result<ServerSpec, String>,
+    /// What a person approved; none: nobody did.
+    pub pin: Option<Pin>,
+    /// The package that it is started from; none: it is started as it stands.
+    pub package: Option<Package>,
+    /// That package is not installed.
+    pub uninstalled: bool,
+}
+
+impl Known {
+    /// The package that is installed for it: version and checksums.
+    pub fn installed(&self) -> Option<&str> {
+        let spec = self.spec.as_ref().ok()?;
+        spec.package.as_ref().map(|package| package.pinned.as_str())
+    }
+}
+
+/// Every declared server of the workspace with what was approved of it, and notes for a person.
+///
+/// # Errors
+/// A file of declarations that cannot be understood, or a store that cannot be read.
+pub async fn known(cx: &Cx) -> anyhow::Result<(Vec<Known>, Vec<String>)> {
+    let (declared, mut notes) = cx.servers()?.clone();
+    if declared.is_empty() {
+        return Ok((Vec::new(), notes));
+    }
+    let kept = cx.journal()?.kept(KIND).await?;
+    let known = declared.into_iter().map(|declared| {
+        let key = declared.key(cx);
+        let pin = kept.iter().find(|kept| kept.name == key).and_then(|kept| {
+            let pin = Pin::from_text(&kept.text);
+            pin.map_err(|why| notes.push(format!("{}: {why}", declared.name))).ok()
+        });
+        let package = declared.package(cx);
+        let uninstalled = package.as_ref().is_some_and(|p| declared.installed(cx, p).is_none());
+        Known { spec: declared.spec(cx), declared, pin, package, uninstalled }
+    });
+    let known = known.collect();
+    Ok((known, notes))
+}
+
+/// A hub of these servers: those that can be started at all.
+///
+/// # Errors
+/// Processes cannot be confined here.
+pub fn hub(cx: &Cx, known: &[Known]) -> anyhow::Result<McpHub> {
+    hub_with(cx, known, None)
+}
+
+/// The same with a model that servers may ask, where their declaration says so.
+fn hub_with(cx: &Cx, known: &[Known], sampler: Option<Arc<dyn Sampler>>) -> anyhow::Result<McpHub> {
+    let keys = known.iter().map(|one| (one.declared.name.clone(), one.declared.key(cx))).collect();
+    let specs = known.iter().filter_map(|one| one.spec.as_ref().ok().cloned()).collect();
+    let pins: BTreeMap<String, Pin> = known
+        .iter()
+        .filter_map(|one| Some((one.declared.name.clone(), one.pin.clone()?)))
+        .collect();
+    let workspace = cx.workspace()?;
+    let options = McpOptions {
+        clock: Arc::new(SystemClock::default()),
+        launcher: super::mcp_launch::launcher(cx)?,
+        tokens: Arc::new(TokenFiles::new(&cx.dirs.state, keys)),
+        roots: vec![workspace.root().to_path_buf()],
+        authorizer: Browser::find(&cx.environment, cx.notifier)
+            .map(|browser| Arc::new(browser) as _),
+        elicit: Some(Arc::new(super::mcp_person::ByQuestions)),
+        sampler,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Ok(McpHub::new(specs, pins, options))
+}
+
+/// The servers of a session, their tools put into `toolbox`; `None`: none is declared. The person is told
+/// which are not used.
+///
+/// # Errors
+/// As [`known`] and [`hub`].
+pub async fn of_session(
+    cx: &Cx,
+    toolbox: &Toolbox,
+    model: &Arc<SessionModel>,
+) -> anyhow::Result<Option<Arc<McpHub>>> {
+    let (known, notes) = known(cx).await?;
+    for note in notes {
+        cx.notify(&format!("warning: {note}"));
+    }
+    if known.is_empty() {
+        return Ok(None);
+    }
+    for one in &known {
+        let name = &one.declared.name;
+        match (&one.spec, &one.pin) {
+            (Err(why), _) => cx.notify(&format!(
+                "warning: {}: the server {name} cannot be used: {why}",
+                one.declared.place
+            )),
+            (Ok(spec), None) if spec.enabled => cx.notify(&format!(
+                "the MCP server {name} is not used: nobody approved it yet \
+                 (`weir mcp-servers approve {name}`)"
+            )),
+            (Ok(spec), Some(pin)) if spec.enabled && !pin.of_declaration(spec).is_empty() => {
+                cx.notify(&format!(
+                    "the MCP server {name} is not used: it is not declared as it was approved \
+                     (`weir mcp-servers approve {name}`)"
+                ));
+            }
+            (Ok(_), _) => {}
+        }
+    }
+    let hub = hub_with(cx, &known, Some(model.clone() as Arc<dyn Sampler>))?;
+    for tool in hub.tools() {
+        if let Err(error) = toolbox.add(tool) {
+            cx.notify(&format!("warning: a server's tool is left out: {error}"));
+        }
+    }
+    Ok(Some(Arc::new(hub)))
+}
+
+/// The profile without tools of servers that it does not name; a profile that names none has all.
+pub fn narrowed(mut profile: Profile, servers: &[String], toolbox: &Toolbox) -> Profile {
+    if servers.is_empty() {
+        return profile;
+    }
+    let prefixes: Vec<String> = servers
+        .iter()
+        .map(|server| format!("{}{}__", foreign::PREFIX, foreign::server_part(server)))
+        .collect();
+    let all = toolbox.all();
+    let denied = all.iter().map(|tool| &tool.spec().name).filter(|name| {
+        name.starts_with(foreign::PREFIX) && !prefixes.iter().any(|p| name.starts_with(p))
+    });
+    profile.denied_tools.extend(denied.cloned());
+    profile
+}
+
+/// Keeps what a person approved.
+///
+/// # Errors
+/// The store cannot be written.
+pub async fn keep(cx: &Cx, declared: &DeclaredServer, pin: &Pin) -> anyhow::Result<()> {
+    let kept = Kept {
+        what: KIND.into(),
+        name: declared.key(cx),
+        text: pin.to_text(),
+        state: "active".into(),
+        hash: pin.hash(),
+        version: 1,
+        label: Label::external(format!("mcp:{}", declared.name)),
+        by: super::principal(cx),
+        ts: SystemClock::default().now(),
+    };
+    cx.journal()?.keep(&kept).await?;
+    Ok(())
+}
+
+/// Forgets what a person approved of a server; whether they had.
+///
+/// # Errors
+/// The store cannot be written.
+pub async fn forget(cx: &Cx, declared: &DeclaredServer) -> anyhow::Result<bool> {
+    Ok(cx.journal()?.unkeep(KIND, &declared.key(cx)).await?)
+}
+
+/// One server by its name.
+///
+/// # Errors
+/// As [`known`]; there is none of this name.
+pub async fn find(cx: &Cx, name: &str) -> anyhow::Result<Known> {
+    let (known, _) = known(cx).await?;
+    let names: Vec<String> = known.iter().map(|one| one.declared.name.clone()).collect();
+    known.into_iter().find(|one| one.declared.name == name).ok_or_else(|| {
+        let there = match names.is_empty() {
+            true => "none is declared; `weir mcp-servers add` declares one".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        usage(format!("there is no MCP server {name:?}: {there}"))
+    })
+}

@@ -1,0 +1,37 @@
+//! The network of one program: the guarded client with the person's secrets, and the way out for
+//! confined commands. Providers of models are not here.
+
+use weir_web::{EgressBounds, EgressOptions, GuardedWeb, LocalEgress, WebOptions};
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::secrets::{self, Declared};
+
+/// The guarded network.
+pub fn web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
+    web_with(cx, &secrets::load(cx)?)
+}
+
+/// The same with secrets that were read before, so that what is sent is what the filter knows.
+pub(super) fn web_with(cx: &Cx, declared: &[Declared]) -> anyhow::Result<GuardedWeb> {
+    let config = cx.config()?;
+    let options = WebOptions {
+        allow_hosts: config.settings.web.allow_hosts.clone(),
+        secrets: declared.iter().map(|one| one.web.clone()).collect(),
+        ..WebOptions::default()
+    };
+    GuardedWeb::new(options)
+        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+}
+
+/// The way out for confined commands.
+pub(super) fn egress(cx: &Cx) -> anyhow::Result<LocalEgress> {
+    let config = cx.config()?;
+    let options = EgressOptions {
+        dir: cx.dirs.state.join("egress"),
+        allow_hosts: config.settings.web.allow_hosts.clone(),
+        bounds: EgressBounds::default(),
+    };
+    LocalEgress::new(options)
+        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+}

@@ -103,7 +103,7 @@ pub struct SentCommand {
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled<T> {
+pub enum TellOutcome<T> {
     /// The session's facts show what was looked for, by this command or by another.
     Found {
         /// What was looked for.
@@ -196,11 +196,11 @@ impl<A: SessionAccess> SessionHost<A> {
         sent: &SentCommand,
         view: &mut SessionView,
         settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
-    ) -> Result<Settled<T>, A::Error> {
+    ) -> Result<TellOutcome<T>, A::Error> {
         let top = family::root(&sent.session);
         for _ in 0..TAKE_UP_ATTEMPTS {
             if let Some(found) = view.read_state(&settled) {
-                return Ok(Settled::Found { found, at_rest: false });
+                return Ok(TellOutcome::Found { found, at_rest: false });
             }
             let told = match self.access.take_up(&top).await? {
                 SessionPlace::Here(live) if top == sent.session || asks_above(&live, sent) => {
@@ -222,7 +222,7 @@ impl<A: SessionAccess> SessionHost<A> {
             }
             view.catch_up(self.parts.store.as_ref()).await?;
         }
-        Ok(Settled::Restless)
+        Ok(TellOutcome::Restless)
     }
 
     /// To the loop in this process. `None`: the session went down meanwhile.
@@ -232,16 +232,16 @@ impl<A: SessionAccess> SessionHost<A> {
         sent: &SentCommand,
         view: &mut SessionView,
         settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<Settled<T>>, A::Error> {
+    ) -> Result<Option<TellOutcome<T>>, A::Error> {
         let (otherwise, wait) =
             match live.handle().tell_session(&sent.by, sent.command.clone()).await {
                 Err(EngineError::Stopped) => {
                     live.handle().ended().await;
                     return Ok(None);
                 }
-                Ok(()) => (Settled::TakenIn, waits::after_taking(sent, live.id())),
+                Ok(()) => (TellOutcome::TakenIn, waits::after_taking(sent, live.id())),
                 Err(EngineError::Refused(why)) => {
-                    (Settled::Refused(why), waits::after_refusal(&sent.command))
+                    (TellOutcome::Refused(why), waits::after_refusal(&sent.command))
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -251,7 +251,7 @@ impl<A: SessionAccess> SessionHost<A> {
             found = view.read_state(settled);
         }
         Ok(Some(match found {
-            Some(found) => Settled::Found { found, at_rest: false },
+            Some(found) => TellOutcome::Found { found, at_rest: false },
             None => otherwise,
         }))
     }
@@ -263,20 +263,20 @@ impl<A: SessionAccess> SessionHost<A> {
         sent: &SentCommand,
         view: &mut SessionView,
         settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<Settled<T>>, A::Error> {
+    ) -> Result<Option<TellOutcome<T>>, A::Error> {
         if !remote::goes_by_letter(&sent.command) {
             // It counts between runs only: the session is asked for, and told here.
             return Ok(match self.release_session(&sent.session, &sent.by).await? {
                 Released::Free => None,
-                Released::InUse => Some(Settled::InUse),
-                Released::Kept(_) => Some(Settled::Waits(holder)),
+                Released::InUse => Some(TellOutcome::InUse),
+                Released::Kept(_) => Some(TellOutcome::Waits(holder)),
             });
         }
         Ok(match remote::deliver_letter(&self.parts, sent, view, settled).await? {
-            Delivery::Settled(found) => Some(Settled::Found { found, at_rest: false }),
-            Delivery::Refused => Some(Settled::Refused(format!("{holder} did not take it"))),
+            Delivery::Settled(found) => Some(TellOutcome::Found { found, at_rest: false }),
+            Delivery::Refused => Some(TellOutcome::Refused(format!("{holder} did not take it"))),
             Delivery::Free => None,
-            Delivery::Late => Some(Settled::Waits(holder)),
+            Delivery::Late => Some(TellOutcome::Waits(holder)),
         })
     }
 
@@ -286,10 +286,10 @@ impl<A: SessionAccess> SessionHost<A> {
         sent: &SentCommand,
         view: &mut SessionView,
         settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<Settled<T>>, A::Error> {
+    ) -> Result<Option<TellOutcome<T>>, A::Error> {
         let otherwise = match offline::write_command(&self.parts, sent).await {
-            Ok(()) => Settled::TakenIn,
-            Err(EngineError::Refused(why)) => Settled::Refused(why),
+            Ok(()) => TellOutcome::TakenIn,
+            Err(EngineError::Refused(why)) => TellOutcome::Refused(why),
             Err(EngineError::Store(StoreError::Held { holder, .. })) => {
                 return self.tell_remote(holder, sent, view, settled).await;
             }
@@ -297,7 +297,7 @@ impl<A: SessionAccess> SessionHost<A> {
         };
         view.catch_up(self.parts.store.as_ref()).await?;
         Ok(Some(match view.read_state(settled) {
-            Some(found) => Settled::Found { found, at_rest: true },
+            Some(found) => TellOutcome::Found { found, at_rest: true },
             None => otherwise,
         }))
     }

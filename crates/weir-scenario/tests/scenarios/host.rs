@@ -12,7 +12,9 @@ use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand, PersonMessage};
 use weir_core::message::Block;
 use weir_core::profile::PermissionMode;
-use weir_engine::host::{LiveSession, Released, SentCommand, SessionState, SessionView, Settled};
+use weir_engine::host::{
+    LiveSession, Released, SentCommand, SessionState, SessionView, TellOutcome,
+};
 use weir_engine::ports::Store;
 use weir_scenario::parse;
 use weir_scenario::play::Depth;
@@ -133,7 +135,7 @@ async fn tell(
     program: &Arc<Program>,
     command: PersonCommand,
     settled: impl Fn(&SessionState) -> bool + Send + Sync,
-) -> Settled<()> {
+) -> TellOutcome<()> {
     let sent = SentCommand { session: session(), by: BY.into(), command };
     let host = program.host();
     let view = host.view_target(&sent).await.expect("readable");
@@ -154,7 +156,7 @@ async fn everywhere(
     fact: &str,
     command: impl Fn(&SessionState) -> PersonCommand,
     settled: impl Fn(&SessionState) -> bool + Send + Sync + Copy,
-) -> Vec<(Setting, Settled<()>)> {
+) -> Vec<(Setting, TellOutcome<()>)> {
     let mut all = Vec::new();
     for setting in SETTINGS {
         let scenario = parse::parse(SCENARIO).expect("a scenario");
@@ -179,17 +181,17 @@ async fn everywhere(
 }
 
 /// What is to come of a command whose fact is looked for.
-fn found_everywhere(told: &[(Setting, Settled<()>)]) {
+fn found_everywhere(told: &[(Setting, TellOutcome<()>)]) {
     for (setting, told) in told {
         let at_rest = *setting == Setting::NobodyOffline;
-        assert_eq!(*told, Settled::Found { found: (), at_rest }, "{setting:?}");
+        assert_eq!(*told, TellOutcome::Found { found: (), at_rest }, "{setting:?}");
     }
 }
 
 /// What is to come of a command that is only taken in.
-fn taken_in_everywhere(told: &[(Setting, Settled<()>)]) {
+fn taken_in_everywhere(told: &[(Setting, TellOutcome<()>)]) {
     for (setting, told) in told {
-        assert_eq!(*told, Settled::TakenIn, "{setting:?}");
+        assert_eq!(*told, TellOutcome::TakenIn, "{setting:?}");
     }
 }
 
@@ -272,7 +274,7 @@ async fn x3_what_was_never_condensed_is_refused_alike_wherever_the_session_runs(
         let first = begun(&machine, Stage::Rest).await;
         let program = teller(&machine, &first, setting).await;
         let told = tell(&program, PersonCommand::Uncondense, |_| false).await;
-        assert!(matches!(told, Settled::Refused(_)), "{setting:?}: {told:?}");
+        assert!(matches!(told, TellOutcome::Refused(_)), "{setting:?}: {told:?}");
     }
 }
 
@@ -283,7 +285,7 @@ async fn x3_what_counts_between_runs_says_so_where_another_program_has_one_on() 
     let first = begun(&machine, Stage::Approval).await;
     let second = machine.start("the second", Takes::Up).expect("a program");
     let told = tell(&second, PersonCommand::Condense { keep: None }, |_| false).await;
-    assert_eq!(told, Settled::InUse);
+    assert_eq!(told, TellOutcome::InUse);
     let released = second.host().release_session(&session(), BY).await.expect("readable");
     assert_eq!(released, Released::InUse);
     first.end().await;
@@ -357,11 +359,11 @@ async fn d8_what_nobody_reads_waits_and_counts_once_its_holder_is_gone() {
         let letters = store.mail(&session()).await.expect("readable").len();
         match goes {
             true => {
-                assert_eq!(told, Settled::Found { found: (), at_rest: false });
+                assert_eq!(told, TellOutcome::Found { found: (), at_rest: false });
                 assert_eq!(letters, 0, "what was told here is told once");
             }
             false => {
-                assert!(matches!(told, Settled::Waits(_)), "{told:?}");
+                assert!(matches!(told, TellOutcome::Waits(_)), "{told:?}");
                 assert_eq!(letters, 1, "it waits there");
             }
         }

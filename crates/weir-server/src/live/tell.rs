@@ -17,7 +17,7 @@ use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
 use weir_engine::host::{
     HostParts, LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost,
-    SessionPlace, SessionState, SessionView, Settled, TAKE_UP_ATTEMPTS,
+    SessionPlace, SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
 };
 
 use super::{Hold, Rooms, pause, uploads};
@@ -140,10 +140,10 @@ impl Rooms {
         let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
         let in_run = |state: &SessionState| sent(state).filter(|sent| sent.run.is_some());
         match host.tell_session(&told, &mut view, in_run).await? {
-            Settled::Found { found, .. } => Ok(said(&name, found)),
-            Settled::Refused(why) => Err(refused(why)),
-            Settled::Waits(holder) => Err(busy(&holder)),
-            Settled::TakenIn | Settled::InUse | Settled::Restless => {
+            TellOutcome::Found { found, .. } => Ok(said(&name, found)),
+            TellOutcome::Refused(why) => Err(refused(why)),
+            TellOutcome::Waits(holder) => Err(busy(&holder)),
+            TellOutcome::TakenIn | TellOutcome::InUse | TellOutcome::Restless => {
                 let sent = view.read_state(sent).ok_or_else(|| restless(id))?;
                 Ok(said(&name, sent))
             }
@@ -486,10 +486,10 @@ async fn tell_session<T: Send>(
     settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
 ) -> Answer<Option<T>> {
     match host.tell_session(told, view, settled).await? {
-        Settled::Found { found, .. } => Ok(Some(found)),
-        Settled::TakenIn | Settled::Refused(_) | Settled::InUse => Ok(None),
-        Settled::Waits(holder) => Err(busy(&holder)),
-        Settled::Restless => Err(restless(&told.session)),
+        TellOutcome::Found { found, .. } => Ok(Some(found)),
+        TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => Ok(None),
+        TellOutcome::Waits(holder) => Err(busy(&holder)),
+        TellOutcome::Restless => Err(restless(&told.session)),
     }
 }
 
@@ -498,11 +498,11 @@ async fn tell_between_runs(app: &App, home: &Arc<dyn Home>, told: SentCommand) -
     let host = session_host(app, home).await?;
     let mut view = found_view(host.view_session(&told.session).await?, &told.session)?;
     match host.tell_session(&told, &mut view, |_| None::<()>).await? {
-        Settled::Found { .. } | Settled::TakenIn => Ok(()),
-        Settled::Refused(why) => Err(EngineError::Refused(why).into()),
-        Settled::InUse => Err(run_is_on()),
-        Settled::Waits(holder) => Err(busy(&holder)),
-        Settled::Restless => Err(restless(&told.session)),
+        TellOutcome::Found { .. } | TellOutcome::TakenIn => Ok(()),
+        TellOutcome::Refused(why) => Err(EngineError::Refused(why).into()),
+        TellOutcome::InUse => Err(run_is_on()),
+        TellOutcome::Waits(holder) => Err(busy(&holder)),
+        TellOutcome::Restless => Err(restless(&told.session)),
     }
 }
 

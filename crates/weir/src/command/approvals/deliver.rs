@@ -10,7 +10,7 @@ use weir_core::input::PersonCommand;
 use weir_engine::engine::EngineError;
 use weir_engine::host::{
     HostParts, LiveSession, SentCommand, SessionAccess, SessionHost, SessionPlace, SessionState,
-    SessionView, Settled,
+    SessionView, TellOutcome,
 };
 use weir_install::cx::Cx;
 use weir_install::wiring::{self, SystemClock};
@@ -93,13 +93,13 @@ impl Delivery {
         })?;
         folded.catch_up(self.store.as_ref()).await?;
         match told {
-            Settled::Found { at_rest, .. } => Ok(Delivered::Settled { at_rest }),
+            TellOutcome::Found { at_rest, .. } => Ok(Delivered::Settled { at_rest }),
             // Settled otherwise: the journal says how.
-            Settled::TakenIn | Settled::Refused(_) | Settled::InUse => {
+            TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => {
                 Ok(Delivered::Settled { at_rest: false })
             }
-            Settled::Waits(holder) => Ok(Delivered::Waits(holder)),
-            Settled::Restless => {
+            TellOutcome::Waits(holder) => Ok(Delivered::Waits(holder)),
+            TellOutcome::Restless => {
                 Err(anyhow!("session {} changed hands again and again; try again", sent.session))
             }
         }

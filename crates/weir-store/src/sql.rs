@@ -18,8 +18,8 @@ pub(crate) struct SqlText {
     pub(crate) postgres: &'static str,
 }
 
-/// What is not the same in both: everything in PostgreSQL has an owner, and orders by bytes only
-/// when it is told to; SQLite takes no offset without a limit.
+/// One part of [`sql!`]. Everything in PostgreSQL has an owner, and it orders by bytes only when it is
+/// told to; what stands in brackets is in the statement of one database alone.
 macro_rules! sql_part {
     (sqlite, owner) => {
         ""
@@ -33,23 +33,14 @@ macro_rules! sql_part {
     (postgres, bytewise) => {
         " COLLATE \"C\""
     };
-    (sqlite, unlimited) => {
-        " LIMIT -1"
+    (sqlite, (sqlite $text:literal)) => {
+        $text
     };
-    (postgres, unlimited) => {
+    (postgres, (postgres $text:literal)) => {
+        $text
+    };
+    ($database:ident, ($other:ident $text:literal)) => {
         ""
-    };
-    (sqlite, agent_owner) => {
-        "owner"
-    };
-    (postgres, agent_owner) => {
-        "by"
-    };
-    (sqlite, for_update) => {
-        ""
-    };
-    (postgres, for_update) => {
-        " FOR UPDATE"
     };
     ($database:ident, $text:literal) => {
         $text
@@ -72,6 +63,8 @@ pub(crate) use {sql, sql_part};
 pub(crate) enum SqlValue {
     Text(Option<String>),
     Integer(Option<i64>),
+    /// A text that only the statement of PostgreSQL has.
+    PostgresText(Option<String>),
 }
 
 impl From<&str> for SqlValue {
@@ -129,6 +122,12 @@ impl SqlStatement {
 
     pub(crate) fn bind(mut self, value: impl Into<SqlValue>) -> SqlStatement {
         self.values.push(value.into());
+        self
+    }
+
+    /// Binds a value that only the statement of PostgreSQL has.
+    pub(crate) fn bind_postgres(mut self, text: Option<&str>) -> SqlStatement {
+        self.values.push(SqlValue::PostgresText(text.map(str::to_owned)));
         self
     }
 }

@@ -135,7 +135,9 @@ impl SqlRow for PgRow {
 fn bind_values(statement: SqlStatement) -> Statement<'static> {
     let query = sqlx::query(statement.text.postgres);
     statement.values.into_iter().fold(query, |query, value| match value {
-        SqlValue::Text(text) => query.bind(text.as_deref().map(sealed)),
+        SqlValue::Text(text) | SqlValue::PostgresText(text) => {
+            query.bind(text.as_deref().map(sealed))
+        }
         SqlValue::Integer(number) => query.bind(number),
     })
 }

@@ -45,6 +45,7 @@ fn bind_values(statement: SqlStatement) -> Query<'static, Sqlite, SqliteArgument
     statement.values.into_iter().fold(query, |query, value| match value {
         SqlValue::Text(text) => query.bind(text),
         SqlValue::Integer(number) => query.bind(number),
+        SqlValue::PostgresText(_) => query,
     })
 }
 

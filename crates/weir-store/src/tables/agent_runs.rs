@@ -1,15 +1,16 @@
-//! Runs of scheduled agents (M7): what both databases write and read of them alike. Not here: who
-//! has a run, which each database judges by its own notion of a process that lives.
+//! Runs of scheduled agents (M7): what both databases write and read of them alike. Not here:
+//! whether the process that has a run lives, which each database judges in its own way.
 
 use std::collections::BTreeMap;
 
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentRun, AgentRunState};
 use weir_engine::ports::{
-    AGENT_RUNS_KEPT, AgentRunFilter, Claim, HOUR_MS, Places, STILL_RUNNING, StoreError,
+    AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, HOUR_MS, Owner, Places, STILL_RUNNING,
+    StoreError,
 };
 
-use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql};
+use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
 
 pub(crate) const CLAIMING: &str = "claiming ticks of scheduled agents";
 pub(crate) const BEGINNING: &str = "beginning a run of a scheduled agent";
@@ -18,12 +19,18 @@ pub(crate) const NOTING: &str = "writing down a run of a scheduled agent";
 const TAKEN: SqlText = sql!("SELECT 1 FROM agent_runs WHERE agent = $1 AND tick = $2");
 const BUSY: SqlText =
     sql!("SELECT 1 FROM agent_runs WHERE agent = $1 AND finished IS NULL LIMIT 1");
+const INSERT: SqlText = sql!("INSERT INTO agent_runs (agent, tick, cause, "
+    (sqlite "owner") (postgres "by") ", due, state, session, claimed, started, finished, note,
+    holder" (postgres ", replica") ")
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12" (postgres ", $13") ")");
 const FORGET_OLD: SqlText = sql!(
     "DELETE FROM agent_runs
   WHERE agent = $1 AND finished IS NOT NULL AND id <= (
     SELECT id FROM agent_runs WHERE agent = $1 AND finished IS NOT NULL
     ORDER BY id DESC LIMIT 1 OFFSET $2)"
 );
+const WAITING: SqlText = sql!("SELECT started FROM agent_runs WHERE agent = $1 AND tick = $2
+  AND state = 'waiting' AND holder = $3" (postgres " AND replica = $4"));
 const BEGIN: SqlText = sql!(
     "UPDATE agent_runs SET state = 'running', session = $3,
   started = coalesce(started, $4) WHERE agent = $1 AND tick = $2"
@@ -32,59 +39,122 @@ const STARTED_WITHIN: SqlText = sql!(
     "SELECT started FROM agent_runs
   WHERE started > $1 AND started <= $3 AND cause <> 'manual' ORDER BY started DESC LIMIT $2"
 );
-const LIST: SqlText = sql!("SELECT agent, tick, cause, " agent_owner ", due, state, session,
+const NOTE: SqlText = sql!("UPDATE agent_runs SET state = $3, session = $4, started = $5,
+    finished = $6, note = $7, holder = $8" (postgres ", replica = $10") "
+  WHERE agent = $1 AND tick = $2 AND holder = $9" (postgres " AND replica = $11"));
+const TAKE: SqlText = sql!("UPDATE agent_runs SET state = 'waiting', holder = $3"
+  (postgres ", replica = $4") " WHERE agent = $1 AND tick = $2");
+const LIST: SqlText = sql!("SELECT agent, tick, cause, " (sqlite "owner") (postgres "by") ", due, state, session,
     claimed, started, finished, note FROM agent_runs
   WHERE (CAST($1 AS text) IS NULL OR agent = $1) AND ($2 = 0 OR finished IS NULL)
   ORDER BY id DESC LIMIT $3");
 const TICKS: SqlText =
     sql!("SELECT agent, max(due) FROM agent_runs WHERE cause = 'cron' GROUP BY agent");
 
-/// Looks what a claim of `run` comes to, and which run is to be written for it, if any.
-pub(crate) async fn judge_claim<C: SqlConnection>(
+/// Who has a run: a process, and the replica of a server as which it took the run. SQLite knows no
+/// replicas.
+pub(crate) struct RunHolder {
+    process: String,
+    replica: Option<String>,
+}
+
+impl RunHolder {
+    pub(crate) fn new(
+        doing: &str,
+        process: &Owner,
+        replica: Option<&str>,
+    ) -> Result<RunHolder, StoreError> {
+        let process = to_json(doing, process)?;
+        Ok(RunHolder { process, replica: replica.map(str::to_owned) })
+    }
+}
+
+/// Claims a tick. Within a transaction that nobody else claims in.
+pub(crate) async fn claim_tick<C: SqlConnection>(
     connection: &mut C,
     run: &AgentRun,
-) -> Result<(Claim, Option<AgentRun>), StoreError> {
+    holder: Option<&RunHolder>,
+) -> Result<Claim, StoreError> {
     let taken = SqlStatement::new(TAKEN).bind(&run.agent).bind(&run.tick);
     if !connection.fetch_rows(CLAIMING, taken).await?.is_empty() {
-        return Ok((Claim::Taken, None));
+        return Ok(Claim::Taken);
     }
     let busy = SqlStatement::new(BUSY).bind(&run.agent);
     let busy = !connection.fetch_rows(CLAIMING, busy).await?.is_empty();
-    if !(run.state.is_open() && busy) {
-        return Ok((Claim::Claimed, Some(run.clone())));
+    let overlaps = run.state.is_open() && busy;
+    if overlaps && run.cause.can_wait() {
+        return Ok(Claim::Overlaps);
     }
-    if run.cause.can_wait() {
-        return Ok((Claim::Overlaps, None));
-    }
-    let skipped = run.clone().ended(AgentRunState::Skipped, run.claimed, STILL_RUNNING);
-    Ok((Claim::Overlaps, Some(skipped)))
+    let written = match overlaps {
+        true => run.clone().ended(AgentRunState::Skipped, run.claimed, STILL_RUNNING),
+        false => run.clone(),
+    };
+    insert_run(connection, &written, holder.filter(|_| written.state.is_open())).await?;
+    // What is over and old goes.
+    let forget = SqlStatement::new(FORGET_OLD).bind(&run.agent).bind(limit_of(AGENT_RUNS_KEPT));
+    connection.change_rows(CLAIMING, forget).await?;
+    Ok(if overlaps { Claim::Overlaps } else { Claim::Claimed })
 }
 
-/// Removes runs that are over and old.
-pub(crate) async fn forget_old_runs<C: SqlConnection>(
+async fn insert_run<C: SqlConnection>(
     connection: &mut C,
-    agent: &str,
+    run: &AgentRun,
+    holder: Option<&RunHolder>,
 ) -> Result<(), StoreError> {
-    let statement = SqlStatement::new(FORGET_OLD).bind(agent).bind(limit_of(AGENT_RUNS_KEPT));
+    let statement = SqlStatement::new(INSERT)
+        .bind(&run.agent)
+        .bind(&run.tick)
+        .bind(run.cause.as_str())
+        .bind(&run.owner)
+        .bind(run.due)
+        .bind(run.state.as_str())
+        .bind(run.session.as_ref().map(SessionId::as_str))
+        .bind(run.claimed)
+        .bind(run.started)
+        .bind(run.finished)
+        .bind(&run.note)
+        .bind(holder.map(|holder| holder.process.as_str()))
+        .bind_postgres(holder.and_then(|holder| holder.replica.as_deref()));
     connection.change_rows(CLAIMING, statement).await.map(drop)
 }
 
-/// Writes down that a run that was claimed runs now.
-pub(crate) async fn write_beginning<C: SqlConnection>(
+/// Begins a run that was claimed, where `running` runs take a place already. Within a transaction
+/// that nobody else begins in.
+pub(crate) async fn begin_run<C: SqlConnection>(
     connection: &mut C,
     run: &AgentRun,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+    holder: &RunHolder,
+    places: &Places,
+    running: usize,
+) -> Result<Begin, StoreError> {
+    let waiting = SqlStatement::new(WAITING)
+        .bind(&run.agent)
+        .bind(&run.tick)
+        .bind(&holder.process)
+        .bind_postgres(holder.replica.as_deref());
+    let found = connection.fetch_rows(BEGINNING, waiting).await?;
+    let Some(row) = found.first() else { return Ok(Begin::Gone) };
+    let begun_before = row.optional_timestamp(0)?;
+    if running >= places.at_once {
+        return Ok(Begin::Full);
+    }
+    if begun_before.is_none()
+        && places.per_hour > 0
+        && let Some(until) = find_full_hour(connection, places).await?
+    {
+        return Ok(Begin::HourFull { until });
+    }
     let statement = SqlStatement::new(BEGIN)
         .bind(&run.agent)
         .bind(&run.tick)
         .bind(run.session.as_ref().map(SessionId::as_str))
-        .bind(now);
-    connection.change_rows(BEGINNING, statement).await.map(drop)
+        .bind(places.now);
+    connection.change_rows(BEGINNING, statement).await?;
+    Ok(Begin::Begun)
 }
 
 /// When the next run may begin, if as many as may were begun within the hour.
-pub(crate) async fn find_full_hour<C: SqlConnection>(
+async fn find_full_hour<C: SqlConnection>(
     connection: &mut C,
     places: &Places,
 ) -> Result<Option<Timestamp>, StoreError> {
@@ -97,6 +167,44 @@ pub(crate) async fn find_full_hour<C: SqlConnection>(
         Some(row) if rows.len() >= places.per_hour => Ok(Some(row.timestamp(0)?.plus_ms(HOUR_MS))),
         _ => Ok(None),
     }
+}
+
+/// Writes down how far a run is; whether `holder` has it still.
+pub(crate) async fn note_run<C: SqlConnection>(
+    connection: &mut C,
+    run: &AgentRun,
+    holder: &RunHolder,
+) -> Result<bool, StoreError> {
+    let keeps = matches!(run.state, AgentRunState::Running | AgentRunState::Asking);
+    let replica = holder.replica.as_deref();
+    let statement = SqlStatement::new(NOTE)
+        .bind(&run.agent)
+        .bind(&run.tick)
+        .bind(run.state.as_str())
+        .bind(run.session.as_ref().map(SessionId::as_str))
+        .bind(run.started)
+        .bind(run.finished)
+        .bind(&run.note)
+        .bind(keeps.then_some(holder.process.as_str()))
+        .bind(&holder.process)
+        .bind_postgres(replica.filter(|_| keeps))
+        .bind_postgres(replica);
+    Ok(connection.change_rows(NOTING, statement).await? > 0)
+}
+
+/// Gives a run that nobody has to `holder`, to begin it again.
+pub(crate) async fn take_run<C: SqlConnection>(
+    connection: &mut C,
+    run: &mut AgentRun,
+    holder: &RunHolder,
+) -> Result<(), StoreError> {
+    run.state = AgentRunState::Waiting;
+    let statement = SqlStatement::new(TAKE)
+        .bind(&run.agent)
+        .bind(&run.tick)
+        .bind(&holder.process)
+        .bind_postgres(holder.replica.as_deref());
+    connection.change_rows(NOTING, statement).await.map(drop)
 }
 
 pub(crate) async fn list_runs<C: SqlConnection>(

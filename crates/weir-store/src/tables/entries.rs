@@ -13,7 +13,7 @@ const LIVING: SqlText = sql!("SELECT kind, name, owner, text, version, expires, 
   AND (CAST($3 AS text) IS NULL OR owner = $3)
   AND (expires IS NULL OR expires > $4) ORDER BY name" bytewise);
 const VERSION: SqlText = sql!("SELECT version, expires IS NULL OR expires > $3 FROM entries
-  WHERE kind = $1 AND name = $2" for_update);
+  WHERE kind = $1 AND name = $2" (postgres " FOR UPDATE"));
 const PUT: SqlText = sql!(
     "INSERT INTO entries (kind, name, owner, text, version, expires, ts)
   VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, name) DO UPDATE SET

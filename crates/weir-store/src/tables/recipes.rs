@@ -26,7 +26,7 @@ const NOTE: SqlText = sql!(
 
 const FORGET_OLD: SqlText = sql!("DELETE FROM solved_runs WHERE (session, run) IN (
   SELECT session, run FROM solved_runs
-  ORDER BY ts DESC, session" bytewise " DESC, run DESC" unlimited " OFFSET $1)");
+  ORDER BY ts DESC, session" bytewise " DESC, run DESC" (sqlite " LIMIT -1") " OFFSET $1)");
 
 const FORGET_RECIPE: SqlText = sql!("DELETE FROM recipe_counts WHERE recipe = $1");
 

@@ -34,7 +34,7 @@ pub(crate) fn look(bytes: &[u8], side_max: u32, bytes_max: u64) -> Result<Seen, 
     let within = width.max(height) <= side_max && bytes.len() as u64 <= bytes_max;
     let smaller = match within {
         true => None,
-        false => Some(smaller(bytes, format, (width, height), (side_max, bytes_max))?),
+        false => Some(smaller(bytes, format, width, height, CopyLimits { side_max, bytes_max })?),
     };
     let media_type = media_type(format).unwrap_or_default().to_owned();
     Ok(Seen::Image { media_type, width, height, smaller })
@@ -50,12 +50,21 @@ fn media_type(format: ImageFormat) -> Option<&'static str> {
     }
 }
 
+/// How large a copy may be.
+#[derive(Clone, Copy)]
+struct CopyLimits {
+    side_max: u32,
+    bytes_max: u64,
+}
+
 fn smaller(
     bytes: &[u8],
     format: ImageFormat,
-    (width, height): (u32, u32),
-    (side_max, bytes_max): (u32, u64),
+    width: u32,
+    height: u32,
+    limits: CopyLimits,
 ) -> Result<Picture, Unread> {
+    let CopyLimits { side_max, bytes_max } = limits;
     if u64::from(width) * u64::from(height) > PIXELS_MAX {
         return Err(too_large(format!(
             "it has {width} × {height} pixels, and at most {} million can be read",

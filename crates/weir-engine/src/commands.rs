@@ -186,7 +186,7 @@ impl CommandWatch {
                 };
                 let window = Window { from: opening.at, until };
                 let compared =
-                    made::compared(base, &context.workspace, (&opening, window), Of::Command)?;
+                    made::compared(base, &context.workspace, &opening, window, Of::Command)?;
                 if goes_on {
                     state.job = Some(opening.clone());
                 }
@@ -281,7 +281,7 @@ impl CommandWatch {
         let compared = self.with_state(move |state, context| {
             let base = state.base(context)?;
             let window = Window { from, until: None };
-            made::compared(base, &context.workspace, (&opening, window), Of::Job)
+            made::compared(base, &context.workspace, &opening, window, Of::Job)
         });
         let Compared { delta, said, governed, history, written, .. } = compared.await?;
         (job.governed, job.history) = (governed, history);

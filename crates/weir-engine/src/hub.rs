@@ -108,6 +108,13 @@ struct Pending {
     text: String,
 }
 
+/// A piece of streamed text, and whose it is.
+struct SignalText<'a> {
+    kind: SignalKind,
+    subject: &'a str,
+    text: &'a str,
+}
+
 /// The text of a subject that no fact has told yet.
 #[derive(Debug)]
 struct Untold {
@@ -182,7 +189,7 @@ impl Hub {
         state.readers.retain(|reader| reader.strong_count() > 0);
         let readers = state.readers.iter().filter_map(Weak::upgrade);
         for reader in readers.filter(|reader| !reader.facts_only) {
-            reader.push((after, at), kind, subject, text);
+            reader.push(after, at, SignalText { kind, subject, text });
             reader.wake.notify_one();
         }
     }
@@ -222,7 +229,7 @@ impl Hub {
         let reader = Arc::new(Reader::default());
         let mut state = lock(&self.state);
         for Untold { kind, subject, text, .. } in &state.untold {
-            reader.push((state.published, 0), *kind, subject, text);
+            reader.push(state.published, 0, SignalText { kind: *kind, subject, text });
         }
         state.readers.push(Arc::downgrade(&reader));
         drop(state);
@@ -284,7 +291,9 @@ impl State {
 }
 
 impl Reader {
-    fn push(&self, (after, at): (Seq, u64), kind: SignalKind, subject: &str, text: &str) {
+    /// Keeps a text that came after the fact `after` and begins at the byte `at` of its subject's.
+    fn push(&self, after: Seq, at: u64, signal: SignalText<'_>) {
+        let SignalText { kind, subject, text } = signal;
         let mut signals = lock(&self.signals);
         match signals.back_mut() {
             Some(last) if last.after == after && last.kind == kind && last.subject == subject => {

@@ -99,7 +99,8 @@ impl Knowledge for Known {
         let (name, script, args) = (name.to_owned(), script.to_owned(), args.to_vec());
         self.with_skills(move |known| {
             let (places, session) = (&known.scene.skills, &known.session);
-            skills::script(places, &known.workspace, session, &name, (&script, &args))
+            let call = skills::ScriptCall { script: &script, args: &args };
+            skills::script(places, &known.workspace, session, &name, call)
         })
         .await
     }
@@ -157,7 +158,8 @@ impl Knowledge for Known {
         let known = self.made_tools().await?;
         let old = known.iter().find(|kept| kept.name == definition.name);
         old.iter().for_each(|kept| label.join(&kept.label));
-        let kept = made::kept(definition, (by, label, self.context.parts.clock.now()));
+        let ts = self.context.parts.clock.now();
+        let kept = made::kept(definition, made::Acceptance { by, label, ts });
         self.context.parts.store.keep(&kept).await.map_err(|error| error.to_string())
     }
 

@@ -65,8 +65,20 @@ pub struct Look<'a> {
     pub built_in: &'a [&'a str],
 }
 
+/// Who accepted a definition, and when.
+#[derive(Debug, Clone)]
+pub struct Acceptance {
+    /// Their name, for people.
+    pub by: String,
+    /// Whose words stand in the definition.
+    pub label: Label,
+    /// When.
+    pub ts: Timestamp,
+}
+
 /// A definition as it is kept.
-pub fn kept(definition: &ToolDefinition, (by, label, ts): (String, Label, Timestamp)) -> Kept {
+pub fn kept(definition: &ToolDefinition, acceptance: Acceptance) -> Kept {
+    let Acceptance { by, label, ts } = acceptance;
     Kept {
         what: TOOL.into(),
         name: definition.name.clone(),
@@ -81,13 +93,9 @@ pub fn kept(definition: &ToolDefinition, (by, label, ts): (String, Label, Timest
 }
 
 /// The acceptance of a definition that stands in a file of `workspace`.
-pub fn pin(
-    workspace: &Workspace,
-    definition: &ToolDefinition,
-    made: (String, Label, Timestamp),
-) -> Kept {
+pub fn pin(workspace: &Workspace, definition: &ToolDefinition, acceptance: Acceptance) -> Kept {
     let name = pin_name(workspace, &definition.name);
-    Kept { what: PIN.into(), name, ..kept(definition, made) }
+    Kept { what: PIN.into(), name, ..kept(definition, acceptance) }
 }
 
 /// Under which name the acceptance of `tool` is kept.

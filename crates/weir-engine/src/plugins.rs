@@ -382,7 +382,7 @@ impl Plugins for InstalledPlugins {
     ) -> Result<MethodCall, String> {
         let (session, given) = (session.clone(), arguments.clone());
         let (plugin, method) = (plugin.to_owned(), method.to_owned());
-        self.work(move |inner| inner.method(&session, (&plugin, &method), &given)).await
+        self.work(move |inner| inner.method(&session, &plugin, &method, &given)).await
     }
 
     async fn ready(&self, session: &SessionId, plugin: &str) -> Result<(), String> {

@@ -36,7 +36,8 @@ pub struct Since {
 /// They, or a journal, cannot be read.
 pub async fn saved(
     store: &dyn Store,
-    (checkpoints, folder): (&dyn Checkpoints, &Path),
+    checkpoints: &dyn Checkpoints,
+    folder: &Path,
     session: &SessionId,
 ) -> Result<Vec<CheckpointInfo>, EngineError> {
     let of = |id: &SessionId| CheckpointFilter { session: Some(id.clone()), limit: None };
@@ -58,14 +59,16 @@ pub async fn saved(
 /// There is no input at this place, or something cannot be read.
 pub async fn since(
     store: &dyn Store,
-    (checkpoints, folder): (&dyn Checkpoints, &Path),
-    (session, before): (&SessionId, Seq),
+    checkpoints: &dyn Checkpoints,
+    folder: &Path,
+    session: &SessionId,
+    before: Seq,
 ) -> Result<Since, EngineError> {
     let none = || EngineError::Session(format!("session {session} has no input at fact {before}"));
     let said = input_at(store, session, before).await?.ok_or_else(none)?;
     let later = |info: &CheckpointInfo| info.ts >= said.0;
     let mut since = Since::default();
-    let own = saved(store, (checkpoints, folder), session).await?;
+    let own = saved(store, checkpoints, folder, session).await?;
     since.changes.extend(own.into_iter().filter(later));
     let mut at = session.clone();
     for depth in 0.. {
@@ -80,7 +83,7 @@ pub async fn since(
             break;
         }
         let before = since.changes.len();
-        let found = saved(store, (checkpoints, folder), &original).await?;
+        let found = saved(store, checkpoints, folder, &original).await?;
         since.changes.extend(found.into_iter().filter(later));
         if since.changes.len() > before {
             since.originals.push(original.clone());

@@ -14,6 +14,6 @@ mod turns;
 
 pub use course::Course;
 pub use due::{Wait, followers};
-pub use follow::{follow, given_name, saying};
+pub use follow::{ScheduledRun, follow, given_name, saying};
 pub use known::{Known, Unusable, known};
 pub use scheduler::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};

@@ -81,7 +81,7 @@ pub fn look(
     let mut active: BTreeMap<String, SkillNote> = BTreeMap::new();
     for before in wanted.active {
         let now = match skills.get(&before.name) {
-            Some(skill) => binding(workspace, skill, (&before.by, &before.arguments)),
+            Some(skill) => binding(workspace, skill, &before.by, &before.arguments),
             None => Err("it is not there any more, or may not be used".to_owned()),
         };
         let now = now.unwrap_or_else(|why| no_longer(before, &why));
@@ -109,7 +109,7 @@ pub fn look(
             continue;
         };
         let arguments = if by == "person" { said.arguments(name) } else { "" };
-        match binding(workspace, skill, (by, arguments)) {
+        match binding(workspace, skill, by, arguments) {
             Ok(note) => {
                 active.insert(name.clone(), note);
             }
@@ -153,6 +153,15 @@ pub fn read_file(
     }
 }
 
+/// A script that is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct ScriptCall<'a> {
+    /// Its name; `scripts/` may be left out.
+    pub script: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+}
+
 /// The command line that runs a script of a skill, in `session`.
 ///
 /// # Errors
@@ -162,10 +171,10 @@ pub fn script(
     workspace: &Workspace,
     session: &SessionId,
     name: &str,
-    wanted: (&str, &[String]),
+    call: ScriptCall<'_>,
 ) -> Result<SkillScript, String> {
     let skill = one(places, workspace, name)?;
-    scripts::script(places, workspace, session, &skill, wanted)
+    scripts::script(places, workspace, session, &skill, call)
 }
 
 /// Puts the files of a skill where commands can read them.
@@ -245,7 +254,8 @@ fn source(skill: &FoundSkill) -> String {
 fn binding(
     workspace: &Workspace,
     skill: &FoundSkill,
-    (by, arguments): (&str, &str),
+    by: &str,
+    arguments: &str,
 ) -> Result<SkillNote, String> {
     let note = note(workspace, skill, by)?;
     let (bare, text) = (filled(&note.text, ""), filled(&note.text, arguments));

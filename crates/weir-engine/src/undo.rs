@@ -169,6 +169,17 @@ pub fn merge(base: &Content, ours: &Content, theirs: &Content) -> Option<Merge> 
     })
 }
 
+/// For which session files are put back, and when.
+#[derive(Debug, Clone)]
+pub struct RestoreOrigin {
+    /// The session.
+    pub session: SessionId,
+    /// Which run of it.
+    pub run: String,
+    /// When.
+    pub ts: Timestamp,
+}
+
 /// Does it: saves what is there, then puts back what was. Returns the snapshot by which this undo
 /// is undone; none when there was nothing to do.
 ///
@@ -178,7 +189,7 @@ pub async fn apply(
     store: &dyn Checkpoints,
     workspace: &Arc<Workspace>,
     restore: Restore,
-    (session, run, now): (SessionId, String, Timestamp),
+    origin: RestoreOrigin,
 ) -> Result<Option<(CheckpointId, Vec<String>)>, UndoError> {
     if restore.entries.is_empty() {
         return Ok(None);
@@ -192,10 +203,10 @@ pub async fn apply(
     }
     let snapshot = Snapshot {
         workspace: workspace.root().to_path_buf(),
-        session,
-        run,
+        session: origin.session,
+        run: origin.run,
         call: None,
-        ts: now,
+        ts: origin.ts,
         label: format!("Take back changes of {} path(s)", restore.entries.len()),
         entries: restore.entries,
     };

@@ -128,7 +128,7 @@ pub(crate) async fn connect(
             (Some(child), within(clock.as_ref(), until, serving).await)
         }
         Transport::Http { .. } => {
-            let transport = crate::http::transport(spec, &options).await.map_err(told)?;
+            let transport = crate::transport::open_transport(spec, &options).await.map_err(told)?;
             let serving = handler.serve_with_lifecycle(transport, lifecycle(begin));
             (None, within(clock.as_ref(), until, serving).await)
         }

@@ -1,54 +1,15 @@
-//! The way to servers on the network: one client that trusts the system's certificates, follows no
-//! way to another origin, and gives a token to nobody but the server it was made for.
+//! How servers on the network are reached: at addresses that a server can have, by a client that trusts
+//! the system's certificates and follows no way to another origin. Not here: tokens (`auth`).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, HeaderValue};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 use url::Url;
-
-use crate::ports::McpOptions;
-use crate::spec::{ServerSpec, Transport};
 
 /// How long it may take to reach a server.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// Ways to another path of the same server that are followed.
 const REDIRECTS_MAX: usize = 5;
-
-pub(crate) type Http = StreamableHttpClientTransport<AuthClient<reqwest::Client>>;
-
-/// The way to this server: with its token, where somebody signed in.
-pub(crate) async fn transport(spec: &ServerSpec, options: &McpOptions) -> Result<Http, String> {
-    let Transport::Http { url, headers } = &spec.transport else {
-        return Err("it is not on the network".into());
-    };
-    let url = check(url)?;
-    let mut custom = HashMap::new();
-    for (name, value) in headers {
-        let wrong = || format!("its header {name} cannot be sent");
-        let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        custom.insert(key, value);
-    }
-    let mut manager = crate::auth::manager(spec, options).await?;
-    if crate::auth::has_tokens(spec, options).await {
-        // What is kept may be for a server that has moved: then somebody signs in again.
-        if let Err(error) = manager.initialize_from_store().await {
-            tracing::debug!(server = spec.name, %error, "kept tokens cannot be used");
-        }
-    }
-    let client = builder().await?.pool_max_idle_per_host(0).build();
-    let client = client.map_err(|error| format!("the network client: {error}"))?;
-    // A call that was lost with its session is not sent again by itself: it may have taken effect.
-    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        .custom_headers(custom)
-        .reinit_on_expired_session(false);
-    Ok(StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config))
-}
 
 /// An address that a server can have: over TLS, unless it is on this machine.
 pub(crate) fn check(address: &str) -> Result<Url, String> {

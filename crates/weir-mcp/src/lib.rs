@@ -26,6 +26,7 @@ mod spec;
 mod state;
 mod text;
 mod tool;
+mod transport;
 mod wire;
 
 pub use handler::Change;

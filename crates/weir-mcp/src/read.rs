@@ -37,7 +37,7 @@ pub(crate) async fn read(server: &Server, what: ServerRead, cx: &ToolContext) ->
         ServerRead::Overview => overview(server, &connection, cx).await,
         ServerRead::Resource(uri) => of_resource(&connection, &uri, &way, cx).await,
         ServerRead::Prompt { name, arguments } => {
-            of_prompt(&connection, (&name, arguments), &way, cx).await
+            of_prompt(&connection, &name, arguments, &way, cx).await
         }
     };
     match done {
@@ -154,7 +154,8 @@ async fn of_resource(
 
 async fn of_prompt(
     connection: &Connection,
-    (name, arguments): (&str, Value),
+    name: &str,
+    arguments: Value,
     way: &Way<'_>,
     cx: &ToolContext,
 ) -> Result<Raw, Failed> {

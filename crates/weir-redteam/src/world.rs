@@ -328,7 +328,7 @@ impl World {
     pub async fn shelve(&self, options: &mut SessionOptions) -> anyhow::Result<()> {
         let parts = self.engine.parts();
         let toolbox = Arc::new(parts.toolbox.copy());
-        let from = (options.workspace.as_ref(), true);
+        let from = weir_tools::ToolFiles { workspace: &options.workspace, trusted: true };
         let shelved = weir_tools::shelve(parts.store.as_ref(), from, &self.scripts, &toolbox);
         let (specs, _) = shelved.await?;
         Arc::make_mut(&mut options.config.deferred).extend(specs);

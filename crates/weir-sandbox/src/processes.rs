@@ -31,7 +31,7 @@ use crate::record::Record;
 use crate::tier::{TierWish, holding, weakness};
 use crate::wire::Ending;
 
-use jobs::Jobs;
+use jobs::{Jobs, NewJob};
 use launch::Kind;
 pub use service::{Service, ServiceSpec};
 
@@ -149,11 +149,15 @@ impl Processes for SupervisedProcesses {
     async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let spec = CommandSpec { background: true, ..spec };
         self.jobs.room(&spec.session)?;
-        let (key, command) = ((spec.session.clone(), spec.call), spec.command.clone());
-        let reaches = spec.confine.reaches();
+        let job = NewJob {
+            session: spec.session.clone(),
+            call: spec.call,
+            command: spec.command.clone(),
+            reaches: spec.confine.reaches(),
+        };
         let mut supervised = self.launch(spec).await?;
         drive::until_started(&mut supervised).await?;
-        self.jobs.add(key, command, reaches, supervised).await
+        self.jobs.add(job, supervised).await
     }
 
     async fn output(

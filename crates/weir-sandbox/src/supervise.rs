@@ -16,7 +16,7 @@ mod watch;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -154,7 +154,7 @@ fn start<'a>(
     }
     let shown = !request.background && !request.service;
     let progress = shown.then(progress_pipe).flatten();
-    let sink = Sink::new(file, progress, (request, &order.secrets));
+    let sink = Sink::new(file, progress, request, &order.secrets);
     Ok(Watch::new(control, request, began, Sources { output, sink, reaper, held }))
 }
 
@@ -167,19 +167,13 @@ struct Sources {
     held: Held,
 }
 
-/// Standard streams as owned handles, closed on exec.
-trait AsFdOwned {
-    fn as_fd_owned(&self) -> io::Result<OwnedFd>;
-}
-
-impl<T: std::os::fd::AsFd> AsFdOwned for T {
-    fn as_fd_owned(&self) -> io::Result<OwnedFd> {
-        self.as_fd().try_clone_to_owned()
-    }
+/// A standard stream as an owned handle, closed on exec.
+fn own_stream(stream: &impl AsFd) -> io::Result<OwnedFd> {
+    stream.as_fd().try_clone_to_owned()
 }
 
 fn control_socket() -> Result<UnixStream, String> {
-    let socket = io::stdin().as_fd_owned().map_err(|error| format!("standard input: {error}"))?;
+    let socket = own_stream(&io::stdin()).map_err(|error| format!("standard input: {error}"))?;
     let kind = rustix::net::sockopt::socket_type(&socket);
     if kind != Ok(rustix::net::SocketType::STREAM) {
         return Err("this subcommand is started by weir itself, with a socket as standard input; \
@@ -232,7 +226,7 @@ fn hung_up(control: &UnixStream) -> bool {
 
 /// The way for progress, never waited for: it is not worth slowing a command down.
 fn progress_pipe() -> Option<File> {
-    let pipe = io::stdout().as_fd_owned().ok()?;
+    let pipe = own_stream(&io::stdout()).ok()?;
     rustix::io::ioctl_fionbio(&pipe, true).ok()?;
     Some(File::from(pipe))
 }

@@ -31,7 +31,7 @@ pub async fn shelve(
 ) -> anyhow::Result<()> {
     let scripts: Arc<dyn Scripts> = Arc::new(OwnScripts);
     let toolbox = options.hands.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
-    let from = (options.workspace.as_ref(), trusted);
+    let from = weir_tools::ToolFiles { workspace: &options.workspace, trusted };
     let (specs, _) = weir_tools::shelve(store, from, &scripts, &toolbox).await?;
     let config = &mut options.config;
     let has = |spec: &ToolSpec| config.profile.has(&spec.name, spec.group);
@@ -58,7 +58,7 @@ pub async fn accept(
     let Content::File { bytes, .. } = content else { anyhow::bail!("{path} is no file") };
     let text = String::from_utf8(bytes.to_vec())?;
     let definition = ToolDefinition::parse(&text).map_err(anyhow::Error::msg)?;
-    let by = ("person".to_owned(), Label::default(), now);
+    let by = made::Acceptance { by: "person".into(), label: Label::default(), ts: now };
     store.keep(&made::pin(workspace, &definition, by)).await?;
     Ok(())
 }

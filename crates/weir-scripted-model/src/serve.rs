@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::frames::{Ending, Frames};
-use super::player::{Address, Player, What};
+use super::player::{Address, Answer, Player, What};
 use super::step::Script;
 use super::wire::{CREATED, EVENTS, JSON, WIRES, Wire};
 use connection::{Door, Link};
@@ -131,18 +131,13 @@ async fn handle(
         }
         Route::Count { key } => plain(StatusCode::OK, &json!({key: body.len() / 4 + 1}), exchange),
         Route::Talk { wire, address } => {
-            talk(&server, (wire, &address), &body, (link, exchange)).await
+            let answer = server.player.answer(wire, &address, &body);
+            talk(answer, link, exchange).await
         }
     }
 }
 
-async fn talk(
-    server: &Server,
-    (wire, address): (&'static dyn Wire, &Address),
-    body: &Bytes,
-    (link, exchange): (Link, Option<Exchange>),
-) -> Response {
-    let answer = server.player.answer(wire, address, body);
+async fn talk(answer: Answer, link: Link, exchange: Option<Exchange>) -> Response {
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }

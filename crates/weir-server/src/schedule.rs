@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
 use weir_engine::ports::{AtRest, Entry, RunDesk, Starter, StoreError};
-use weir_engine::schedule::{Course, Scheduler, SchedulerParts, Tell, Told, follow};
+use weir_engine::schedule::{Course, ScheduledRun, Scheduler, SchedulerParts, Tell, Told, follow};
 
 use crate::app::App;
 use crate::live::{Hold, recovery};
@@ -242,7 +242,8 @@ impl LiveRuns {
         if let Some(rest) = course.at_rest() {
             return Ok(rest);
         }
-        let watched = follow(room.handle(), &mut course, (agent, run), (desk, stop.clone())).await;
+        let run = ScheduledRun { agent, run };
+        let watched = follow(room.handle(), &mut course, run, desk, stop.clone()).await;
         if matches!(watched, Ok(AtRest::Closed)) {
             // Whoever comes next takes it up: it must be free by then.
             room.handle().stop().await;

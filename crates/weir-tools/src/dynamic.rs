@@ -37,6 +37,15 @@ pub fn dynamic(tool: MadeTool, scripts: Arc<dyn Scripts>) -> Arc<dyn Tool> {
     Arc::new(Dynamic { spec: definition.spec(), definition: Arc::new(definition), label, scripts })
 }
 
+/// The workspace whose files may define tools.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolFiles<'a> {
+    /// The workspace.
+    pub workspace: &'a Workspace,
+    /// Whether its files count.
+    pub trusted: bool,
+}
+
 /// Puts every made tool that counts in this workspace into the toolbox. Gives their specifications,
 /// and a sentence for each that does not count although nobody switched it off.
 ///
@@ -44,10 +53,11 @@ pub fn dynamic(tool: MadeTool, scripts: Arc<dyn Scripts>) -> Arc<dyn Tool> {
 /// The store refuses.
 pub async fn shelve(
     store: &dyn Store,
-    (workspace, trusted): (&Workspace, bool),
+    from: ToolFiles<'_>,
     scripts: &Arc<dyn Scripts>,
     toolbox: &Toolbox,
 ) -> Result<(Vec<ToolSpec>, Vec<String>), StoreError> {
+    let ToolFiles { workspace, trusted } = from;
     let names = crate::names();
     let built_in: Vec<&str> = names.iter().map(String::as_str).collect();
     let look = Look { workspace, trusted, built_in: &built_in };

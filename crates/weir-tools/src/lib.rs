@@ -77,7 +77,7 @@ mod web_fetch;
 mod write_file;
 mod write_shell_input;
 
-pub use dynamic::{dynamic, shelve};
+pub use dynamic::{ToolFiles, dynamic, shelve};
 pub use email::email;
 
 #[cfg(test)]

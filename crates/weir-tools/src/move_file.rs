@@ -72,13 +72,18 @@ fn plan(input: &Input, workspace: &Workspace) -> Plan {
     if source == Image::Absent {
         return draft.fail(summary, draft::missing(workspace, &from));
     }
-    if let Some(why) = refused((&from.path, &source), (&to.path, &target), input.overwrite) {
+    if let Some(why) = refused(
+        MoveEnd { path: &from.path, image: &source },
+        MoveEnd { path: &to.path, image: &target },
+        input.overwrite,
+    ) {
         return draft.fail(summary, why);
     }
     // What crosses the edge of the workspace is written anew, so its content must be known.
     let crosses = from.place != to.place || is_absolute(&from) != is_absolute(&to);
     if source == Image::Folder {
-        return move_folder((input, workspace), (&from.path, &to.path, crosses), draft, summary);
+        let moved = FolderMove { given: &input.from, from: &from.path, to: &to.path, crosses };
+        return move_folder(workspace, &moved, draft, summary);
     }
     draft.note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
     if target == Image::Absent && !crosses {
@@ -100,12 +105,16 @@ fn is_absolute(at: &PathEffect) -> bool {
     at.path.starts_with('/')
 }
 
+/// One end of a move: a path and what is there.
+struct MoveEnd<'a> {
+    path: &'a str,
+    image: &'a Image,
+}
+
 /// Why `from` cannot be moved to `to`.
-fn refused(
-    (from, source): (&str, &Image),
-    (to, target): (&str, &Image),
-    overwrite: bool,
-) -> Option<String> {
+fn refused(from: MoveEnd<'_>, to: MoveEnd<'_>, overwrite: bool) -> Option<String> {
+    let (source, target) = (from.image, to.image);
+    let (from, to) = (from.path, to.path);
     if from == to {
         return Some(format!("{to} is there already: from and to are the same"));
     }
@@ -125,13 +134,24 @@ fn refused(
     }
 }
 
+/// A folder that is moved with all that is in it.
+struct FolderMove<'a> {
+    /// Where it is, as the model wrote it.
+    given: &'a str,
+    from: &'a str,
+    to: &'a str,
+    /// It crosses the edge of the workspace: what is in it is written anew.
+    crosses: bool,
+}
+
 fn move_folder(
-    (input, workspace): (&Input, &Workspace),
-    (from, to, crosses): (&str, &str, bool),
+    workspace: &Workspace,
+    moved: &FolderMove<'_>,
     mut draft: Draft,
     summary: String,
 ) -> Plan {
-    let tree = match delete_file::tree(workspace, &input.from, Access::MoveFrom) {
+    let FolderMove { given, from, to, crosses } = *moved;
+    let tree = match delete_file::tree(workspace, given, Access::MoveFrom) {
         Ok(tree) => tree,
         Err(why) => return draft.fail(summary, why),
     };

@@ -32,10 +32,7 @@ impl<'a> Shape<'a> {
     fn new(line: &'a str) -> Shape<'a> {
         let trimmed = line.trim();
         let bytes = &trimmed.as_bytes()[..trimmed.len().min(SHOWN_CHARACTERS_MAX)];
-        let mut pairs: Vec<u16> = bytes
-            .windows(2)
-            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]).to_ascii_lowercase_pair())
-            .collect();
+        let mut pairs: Vec<u16> = bytes.windows(2).map(lowercase_pair).collect();
         pairs.sort_unstable();
         pairs.dedup();
         Shape { trimmed, pairs }
@@ -60,15 +57,9 @@ impl<'a> Shape<'a> {
     }
 }
 
-trait LowercasePair {
-    fn to_ascii_lowercase_pair(self) -> Self;
-}
-
-impl LowercasePair for u16 {
-    fn to_ascii_lowercase_pair(self) -> u16 {
-        let [first, second] = self.to_be_bytes();
-        u16::from_be_bytes([first.to_ascii_lowercase(), second.to_ascii_lowercase()])
-    }
+/// Two bytes as one number, whatever their case.
+fn lowercase_pair(pair: &[u8]) -> u16 {
+    u16::from_be_bytes([pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase()])
 }
 
 /// The place in `file` most like `wanted`; `None` when nothing is like it.

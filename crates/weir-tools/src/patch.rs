@@ -129,7 +129,7 @@ impl Parser<'_> {
         let place = self.at + 1;
         let (line, counts) = hunk_header(header);
         self.at += 1;
-        let mut hunk = match counts.and_then(|counts| self.counted(counts)) {
+        let mut hunk = match counts.and_then(|(old, new)| self.counted(old, new)) {
             Some(hunk) => hunk,
             None => self.uncounted(),
         };
@@ -151,7 +151,7 @@ impl Parser<'_> {
     }
 
     /// The body, when it has just as many lines as its header says.
-    fn counted(&mut self, (mut old, mut new): (usize, usize)) -> Option<Hunk> {
+    fn counted(&mut self, mut old: usize, mut new: usize) -> Option<Hunk> {
         let mut hunk = Hunk::default();
         let mut at = self.at;
         while old > 0 || new > 0 {

@@ -82,7 +82,7 @@ impl Act for ReadFile {
             let file = workspace.open_file(&at).map_err(|why| why.to_string())?;
             let bytes = file.metadata().map_err(|why| format!("read {}: {why}", at.path))?.len();
             let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
-            read(&mut reader, &input, (&at.path, bytes), &cancel)
+            read(&mut reader, &input, &at.path, bytes, &cancel)
         })
         .await;
         match found {
@@ -120,7 +120,8 @@ pub(crate) fn absent(path: &str, why: &FileError) -> String {
 fn read(
     reader: &mut dyn BufRead,
     input: &Input,
-    (path, bytes): (&str, u64),
+    path: &str,
+    bytes: u64,
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Found, String> {
     let failed = |why: std::io::Error| format!("read {path}: {why}");

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use weir_core::tool::{Effects, Group, Raw, ResultEffect, ToolSpec};
+use weir_core::tool::{Effects, Group, Raw, ToolSpec};
 use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::{Act, spec};
@@ -87,11 +87,6 @@ fn page(file: &str, text: &str, from: usize) -> Raw {
     let notice =
         if more { format!("[it goes on: from_line {}]", last + 1) } else { "[its end]".into() };
     Raw::ok(format!("{file}, lines {} to {last}:\n{shown}{notice}", page.first))
-}
-
-/// What a skill brings with it when it becomes active.
-pub(crate) fn news(note: weir_core::skill::SkillNote) -> Vec<ResultEffect> {
-    vec![ResultEffect::Skill { skill: note }]
 }
 
 #[cfg(test)]

@@ -182,7 +182,8 @@ fn search(
     let mut hits = Hits::default();
     if at.access == Access::Read {
         let file = workspace.open_file(at)?;
-        hits.search_file(&mut searcher, query, (&at.path, &file), cancel);
+        let file = SearchedFile { path: &at.path, file: &file };
+        hits.search_file(&mut searcher, query, file, cancel);
         return Ok(hits);
     }
     let walk = workspace.walk(at, whole_tree())?;
@@ -204,11 +205,20 @@ fn search(
             continue;
         }
         match workspace.open_file(&file_at) {
-            Ok(file) => hits.search_file(&mut searcher, query, (&entry.path, &file), cancel),
+            Ok(file) => {
+                let file = SearchedFile { path: &entry.path, file: &file };
+                hits.search_file(&mut searcher, query, file, cancel);
+            }
             Err(why) => hits.skipped.push(why.to_string()),
         }
     }
     Ok(hits)
+}
+
+/// A file that is open, and its path as it is shown.
+struct SearchedFile<'a> {
+    path: &'a str,
+    file: &'a File,
 }
 
 impl Hits {
@@ -216,9 +226,10 @@ impl Hits {
         &mut self,
         searcher: &mut Searcher,
         query: &Query,
-        (path, file): (&str, &File),
+        file: SearchedFile<'_>,
         cancel: &CancellationToken,
     ) {
+        let SearchedFile { path, file } = file;
         self.searched += 1;
         let mut sink = FileSink {
             text: String::new(),

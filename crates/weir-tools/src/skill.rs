@@ -1,11 +1,10 @@
 //! What the tools of skills share: which file of which skill a call reads, and making one active.
 
 use weir_core::skill::filled;
-use weir_core::tool::{Access, EffectClass, Effects, Raw};
+use weir_core::tool::{Access, EffectClass, Effects, News, Raw};
 use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::nothing;
-use crate::read_skill::news;
 use crate::{blocking, text};
 
 /// A plan that reads a skill, or one of its files. A skill of the workspace is a file there, and is
@@ -63,5 +62,5 @@ pub(crate) async fn activate(cx: &ToolContext, name: &str, arguments: Option<&st
     );
     let label = note.label.clone();
     let summary = format!("skill {}: {}", note.name, text::size(note.text.len() as u64));
-    Raw { news: news(note), label, ..Raw::ok(told).with_summary(summary) }
+    Raw { news: vec![News::Skill { skill: note }], label, ..Raw::ok(told).with_summary(summary) }
 }

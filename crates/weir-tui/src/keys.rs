@@ -54,14 +54,37 @@ pub(crate) struct Binding {
     pub(crate) help: &'static str,
 }
 
-const fn on(
+/// A key that is looked at before the box sees it.
+const fn before_box(
     keys: &'static str,
     code: KeyCode,
     modifiers: KeyModifiers,
-    does: (When, Act),
+    act: Act,
     help: &'static str,
 ) -> Binding {
-    Binding { keys, code, modifiers, when: does.0, act: does.1, help }
+    Binding { keys, code, modifiers, when: When::First, act, help }
+}
+
+/// A key that is looked at when the box did not want it.
+const fn after_box(
+    keys: &'static str,
+    code: KeyCode,
+    modifiers: KeyModifiers,
+    act: Act,
+    help: &'static str,
+) -> Binding {
+    Binding { keys, code, modifiers, when: When::Passed, act, help }
+}
+
+/// A key that is looked at when the box is empty.
+const fn on_empty_box(
+    keys: &'static str,
+    code: KeyCode,
+    modifiers: KeyModifiers,
+    act: Act,
+    help: &'static str,
+) -> Binding {
+    Binding { keys, code, modifiers, when: When::Empty, act, help }
 }
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
@@ -69,78 +92,72 @@ const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
 
 /// Every key of the chat.
 pub(crate) const BINDINGS: &[Binding] = &[
-    on(
+    after_box(
         "Esc",
         KeyCode::Esc,
         NONE,
-        (When::Passed, Act::Interrupt),
+        Act::Interrupt,
         "stops the run and gives back what was not said yet; twice when idle: an earlier message",
     ),
-    on(
+    before_box(
         "Ctrl-C",
         KeyCode::Char('c'),
         CONTROL,
-        (When::First, Act::Stop),
+        Act::Stop,
         "stops the run, else clears the box; twice when idle: leaves",
     ),
-    on("Ctrl-D", KeyCode::Char('d'), CONTROL, (When::Empty, Act::Leave), "leaves, on an empty box"),
-    on(
+    on_empty_box("Ctrl-D", KeyCode::Char('d'), CONTROL, Act::Leave, "leaves, on an empty box"),
+    after_box(
         "Tab",
         KeyCode::Tab,
         NONE,
-        (When::Passed, Act::NextMode),
+        Act::NextMode,
         "on an empty box: the next permission mode (plan, ask, auto-edit); or answers what waits",
     ),
-    on(
+    after_box(
         "Shift-Tab",
         KeyCode::BackTab,
         NONE,
-        (When::Passed, Act::PreviousMode),
+        Act::PreviousMode,
         "the permission mode before; one that asks less holds when Enter says so",
     ),
-    on(
+    before_box(
         "Ctrl-T",
         KeyCode::Char('t'),
         CONTROL,
-        (When::First, Act::Thinking),
+        Act::Thinking,
         "how much the model thinks: off, low, medium, high",
     ),
-    on(
+    before_box(
         "Ctrl-O",
         KeyCode::Char('o'),
         CONTROL,
-        (When::First, Act::Transcript),
+        Act::Transcript,
         "the whole conversation: calls, results, thoughts",
     ),
-    on(
-        "Ctrl-L",
-        KeyCode::Char('l'),
-        CONTROL,
-        (When::First, Act::Repaint),
-        "paints the screen anew",
-    ),
-    on(
+    before_box("Ctrl-L", KeyCode::Char('l'), CONTROL, Act::Repaint, "paints the screen anew"),
+    before_box(
         "Ctrl-Z",
         KeyCode::Char('z'),
         CONTROL,
-        (When::First, Act::Suspend),
+        Act::Suspend,
         "back to the shell; fg returns",
     ),
-    on(
+    on_empty_box(
         "Up",
         KeyCode::Up,
         NONE,
-        (When::Empty, Act::TakeBack),
+        Act::TakeBack,
         "on an empty box: takes the last queued message back, else an earlier one",
     ),
-    on(
+    on_empty_box(
         "Backspace",
         KeyCode::Backspace,
         NONE,
-        (When::Empty, Act::TakeBack),
+        Act::TakeBack,
         "on an empty box: takes the last queued message back",
     ),
-    on("?", KeyCode::Char('?'), NONE, (When::Empty, Act::Help), "this help, on an empty box"),
+    on_empty_box("?", KeyCode::Char('?'), NONE, Act::Help, "this help, on an empty box"),
 ];
 
 /// What this key does at this point.

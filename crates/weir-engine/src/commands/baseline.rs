@@ -14,7 +14,7 @@ use crate::ports::{Baseline, Content, Piece};
 use crate::workspace::Workspace;
 use crate::workspace::governed::Governed;
 use crate::workspace::look::Looked;
-use crate::workspace::survey::{Closed, Kind, Met, Stamp, file_time, stamp_of};
+use crate::workspace::survey::{Closed, Kind, Met, Stamp, SurveySize, file_time, stamp_of};
 use crate::workspace::watch::Watch;
 
 /// How much is kept. What is beyond is left out, and said to be.
@@ -287,7 +287,8 @@ impl Base {
         let (held, bounds) = (&self.held, self.bounds);
         let known = |path: &str, kind: &Kind| is_known(held.get(path), kind);
         self.watch.begin(held.len() >= bounds.watched);
-        let looked = workspace.survey((held.len(), bounds.entries), (&known, &self.watch));
+        let size = SurveySize { expected: held.len(), entries_max: bounds.entries };
+        let looked = workspace.survey(size, &known, &self.watch);
         looked.map_err(|e| e.to_string())
     }
 

@@ -94,8 +94,9 @@ pub(super) fn look(workspace: &Workspace, governed: &Governed, known: Option<&Hi
 pub(super) fn compared(
     workspace: &Workspace,
     opening: &Opening,
-    (governed, changed): (&Governed, &BTreeMap<String, Option<PathBuf>>),
     of: Of,
+    governed: &Governed,
+    changed: &BTreeMap<String, Option<PathBuf>>,
 ) -> Found {
     let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
         return Found::default();
@@ -415,7 +416,7 @@ pub(super) mod tests {
             };
             let changed = changed.iter().map(file).collect();
             let governed = self.workspace.governed();
-            compared(&self.workspace, &opening, (&governed, &changed), Of::Command)
+            compared(&self.workspace, &opening, Of::Command, &governed, &changed)
         }
     }
 

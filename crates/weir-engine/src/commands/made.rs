@@ -43,7 +43,8 @@ pub(super) struct Compared {
 pub(super) fn compared(
     base: &mut Base,
     workspace: &Workspace,
-    (opening, window): (&Opening, Window),
+    opening: &Opening,
+    window: Window,
     of: Of,
 ) -> Result<Compared, String> {
     let mut delta = compare(base, workspace, window)?;
@@ -65,12 +66,12 @@ pub(super) fn compared(
         !opening.approved && (of == Of::Command || !workspace.is_at_top(path))
     });
     let why = "only a person makes the lists of what is closed";
-    said.extend(set_aside(workspace, &lists, (&mut delta, why)));
+    said.extend(set_aside(workspace, &lists, &mut delta, why));
     gone.extend(lists.iter().map(|path| path.to_string_lossy().into_owned()));
     said.extend(named(workspace, &kept, why));
-    said.extend(repositories(workspace, opening, (&mut delta, &mut gone), &made.repositories));
+    said.extend(repositories(workspace, opening, &made.repositories, &mut delta, &mut gone));
     let changed = instructing(workspace, &delta, &made.instructs);
-    let found = history::compared(workspace, opening, (&governed, &changed), of);
+    let found = history::compared(workspace, opening, of, &governed, &changed);
     let history::Found { stored, followed, history } = found;
     base.history = history.clone().or_else(|| base.history.take());
     said.extend(told(&stored, &followed));
@@ -79,10 +80,10 @@ pub(super) fn compared(
         let all = made.instructs.iter().flatten();
         let all = all.filter(|path| !followed.contains(&workspace.shown_at(path)));
         gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
-        let others = to_set_aside(workspace, made.instructs, (&delta, &followed));
+        let others = to_set_aside(workspace, made.instructs, &delta, &followed);
         aside = shown(workspace, &others);
         let why = "it would later run or instruct, and foreign words stand in the context";
-        said.extend(set_aside(workspace, &others, (&mut delta, why)));
+        said.extend(set_aside(workspace, &others, &mut delta, why));
     }
     now.retain(|path| !gone.contains(path));
     let said = (!said.is_empty()).then(|| said.join("\n"));
@@ -98,8 +99,9 @@ pub(super) fn compared(
 fn repositories(
     workspace: &Workspace,
     opening: &Opening,
-    (delta, gone): (&mut Delta, &mut HashSet<String>),
     made: &[PathBuf],
+    delta: &mut Delta,
+    gone: &mut HashSet<String>,
 ) -> Option<String> {
     if !opening.takes_back() {
         let why = "git takes it for a repository, and whoever uses git there runs the programs that \
@@ -109,7 +111,7 @@ fn repositories(
     let why = "git would take it for a repository and run the programs that its configuration names, \
                and foreign words stand in the context";
     gone.extend(made.iter().map(|path| path.to_string_lossy().into_owned()));
-    set_aside(workspace, made, (delta, why))
+    set_aside(workspace, made, delta, why)
 }
 
 /// What is to be said of what git has now, and of what the work tree has of it.
@@ -136,7 +138,8 @@ fn told(stored: &[String], followed: &BTreeSet<String>) -> Vec<String> {
 fn to_set_aside(
     workspace: &Workspace,
     groups: Vec<Vec<PathBuf>>,
-    (delta, followed): (&Delta, &BTreeSet<String>),
+    delta: &Delta,
+    followed: &BTreeSet<String>,
 ) -> Vec<PathBuf> {
     let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
     let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
@@ -213,7 +216,8 @@ fn named(workspace: &Workspace, paths: &[PathBuf], why: &str) -> Option<String> 
 fn set_aside(
     workspace: &Workspace,
     paths: &[PathBuf],
-    (delta, why): (&mut Delta, &str),
+    delta: &mut Delta,
+    why: &str,
 ) -> Option<String> {
     if paths.is_empty() {
         return None;

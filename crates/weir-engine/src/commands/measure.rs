@@ -61,7 +61,7 @@ impl Course {
     pub fn after(&mut self) -> Result<usize, String> {
         let opening = self.base.opening.clone().ok_or("nothing was begun")?;
         let window = Window { from: opening.at, until: None };
-        let found = compared(&mut self.base, &self.workspace, (&opening, window), Of::Command)?;
+        let found = compared(&mut self.base, &self.workspace, &opening, window, Of::Command)?;
         let changed = found.delta.paths().len();
         self.base.settle(found.delta)?;
         Ok(changed)

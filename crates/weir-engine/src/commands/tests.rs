@@ -347,7 +347,7 @@ fn u1_what_a_person_let_a_command_make_outside_the_sandbox_stays() {
         };
         let window = Window { from: opening.at, until: None };
         let found =
-            compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+            compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
         let said = found.said.unwrap_or_default();
         for path in [".git/HEAD", "src/.weirignore"] {
             assert!(said.contains(path), "{approved}: {said}");
@@ -381,7 +381,7 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
             Opening { foreign, governed: Some(Vec::new()), ..world.base.opening.clone().unwrap() };
         let window = Window { from: opening.at, until: None };
         let found =
-            compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+            compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
         assert_eq!(found.written, expected);
     }
     // One that reads foreign words carries them, whatever stood in the context before.
@@ -391,8 +391,7 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
         ..world.base.opening.clone().unwrap()
     };
     let window = Window { from: opening.at, until: None };
-    let found =
-        compared(&mut world.base, &world.workspace, (&opening, window), Of::Command).unwrap();
+    let found = compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
     assert_eq!(found.written, ["build/", "two.log"]);
     // Whoever reads it reads foreign words, and nothing beside it is one.
     world.workspace.mark(&["build/".into()], "docs.example");

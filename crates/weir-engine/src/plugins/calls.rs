@@ -47,7 +47,8 @@ impl Inner {
         let Some(script) = &command.script else { return filled(command, given) };
         let values = arguments::values(&command.args, given)?;
         let words = line::words(&command.args, &values)?;
-        script_call(session, &found, &loaded, script, (words, command.hosts.clone()))
+        let script = ScriptUse { script, words, hosts: command.hosts.clone() };
+        script_call(session, &found, &loaded, script)
     }
 
     fn no_command(&self, name: &str) -> String {
@@ -71,10 +72,10 @@ impl Inner {
     pub(super) fn method(
         &self,
         session: &SessionId,
-        wanted: (&str, &str),
+        id: &str,
+        name: &str,
         given: &Map<String, Value>,
     ) -> Result<MethodCall, String> {
-        let (id, name) = wanted;
         let (found, loaded) = self.enabled(id)?;
         let Some(method) = loaded.manifest.api.get(name) else {
             let names: Vec<&str> = loaded.manifest.api.keys().map(String::as_str).collect();
@@ -83,9 +84,7 @@ impl Inner {
         };
         let way = method.way().ok_or("the method is mapped to nothing")?;
         match way {
-            Way::Http(http) => {
-                self.request(&loaded, (method, http), given).map(MethodCall::Request)
-            }
+            Way::Http(http) => self.request(&loaded, method, http, given).map(MethodCall::Request),
             Way::Mcp(mcp) => {
                 let input = checked(method, given)?;
                 let tool = mcp_tool(mcp).ok_or("the method is mapped to no tool")?;
@@ -93,8 +92,9 @@ impl Inner {
             }
             Way::Script(script) => {
                 let input = checked(method, given)?;
-                let words = (vec![input.to_string()], method.hosts.clone());
-                script_call(session, &found, &loaded, script, words).map(MethodCall::Command)
+                let words = vec![input.to_string()];
+                let script = ScriptUse { script, words, hosts: method.hosts.clone() };
+                script_call(session, &found, &loaded, script).map(MethodCall::Command)
             }
         }
     }
@@ -103,7 +103,8 @@ impl Inner {
     fn request(
         &self,
         loaded: &Loaded,
-        (method, http): (&Method, &Http),
+        method: &Method,
+        http: &Http,
         given: &Map<String, Value>,
     ) -> Result<RequestCall, String> {
         let manifest = &loaded.manifest;
@@ -174,13 +175,23 @@ fn filled(command: &NamedCommand, given: &Map<String, Value>) -> Result<CommandC
     Ok(CommandCall { plugin: None, command: command_line, hosts, label: Label::default() })
 }
 
+/// What a script of a plugin is run with.
+struct ScriptUse<'a> {
+    /// Its name.
+    script: &'a str,
+    /// Its arguments.
+    words: Vec<String>,
+    /// Hosts that it may reach.
+    hosts: Vec<String>,
+}
+
 fn script_call(
     session: &SessionId,
     found: &Found,
     loaded: &Loaded,
-    script: &str,
-    (words, hosts): (Vec<String>, Vec<String>),
+    script: ScriptUse<'_>,
 ) -> Result<CommandCall, String> {
+    let ScriptUse { script, words, hosts } = script;
     let interpreter = loaded.interpreters.iter().find(|(name, _)| name == script);
     let mut all = interpreter.map(|(_, words)| words.clone()).ok_or("the script is not there")?;
     all.push(format!("{}/{script}", Inner::run_folder(session, found)));

@@ -39,6 +39,15 @@ async fn given(
     Ok(store.kept(KEPT_GIVEN).await?.into_iter().find(|kept| kept.name == name))
 }
 
+/// One run of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct ScheduledRun<'a> {
+    /// Whose.
+    pub agent: &'a ScheduledAgent,
+    /// The run.
+    pub run: &'a AgentRun,
+}
+
 /// Says what is to be said, and watches until the run is at rest or is to stop. `course` has heard
 /// the facts that the session had.
 ///
@@ -47,9 +56,11 @@ async fn given(
 pub async fn follow(
     handle: &SessionHandle,
     course: &mut Course,
-    (agent, run): (&ScheduledAgent, &AgentRun),
-    (desk, stop): (&dyn RunDesk, CancellationToken),
+    scheduled: ScheduledRun<'_>,
+    desk: &dyn RunDesk,
+    stop: CancellationToken,
 ) -> Result<AtRest, EngineError> {
+    let ScheduledRun { agent, run } = scheduled;
     let mut updates = handle.facts(course.facts);
     if !course.spoken {
         let mut saying = saying(agent, run);

@@ -275,7 +275,7 @@ impl Scheduler {
             let places = Places { at_once, per_hour, now };
             let (store, holder) = (&self.parts.store, &self.parts.holder);
             let house = self.parts.house.clone();
-            match begin_in(store.as_ref(), house.as_deref(), (&run, holder), &places).await? {
+            match begin_in(store.as_ref(), house.as_deref(), &run, holder, &places).await? {
                 Begin::Begun => {
                     run.started = run.started.or(Some(now));
                     run.state = AgentRunState::Running;
@@ -457,7 +457,8 @@ async fn listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()
 async fn begin_in(
     store: &dyn Store,
     house: Option<&dyn HousePlaces>,
-    (run, holder): (&AgentRun, &Owner),
+    run: &AgentRun,
+    holder: &Owner,
     places: &Places,
 ) -> Result<Begin, StoreError> {
     let house = house.filter(|_| run.cause != AgentCause::Manual);

@@ -4,9 +4,9 @@
 
 use weir_core::ids::SessionId;
 
-use super::SkillPlaces;
 use super::find::{FoundSkill, Source};
 use super::folder::{Bytes, Folder, SKILL_FILE};
+use super::{ScriptCall, SkillPlaces};
 use crate::ports::SkillScript;
 use crate::workspace::Workspace;
 
@@ -34,9 +34,9 @@ pub(super) fn script(
     workspace: &Workspace,
     session: &SessionId,
     skill: &FoundSkill,
-    wanted: (&str, &[String]),
+    call: ScriptCall<'_>,
 ) -> Result<SkillScript, String> {
-    let (script, args) = wanted;
+    let ScriptCall { script, args } = call;
     if skill.source == Source::Workspace && !places.trusted {
         return Err(format!(
             "scripts of {} run only where the workspace is trusted, and it is not; a person reads \

@@ -277,7 +277,8 @@ fn script_of(
     name: &str,
     wanted: (&str, &[String]),
 ) -> Result<String, String> {
-    script(places, workspace, session, name, wanted).map(|script| script.command)
+    let call = ScriptCall { script: wanted.0, args: wanted.1 };
+    script(places, workspace, session, name, call).map(|script| script.command)
 }
 
 #[test]

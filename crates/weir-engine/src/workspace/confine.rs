@@ -95,7 +95,7 @@ pub(super) fn confine(
         // They lie in what is hidden now.
         readable.extend(guard.roots.iter().map(|root| root.real.clone()));
     }
-    hide_home(guard, &opened, &writable, (&mut readable, &mut masked));
+    hide_home(guard, &opened, &writable, &mut readable, &mut masked);
     masked.sort();
     masked.dedup();
     writable.dedup();
@@ -132,7 +132,8 @@ fn hide_home(
     guard: &Guard,
     opened: &BTreeSet<PathBuf>,
     writable: &[PathBuf],
-    (readable, masked): (&mut Vec<PathBuf>, &mut Vec<PathBuf>),
+    readable: &mut Vec<PathBuf>,
+    masked: &mut Vec<PathBuf>,
 ) {
     let home = guard.home().and_then(|home| home.canonicalize().ok());
     let Some(home) = home.filter(|home| home.parent().is_some() && !guard.is_bounded()) else {
@@ -217,13 +218,13 @@ fn look(workspace: &Workspace, root: usize, found: &mut Found) {
     let spot = Spot { root: Some(root), rel: String::new(), real: guard.roots[root].real.clone() };
     // A root that was chosen inside a key folder opens nothing.
     let is_closed = guard.built_in(&spot, Seen::Folder).ignored.is_some();
-    let question = Question { rules: workspace.rules_here(), ..Question::default() };
+    let question = Question { rules: workspace.rules_here(), ..Question::of_asker(Asker::Command) };
     let first = vec![Open { spot: Arc::new(spot), question, guarded: false }];
     let (git, foreign) = (found.git, found.foreign);
     let threads = threads_for(guard.tree.names());
     let parts = spread(threads, first, |folder, part: &mut Found| {
         (part.git, part.foreign) = (git, foreign);
-        look_in(workspace, (folder, is_closed), part)
+        look_in(workspace, folder, is_closed, part)
     });
     parts.into_iter().for_each(|part| found.join(part));
 }
@@ -231,15 +232,15 @@ fn look(workspace: &Workspace, root: usize, found: &mut Found) {
 /// The same of what lies in one folder. Returns the folders in it that are open.
 fn look_in(
     workspace: &Workspace,
-    (mut folder, is_closed): (Open, bool),
+    mut folder: Open,
+    is_closed: bool,
     found: &mut Found,
 ) -> Vec<Open> {
     let guard = &workspace.guard;
     let Some(listing) = guard.tree.list(guard, &folder.spot) else { return Vec::new() };
-    folder.question.enter(guard, Asker::Command, (&folder.spot, &listing));
+    folder.question.enter(guard, &folder.spot, &listing);
     let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
-    let asked = (Asker::Command, &folder.question);
-    let answers = listing.answers(guard, &folder.spot, asked, &closed);
+    let answers = listing.answers(guard, &folder.spot, &folder.question, &closed);
     let by_hooks = found.foreign && workspace.hooks_concern(&folder.spot.real);
     let mut inner = Vec::new();
     for (index, child) in listing.children.iter().enumerate() {

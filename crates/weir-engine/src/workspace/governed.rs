@@ -111,6 +111,13 @@ pub(super) fn instructs(name: &str, shown: &str) -> bool {
     name == ENVIRONMENT || flow::instructs(shown).is_some()
 }
 
+/// A folder that is looked at.
+struct GovernedFolder {
+    spot: Arc<Spot>,
+    /// It lies in one that instructs.
+    instructs: bool,
+}
+
 impl Workspace {
     /// Looks at every name in it, also at what lists leave out.
     pub(crate) fn governed(&self) -> Governed {
@@ -127,14 +134,14 @@ impl Workspace {
 
     fn governed_by(&self, hooks: &Hooks) -> Governed {
         let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
-        // With each folder: whether it lies in one that instructs.
-        let first: Vec<(Arc<Spot>, bool)> = roots
-            .iter()
-            .map(|root| (Arc::new(self.guard.spot(root.to_path_buf())), false))
-            .collect();
+        let folder = |root: &&Path| {
+            let spot = Arc::new(self.guard.spot(root.to_path_buf()));
+            GovernedFolder { spot, instructs: false }
+        };
+        let first: Vec<GovernedFolder> = roots.iter().map(folder).collect();
         let threads = threads_for(self.guard.tree.names());
-        let parts = spread(threads, first, |(folder, instructs), found: &mut Governed| {
-            self.governed_in(&folder, instructs, (hooks, &roots), found)
+        let parts = spread(threads, first, |folder, found: &mut Governed| {
+            self.governed_in(&folder, hooks, &roots, found)
         });
         let mut found = Governed::default();
         parts.into_iter().for_each(|part| found.join(part));
@@ -144,11 +151,12 @@ impl Workspace {
     /// What lies in one folder. Returns the folders in it.
     fn governed_in(
         &self,
-        folder: &Spot,
-        instructs: bool,
-        (hooks, roots): (&Hooks, &[&Path]),
+        folder: &GovernedFolder,
+        hooks: &Hooks,
+        roots: &[&Path],
         found: &mut Governed,
-    ) -> Vec<(Arc<Spot>, bool)> {
+    ) -> Vec<GovernedFolder> {
+        let GovernedFolder { spot: folder, instructs } = folder;
         let guard = &self.guard;
         let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
         let Some(listing) = guard.tree.list(guard, folder) else { return Vec::new() };
@@ -156,7 +164,7 @@ impl Workspace {
         let mut pieces = BTreeSet::new();
         let mut inner = Vec::new();
         for child in &listing.children {
-            if child.facts == 0 && !child.is_folder && !instructs && !by_hooks {
+            if child.facts == 0 && !child.is_folder && !*instructs && !by_hooks {
                 continue;
             }
             let spot = listing.spot(guard, folder, child);
@@ -175,14 +183,14 @@ impl Workspace {
             }
             let is_git = in_git || name == ".git";
             let instructs = !is_git
-                && (instructs
+                && (*instructs
                     || child.facts & fact::INSTRUCTS != 0
                     || (by_hooks && hooks.runs(at, roots)));
             if instructs {
                 found.instructs.insert(at.clone());
             }
             if child.is_folder && !in_git {
-                inner.push((spot, instructs));
+                inner.push(GovernedFolder { spot, instructs });
             }
         }
         found.repositories.met_folder(folder.real.clone(), pieces);

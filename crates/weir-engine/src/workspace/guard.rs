@@ -98,8 +98,9 @@ impl Guard {
     }
     /// Whether an opened file with several names is a closed file under another name.
     pub(super) fn is_closed_twin(&self, stat: &Stat) -> bool {
-        let inode = (stat.st_dev, stat.st_ino);
-        stat.st_nlink > 1 && self.twins.is_closed(inode, self.home(), &self.own_real)
+        let is_closed =
+            |device, inode| self.twins.is_closed(device, inode, self.home(), &self.own_real);
+        stat.st_nlink > 1 && is_closed(stat.st_dev, stat.st_ino)
     }
     /// Weir's own folders.
     pub(super) fn own_folders(&self) -> &[PathBuf] {

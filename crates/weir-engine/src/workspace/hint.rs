@@ -22,19 +22,14 @@ pub(super) fn nearest(workspace: &Workspace, located: &Located) -> String {
             let names = beneath::names(std::os::fd::AsFd::as_fd(&folder));
             let names = names.map(|(names, _)| names).unwrap_or_default();
             let names = names.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
-            let is_whole = missing == located.rel;
-            return say(workspace, located, &missing, (names.collect(), is_whole));
+            return say(workspace, located, &missing, &names.collect::<Vec<_>>());
         }
         missing = parent;
     }
 }
 
-fn say(
-    workspace: &Workspace,
-    located: &Located,
-    missing: &Path,
-    (names, is_whole): (Vec<String>, bool),
-) -> String {
+fn say(workspace: &Workspace, located: &Located, missing: &Path, names: &[String]) -> String {
+    let is_whole = missing == located.rel;
     let base = match located.spot.root {
         Some(i) => workspace.guard.roots[i].real.clone(),
         None => PathBuf::from("/"),
@@ -47,7 +42,7 @@ fn say(
     let Some(wanted) = missing.file_name().map(|name| name.to_string_lossy().into_owned()) else {
         return String::new();
     };
-    let near = pick(&wanted, &names).and_then(|name| shown(missing.with_file_name(name)));
+    let near = pick(&wanted, names).and_then(|name| shown(missing.with_file_name(name)));
     match (near, is_whole) {
         (Some(near), true) => format!("; did you mean {near}?"),
         (Some(near), false) => {

@@ -37,12 +37,28 @@ pub(crate) struct Looked {
     pub(crate) unseen: Unseen,
 }
 
+/// How much there is to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SurveySize {
+    /// About how many entries there are.
+    pub(crate) expected: usize,
+    /// With more it is given up.
+    pub(crate) entries_max: usize,
+}
+
 /// A folder that is to be looked at, with the lists that hold in it.
 struct Open {
     spot: Arc<Spot>,
     shown: String,
     question: Question,
     depth: usize,
+}
+
+/// The same while it is open, with what lies in it.
+struct OpenFolder<'a> {
+    open: &'a Open,
+    handle: &'a OwnedFd,
+    listing: &'a Listing,
 }
 
 struct Look<'a> {
@@ -56,34 +72,35 @@ struct Look<'a> {
     entries: AtomicUsize,
 }
 
-/// Looks at everything below a root. `expected`: about how many entries there are. `None`: there are
-/// more than `entries_max`, or the root cannot be looked at.
+/// Looks at everything below a root. `None`: there are more entries than are looked at, or the root
+/// cannot be looked at.
 pub(super) fn look(
     workspace: &Workspace,
     root: Arc<Spot>,
-    (expected, entries_max): (usize, usize),
-    (known, watch): (Known<'_>, &Watch),
+    size: SurveySize,
+    known: Known<'_>,
+    watch: &Watch,
 ) -> Option<Looked> {
     let anchor = workspace.anchor_of(root.root);
     workspace.guard.tree.list_open(&workspace.guard, &root, anchor).ok()?;
     let real = root.real.clone();
     let shown = workspace.guard.shown(&root);
-    let first = Open { spot: root, shown, question: Question::default(), depth: 0 };
+    let first = Open { spot: root, shown, question: Question::of_asker(Asker::Walk), depth: 0 };
     let look = Look {
         workspace,
         root: (anchor, &real),
         known,
         watch,
-        entries_max,
+        entries_max: size.entries_max,
         entries: AtomicUsize::new(0),
     };
     let mut looked = Looked::default();
     let each = |open, looked: &mut Looked| look.folder(open, looked);
-    for part in spread(threads_for(expected), vec![first], each) {
+    for part in spread(threads_for(size.expected), vec![first], each) {
         looked.join(part);
     }
     looked.entries = look.entries.load(Ordering::Relaxed);
-    if looked.entries > entries_max {
+    if looked.entries > size.entries_max {
         return None;
     }
     looked.differing.sort_by(|a, b| a.spot.real.cmp(&b.spot.real));
@@ -115,9 +132,8 @@ impl Look<'_> {
         self.watch.add(&open.spot.real, handle.as_fd());
         let listed = guard.tree.list_open(guard, &open.spot, handle.as_fd());
         let Ok(listing) = listed else { return Vec::new() };
-        open.question.enter(guard, Asker::Walk, (&open.spot, &listing));
-        let asked = (Asker::Walk, &open.question);
-        let answers = listing.answers(guard, &open.spot, asked, &|_, _| false);
+        open.question.enter(guard, &open.spot, &listing);
+        let answers = listing.answers(guard, &open.spot, &open.question, &|_, _| false);
         let mut inner = Vec::new();
         for (index, child) in listing.children.iter().enumerate() {
             let said = answers.as_ref().map_or(0, |answers| answers[index]);
@@ -128,7 +144,8 @@ impl Look<'_> {
                 looked.unseen.skip(&open.spot, child);
                 continue;
             }
-            let Some(shown) = self.child((&open, &handle, &listing), child, looked) else {
+            let folder = OpenFolder { open: &open, handle: &handle, listing: &listing };
+            let Some(shown) = self.child(&folder, child, looked) else {
                 continue;
             };
             if open.depth >= DEPTH_MAX {
@@ -144,12 +161,8 @@ impl Look<'_> {
     }
 
     /// Looks at an entry. The path of one that is a folder.
-    fn child(
-        &self,
-        (open, handle, listing): (&Open, &OwnedFd, &Listing),
-        child: &Child,
-        looked: &mut Looked,
-    ) -> Option<String> {
+    fn child(&self, folder: &OpenFolder<'_>, child: &Child, looked: &mut Looked) -> Option<String> {
+        let OpenFolder { open, handle, listing } = folder;
         // What went away since its name was read is no entry.
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(handle, &child.name, flags).ok()?;

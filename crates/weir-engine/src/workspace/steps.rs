@@ -68,7 +68,7 @@ impl Done {
     pub(super) fn dispose(self, workspace: &Workspace, label: &str) {
         for held in self.held {
             match &held.deleted {
-                Some(shown) => trash::put(workspace, held.root, &held.rel, (label, shown)),
+                Some(shown) => trash::put(workspace, held.root, &held.rel, label, shown),
                 None => {
                     let base = workspace.anchor_of(held.root);
                     if let Ok((folder, name)) = beneath::open_parent(base, &held.rel) {
@@ -285,7 +285,7 @@ impl Place<'_> {
         let _ = rustix::fs::unlinkat(self.folder, new, AtFlags::empty());
     }
     fn install_new(&self, new: &OsString, done: &mut Done) -> Result<(), FileError> {
-        rename_to_free(self.folder, new, (self.folder, self.name)).map_err(|e| {
+        rename_to_free(self.folder, new, self.folder, self.name).map_err(|e| {
             self.discard(new);
             self.failed("write", e)
         })?;
@@ -380,7 +380,8 @@ fn write_temporary(place: &Place<'_>, bytes: &[u8], mode: Mode) -> Result<OsStri
 fn rename_to_free(
     from: BorrowedFd<'_>,
     name: &OsString,
-    (to, new_name): (BorrowedFd<'_>, &OsString),
+    to: BorrowedFd<'_>,
+    new_name: &OsString,
 ) -> Result<(), Errno> {
     match rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -410,7 +411,7 @@ fn rename(
     let (workspace, at) = (place.workspace, place.at);
     let (from, from_name) = beneath::open_parent(workspace.anchor(&source.at), &source.at.rel)
         .map_err(|e| workspace.failed("move", &source.at, e))?;
-    match rename_to_free(from.as_fd(), &from_name, (place.folder, place.name)) {
+    match rename_to_free(from.as_fd(), &from_name, place.folder, place.name) {
         Ok(()) => {
             let root = at.spot.root;
             let from_folder = source.at.rel.parent().unwrap_or(Path::new(""));

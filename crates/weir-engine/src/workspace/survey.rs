@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::tool::PathEffect;
 
 use super::guard::{Seen, Spot};
+pub(crate) use super::look::SurveySize;
 use super::look::{Differing, Looked, look};
 use super::parallel::{spread, threads_for};
 use super::walk::visit;
@@ -140,14 +141,19 @@ pub(crate) fn file_time() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
+fn walk_options(recursive: bool, max_entries: usize) -> WalkOptions {
+    WalkOptions { recursive, respect_gitignore: true, hidden: true, max_entries }
+}
+
 impl Workspace {
     /// Looks at every entry that a command may change and that is not left out: what lists make
-    /// invisible, the internals of git, `.weir`, and what `.gitignore` names. `expected`: about how many
-    /// there are. From then on `watch`, which was told that it begins, knows where something happens.
+    /// invisible, the internals of git, `.weir`, and what `.gitignore` names. From then on `watch`, which
+    /// was told that it begins, knows where something happens.
     pub(crate) fn survey(
         &self,
-        (expected, entries_max): (usize, usize),
-        (known, watch): (Known<'_>, &Watch),
+        size: SurveySize,
+        known: Known<'_>,
+        watch: &Watch,
     ) -> Result<Looked, super::FileError> {
         let mut looked = Looked::default();
         for (index, root) in self.guard.roots.iter().enumerate() {
@@ -155,14 +161,15 @@ impl Workspace {
             if earlier.iter().any(|other| root.real.starts_with(&other.real)) {
                 continue;
             }
-            let left = entries_max - looked.entries.min(entries_max);
+            let left = size.entries_max - looked.entries.min(size.entries_max);
+            let size = SurveySize { entries_max: left, ..size };
             let spot = Spot { root: Some(index), rel: String::new(), real: root.real.clone() };
-            let part = look(self, Arc::new(spot.clone()), (expected, left), (known, watch));
+            let part = look(self, Arc::new(spot.clone()), size, known, watch);
             looked.join(match part {
                 Some(part) => part,
                 None => {
                     watch.is_not_whole();
-                    self.survey_in_order(spot, (true, left), known)?
+                    self.survey_in_order(spot, walk_options(true, left), known)?
                 }
             });
         }
@@ -175,17 +182,21 @@ impl Workspace {
     /// The same of what lies in one folder, and not below it. `None`: it cannot be looked at.
     pub(crate) fn survey_in(&self, folder: &Path, known: Known<'_>) -> Option<Looked> {
         let looked = self
-            .survey_in_order(self.guard.spot(folder.to_path_buf()), (false, usize::MAX), known)
+            .survey_in_order(
+                self.guard.spot(folder.to_path_buf()),
+                walk_options(false, usize::MAX),
+                known,
+            )
             .ok()?;
         (!looked.unseen.truncated).then_some(looked)
     }
 
-    /// The same from one folder on, as a walk: the first `entries_max` are met, and what cannot be looked
-    /// at is said.
+    /// The same from one folder on, as a walk: as many entries are met as it says, and what cannot be
+    /// looked at is said.
     fn survey_in_order(
         &self,
         start: Spot,
-        (recursive, entries_max): (bool, usize),
+        options: WalkOptions,
         known: Known<'_>,
     ) -> Result<Looked, super::FileError> {
         let shown = self.guard.shown(&start);
@@ -193,12 +204,6 @@ impl Workspace {
         let rel = root.and_then(|root| start.real.strip_prefix(root).ok());
         let rel = rel.map(Path::to_path_buf).unwrap_or_default();
         let start = Located { spot: start, rel, shown };
-        let options = WalkOptions {
-            recursive,
-            respect_gitignore: true,
-            hidden: true,
-            max_entries: entries_max,
-        };
         let mut looked = Looked::default();
         let unseen = visit(self, &start, options, &mut |found| {
             looked.entries += 1;

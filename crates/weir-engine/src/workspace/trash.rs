@@ -18,7 +18,8 @@ pub(super) fn put(
     workspace: &Workspace,
     root: Option<usize>,
     rel: &Path,
-    (label, shown): (&str, &str),
+    label: &str,
+    shown: &str,
 ) {
     let base = workspace.anchor_of(root);
     let Ok((folder, name)) = beneath::open_parent(base, rel) else { return };

@@ -89,8 +89,9 @@ type At = (usize, Arc<List>);
 type Held = Vec<At>;
 
 /// What is asked about the entries of a folder: the same answers as long as all of it is the same.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Question {
+    pub(super) asker: Asker,
     pub(super) hiding: Held,
     pub(super) protecting: Held,
     pub(super) skipping: Held,
@@ -111,15 +112,16 @@ struct Judged {
 }
 
 impl Question {
+    /// What is asked where no list and no rule holds yet.
+    pub(super) fn of_asker(asker: Asker) -> Question {
+        let (hiding, protecting, skipping) = (Vec::new(), Vec::new(), Vec::new());
+        Question { asker, hiding, protecting, skipping, rules: None }
+    }
+
     /// Takes those lists of a folder itself that hold for who asks.
-    pub(super) fn enter(
-        &mut self,
-        guard: &Guard,
-        asker: Asker,
-        (folder, listing): (&Spot, &Listing),
-    ) {
+    pub(super) fn enter(&mut self, guard: &Guard, folder: &Spot, listing: &Listing) {
         let begin = if folder.rel.is_empty() { 0 } else { folder.rel.len() + 1 };
-        let Question { hiding, protecting, skipping, .. } = self;
+        let Question { asker, hiding, protecting, skipping, .. } = self;
         let other = match asker {
             Asker::Walk => (GIT_LIST, skipping),
             Asker::Command => (PROTECT_LIST, protecting),
@@ -171,13 +173,14 @@ impl Listing {
         &self,
         guard: &Guard,
         folder: &Spot,
-        (asker, question): (Asker, &Question),
+        question: &Question,
         closed: &dyn Fn(&RuleSet, &str) -> bool,
     ) -> Option<Arc<[u8]>> {
         if question.is_empty() {
             return None;
         }
-        let mut kept = self.judged[asker as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept =
+            self.judged[question.asker as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(judged) = kept.as_ref().filter(|judged| judged.question.is_same(question)) {
             return Some(judged.answers.clone());
         }

@@ -29,7 +29,8 @@ impl Twins {
     /// Whether this inode is that of a key file or of Weir's own state.
     pub(super) fn is_closed(
         &self,
-        inode: (u64, u64),
+        device: u64,
+        inode: u64,
         home: Option<&Path>,
         own: &[PathBuf],
     ) -> bool {
@@ -38,7 +39,7 @@ impl Twins {
         if !is_good {
             *kept = Some((Instant::now(), gather(home, own)));
         }
-        kept.as_ref().is_some_and(|(_, inodes)| inodes.contains(&inode))
+        kept.as_ref().is_some_and(|(_, inodes)| inodes.contains(&(device, inode)))
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) fn visit(
     let mut walker = Walker {
         workspace,
         options,
-        question: Question::default(),
+        question: Question::of_asker(Asker::Walk),
         met: 0,
         unseen: Unseen::default(),
         each,
@@ -173,8 +173,7 @@ impl Walker<'_> {
             Some(_) => self.take_lists(&spot.real, begin, |name| listing.has_list(name)),
             None => (self.question.hiding.len(), self.question.skipping.len()),
         };
-        let asked = (Asker::Walk, &self.question);
-        let answers = listing.answers(guard, spot, asked, &|_, _| false);
+        let answers = listing.answers(guard, spot, &self.question, &|_, _| false);
         for (index, child) in listing.children.iter().enumerate() {
             if !self.options.hidden && child.name.as_bytes().starts_with(b".") {
                 continue;

@@ -24,7 +24,7 @@ pub(super) async fn shelve(
     let store = cx.journal()?;
     let marks = store.marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let from = (workspace, cx.is_trusted());
+    let from = weir_tools::ToolFiles { workspace, trusted: cx.is_trusted() };
     let (_, notes) = weir_tools::shelve(store.as_ref(), from, &scripts()?, toolbox).await?;
     for note in notes {
         cx.notify(&format!("note: {note}"));

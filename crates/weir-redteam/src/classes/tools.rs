@@ -61,7 +61,7 @@ fn definition(name: &str, step: &str, port: u16) -> ToolDefinition {
 }
 
 async fn keep(world: &World, definition: &ToolDefinition) -> anyhow::Result<()> {
-    let by = ("person".to_owned(), Label::default(), Timestamp(0));
+    let by = made::Acceptance { by: "person".into(), label: Label::default(), ts: Timestamp(0) };
     world.engine.parts().store.keep(&made::kept(definition, by)).await?;
     Ok(())
 }
@@ -171,7 +171,8 @@ async fn not_agreed(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             ToolDefinition { code: "export const run = () => 'fine';".into(), ..tool("known") };
         keep(&world, &known).await?;
         let altered = ToolDefinition { name: "altered".into(), ..known };
-        let by = ("person".to_owned(), Label::default(), Timestamp(0));
+        let by =
+            made::Acceptance { by: "person".into(), label: Label::default(), ts: Timestamp(0) };
         let mut kept = made::kept(&altered, by);
         kept.text = tool("altered").text();
         world.engine.parts().store.keep(&kept).await?;

@@ -53,6 +53,15 @@ pub(super) struct Job {
     _follower: AbortOnDropHandle<()>,
 }
 
+/// A job that begins.
+pub(super) struct NewJob {
+    pub(super) session: SessionId,
+    pub(super) call: CallId,
+    pub(super) command: String,
+    /// Where it can reach outside.
+    pub(super) reaches: Option<Vec<String>>,
+}
+
 impl Jobs {
     /// Whether the session may start another.
     pub(super) fn room(&self, session: &SessionId) -> Result<(), String> {
@@ -66,11 +75,10 @@ impl Jobs {
     /// Takes over a supervisor whose command runs.
     pub(super) async fn add(
         &self,
-        (session, call): (SessionId, CallId),
-        command: String,
-        reaches: Option<Vec<String>>,
+        job: NewJob,
         mut supervised: Supervised,
     ) -> Result<JobInfo, String> {
+        let NewJob { session, call, command, reaches } = job;
         let cancel = CancellationToken::new();
         let (tell, ending) = watch::channel(None);
         let input = tokio::sync::Mutex::new(supervised.input.take());

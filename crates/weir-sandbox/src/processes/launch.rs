@@ -90,7 +90,7 @@ pub(super) fn launch(
     let program = options.program.display();
     let environment = environment(options, spec, kind)?;
     let mut streams = Streams::new(kind).map_err(|error| format!("its pipes: {error}"))?;
-    let child = spawn(options, spec, (&record, environment), &mut streams).map_err(|error| {
+    let child = spawn(options, spec, &record, environment, &mut streams).map_err(|error| {
         format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
     })?;
     let Streams { mut control, progress, input, .. } = streams;
@@ -197,7 +197,8 @@ impl Streams {
 fn spawn(
     options: &SupervisorOptions,
     spec: &CommandSpec,
-    (record, environment): (&Record, Vec<(OsString, OsString)>),
+    record: &Record,
+    environment: Vec<(OsString, OsString)>,
     streams: &mut Streams,
 ) -> io::Result<Child> {
     let mut command = Command::new(&options.program);

@@ -27,7 +27,8 @@ impl Sink {
     pub(super) fn new(
         file: File,
         progress: Option<File>,
-        (request, secrets): (&Request, &[String]),
+        request: &Request,
+        secrets: &[String],
     ) -> Sink {
         Sink {
             file: Some(file),

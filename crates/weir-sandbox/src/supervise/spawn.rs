@@ -19,9 +19,9 @@ use rustix::process::{Pid, Resource, Rlimit};
 use weir_core::tool::Tier;
 use weir_seccomp_notify::Listener;
 
-use super::AsFdOwned;
 use super::inherited::shell_words;
 use super::mediator::{self, Granted, Handed, Rights};
+use super::own_stream;
 use super::placeholder::{Placeholder, can_be_held};
 use crate::crossing::{self, Destination};
 use crate::history::{self, Histories};
@@ -406,11 +406,11 @@ fn places(request: &Request) -> Result<Places, String> {
 }
 
 fn shell(wanted: Wanted<'_>, output: OwnedFd) -> Result<Command, String> {
-    let duplicated = io::stderr().as_fd_owned().and_then(|input| Ok((input, output.try_clone()?)));
+    let duplicated = own_stream(&io::stderr()).and_then(|input| Ok((input, output.try_clone()?)));
     let (input, error_output) = duplicated.map_err(|error| error.to_string())?;
     // What a service says goes straight to the engine.
     let output = match wanted.request.service {
-        true => io::stdout().as_fd_owned().map_err(|error| error.to_string())?,
+        true => own_stream(&io::stdout()).map_err(|error| error.to_string())?,
         false => output,
     };
     let mut words = wanted.shell_words().into_iter();
@@ -439,9 +439,9 @@ fn proxy(command: &mut Command, address: &str) {
 /// service together with its standard output. Before them what is to be laid out.
 fn send_streams(control: &UnixStream, layout: Option<OwnedFd>, service: bool) -> io::Result<()> {
     let mut handles: Vec<OwnedFd> = layout.into_iter().collect();
-    handles.push(io::stderr().as_fd_owned()?);
+    handles.push(own_stream(&io::stderr())?);
     if service {
-        handles.push(io::stdout().as_fd_owned()?);
+        handles.push(own_stream(&io::stdout())?);
     }
     tier::send(control, &handles)
 }

@@ -148,8 +148,8 @@ pub(crate) async fn of_session(
     let store = home.store();
     let meta = store.meta(id).await?.ok_or_else(|| Problem::missing(format!("session {id}")))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
-    let folder = (checkpoints.as_ref(), FsPath::new(&meta.workspace));
-    Ok(rewind::saved(store.as_ref(), folder, id).await?)
+    let folder = FsPath::new(&meta.workspace);
+    Ok(rewind::saved(store.as_ref(), checkpoints.as_ref(), folder, id).await?)
 }
 
 async fn list(
@@ -306,8 +306,8 @@ pub(crate) async fn put_back(
         return Ok(done);
     }
     let conflicts = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let by = (top.clone(), run, app.now());
-    let applied = undo::apply(checkpoints, &workspace, plan, by).await.map_err(failed)?;
+    let origin = undo::RestoreOrigin { session: top.clone(), run, ts: app.now() };
+    let applied = undo::apply(checkpoints, &workspace, plan, origin).await.map_err(failed)?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(format!("{top}.{checkpoint}"));
     let fact = CheckpointRestored { checkpoint, call, paths, conflicts, by: caller.by() };

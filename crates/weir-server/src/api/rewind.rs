@@ -64,8 +64,9 @@ async fn rewind(
     let store = home.store();
     let meta = store.meta(&id).await?.ok_or_else(|| Problem::missing(format!("session {id}")))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
-    let folder = (checkpoints.as_ref(), FsPath::new(&meta.workspace));
-    let since = rewind::since(store.as_ref(), folder, (&id, body.before)).await?;
+    let folder = FsPath::new(&meta.workspace);
+    let since = rewind::since(store.as_ref(), checkpoints.as_ref(), folder, &id, body.before);
+    let since = since.await?;
     let run = since.changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let how = RestoreBody { preview: body.preview, ..RestoreBody::default() };
     let back = TakeBack { chosen: since.changes, run, call: None, body: how };

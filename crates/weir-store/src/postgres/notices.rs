@@ -16,7 +16,7 @@ use weir_engine::ports::StoreError;
 
 use super::connect::PING_TIMEOUT;
 use super::rows::{done, in_time, within};
-use super::signals::Signals;
+use super::signals::{HeardParcel, Signals};
 use crate::follow::Followers;
 
 /// The name under which everything is announced. It is bound to the database.
@@ -186,7 +186,7 @@ impl Notices {
                 }
                 Ok(Said::Ask { owner, from, lines }) => signals.asked(&owner, &from, lines),
                 Ok(Said::Signal { owner, session, line, n, body }) => {
-                    signals.arrived(owner, session, line, (n, body));
+                    signals.arrived(owner, session, HeardParcel { line, n, body });
                 }
                 Err(error) => tracing::debug!(%error, "a notice cannot be read"),
             }

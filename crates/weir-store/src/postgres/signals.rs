@@ -33,6 +33,13 @@ const ASKED_MAX: usize = 10_000;
 /// Bytes that wait for one who hears; what comes while there are more is lost to them.
 const EAR_BYTES_MAX: usize = 512 * 1024;
 
+/// A parcel that was heard of the session at the other end of a line.
+pub(super) struct HeardParcel {
+    pub(super) line: u64,
+    pub(super) n: u64,
+    pub(super) body: String,
+}
+
 /// A session of an owner.
 type Whose = (String, SessionId);
 
@@ -149,14 +156,8 @@ impl Signals {
     }
 
     /// A parcel has arrived.
-    pub(super) fn arrived(
-        &self,
-        owner: String,
-        session: String,
-        number: u64,
-        parcel: (u64, String),
-    ) {
-        let (n, body) = parcel;
+    pub(super) fn arrived(&self, owner: String, session: String, parcel: HeardParcel) {
+        let HeardParcel { line: number, n, body } = parcel;
         let mut followed = lock(&self.followed);
         let Some(one) = followed.get_mut(&(owner, SessionId::new(session))) else { return };
         if one.line == 0 || number != one.line || n < one.next {

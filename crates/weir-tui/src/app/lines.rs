@@ -85,7 +85,7 @@ pub(crate) fn body(
         (What::Call(row), _) => row::lines(row, width, theme, detail),
         (What::Note(loud, text), _) => note(*loud, text, width, theme),
         (What::Ended(event), _) => match event.as_ref() {
-            Event::RunFinished(fact) => ended(fact, fact.error.as_deref(), (width, theme), detail),
+            Event::RunFinished(fact) => ended(fact, fact.error.as_deref(), width, theme, detail),
             _ => Vec::new(),
         },
         (What::Shell(ran), _) => shell(ran, width, theme, detail),
@@ -117,9 +117,10 @@ pub(crate) fn note(loud: Loud, text: &str, width: usize, theme: &Theme) -> Vec<L
 pub(crate) fn block(
     text: &str,
     sign: &'static str,
-    how: (Style, usize, usize),
+    style: Style,
+    width: usize,
+    lines_max: usize,
 ) -> (Vec<Line<'static>>, usize) {
-    let (style, width, lines_max) = how;
     let text = clean(text);
     let hang = crate::text::wrap::width(sign);
     let mut lines = Vec::new();
@@ -153,7 +154,7 @@ fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Ve
         match part {
             Block::Text { text, .. } => {
                 let sign = if lines.is_empty() { "> " } else { "  " };
-                lines.extend(said_text(text.trim_end(), sign, (width, theme), detail));
+                lines.extend(said_text(text.trim_end(), sign, width, theme, detail));
             }
             Block::Image { media } | Block::Document { media } => {
                 lines.extend(attachment(media, width, theme));
@@ -165,7 +166,7 @@ fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Ve
         let text = format!("  + {}", one_line(&added.source));
         lines.extend(wrap(&Line::styled(text, theme.quiet), width, 4));
         if detail == Detail::Full {
-            lines.extend(block(&added.text, "    ", (theme.quiet, width, FULL_LINES_MAX)).0);
+            lines.extend(block(&added.text, "    ", theme.quiet, width, FULL_LINES_MAX).0);
         }
     }
     lines
@@ -174,7 +175,8 @@ fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Ve
 fn said_text(
     text: &str,
     sign: &'static str,
-    (width, theme): (usize, &Theme),
+    width: usize,
+    theme: &Theme,
     detail: Detail,
 ) -> Vec<Line<'static>> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -182,7 +184,7 @@ fn said_text(
     if detail == Detail::Brief && count > SAID_LINES_MAX {
         let part = |line: &str, sign| {
             let line = brief(line, width.max(1) * SAID_ROWS_MAX);
-            block(&line, sign, (theme.person, width, SAID_ROWS_MAX)).0
+            block(&line, sign, theme.person, width, SAID_ROWS_MAX).0
         };
         let mut lines = part(first, sign);
         lines.extend(rest.lines().take(SAID_FIRST_LINES - 1).flat_map(|line| part(line, "  ")));
@@ -194,11 +196,11 @@ fn said_text(
         Detail::Brief => SAID_LINES_MAX,
         Detail::Full => FULL_LINES_MAX,
     };
-    let (mut lines, left) = block(first, sign, (theme.person, width, lines_max));
+    let (mut lines, left) = block(first, sign, theme.person, width, lines_max);
     let room = lines_max.saturating_sub(lines.len());
     let (more, left_then) = match rest.is_empty() {
         true => (Vec::new(), 0),
-        false => block(rest, "  ", (theme.person, width, room)),
+        false => block(rest, "  ", theme.person, width, room),
     };
     lines.extend(more);
     lines.extend(left_out(left + left_then, detail, width, theme));
@@ -263,7 +265,7 @@ pub(crate) fn thought_line(ms: Option<u64>, width: usize, theme: &Theme) -> Vec<
 /// What the model thought.
 pub(crate) fn all_thoughts(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("· Thoughts", theme.quiet)];
-    let (more, left) = block(text.trim(), "  ", (theme.quiet, width, FULL_LINES_MAX));
+    let (more, left) = block(text.trim(), "  ", theme.quiet, width, FULL_LINES_MAX);
     lines.extend(more);
     lines.extend(left_out(left, Detail::Full, width, theme));
     lines
@@ -322,7 +324,8 @@ pub(crate) fn beside(event: &Event, width: usize, theme: &Theme) -> Vec<Line<'st
 pub(crate) fn ended(
     fact: &RunFinished,
     error: Option<&str>,
-    (width, theme): (usize, &Theme),
+    width: usize,
+    theme: &Theme,
     detail: Detail,
 ) -> Vec<Line<'static>> {
     let (loud, word) = status(fact.status);
@@ -348,7 +351,7 @@ pub(crate) fn ended(
     ]);
     let mut lines = wrap(&line, width, 2);
     if let Some(error) = error.filter(|_| stopped.is_none()) {
-        lines.extend(block(error, "  ", (theme.bad, width, SHELL_LINES_MAX)).0);
+        lines.extend(block(error, "  ", theme.bad, width, SHELL_LINES_MAX).0);
     }
     if !fact.marked_files.is_empty() {
         let text = format!(
@@ -382,7 +385,7 @@ fn shell(ran: &Ran, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'st
         Detail::Brief => SHELL_LINES_MAX,
         Detail::Full => FULL_LINES_MAX,
     };
-    let (mut lines, left) = block(&ran.command, "! ", (theme.person, width, SHELL_LINES_MAX));
+    let (mut lines, left) = block(&ran.command, "! ", theme.person, width, SHELL_LINES_MAX);
     lines.extend(left_out(left, detail, width, theme));
     // What a command printed last is what matters.
     let output = plain_output(&ran.output);
@@ -390,7 +393,7 @@ fn shell(ran: &Ran, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'st
     let skipped = all.saturating_sub(lines_max);
     lines.extend(left_out(skipped, detail, width, theme));
     let shown: Vec<&str> = output.lines().skip(skipped).collect();
-    lines.extend(block(&shown.join("\n"), "  ", (theme.text, width, lines_max)).0);
+    lines.extend(block(&shown.join("\n"), "  ", theme.text, width, lines_max).0);
     let style = if ran.ok { theme.quiet } else { theme.bad };
     lines.extend(wrap(&Line::styled(format!("  {}", one_line(&ran.status)), style), width, 2));
     lines

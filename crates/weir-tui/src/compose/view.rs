@@ -106,7 +106,7 @@ impl Composer {
             spans.push(Span::styled(hint, space.theme.quiet));
             return (vec![Line::from(spans)], (0, space.sign));
         }
-        let needed = self.count((0, 0), space.rows);
+        let needed = self.count(0, 0, space.rows);
         let offered = self.offer.as_ref().map_or(0, |offer| offer.items.len());
         let offered = offered.min(OFFERED_ROWS_MAX).min(space.rows - needed.min(TEXT_ROWS_MIN));
         let (mut lines, cursor) = self.text(Space { rows: space.rows - offered, ..space });
@@ -124,9 +124,10 @@ impl Composer {
         let end = (last, self.rows(last).len() - 1);
         // Neither after the cursor nor so far before it that it is below; and no space is left
         // under the text while some of it is hidden above.
-        let top = self.shown.get().top.min(cursor).max(self.above(cursor, space.rows - 1));
-        let top = if self.count(top, space.rows) < space.rows {
-            self.above(end, space.rows - 1)
+        let top =
+            self.shown.get().top.min(cursor).max(self.above(cursor.0, cursor.1, space.rows - 1));
+        let top = if self.count(top.0, top.1, space.rows) < space.rows {
+            self.above(end.0, end.1, space.rows - 1)
         } else {
             top
         };
@@ -155,10 +156,10 @@ impl Composer {
     }
 
     /// How many rows there are from one on, at most `most`.
-    fn count(&self, from: (usize, usize), most: usize) -> usize {
+    fn count(&self, from_line: usize, from_row: usize, most: usize) -> usize {
         let mut count = 0;
-        for line in from.0..self.buffer.lines().len() {
-            let skipped = if line == from.0 { from.1 } else { 0 };
+        for line in from_line..self.buffer.lines().len() {
+            let skipped = if line == from_line { from_row } else { 0 };
             count += self.rows(line).len().saturating_sub(skipped);
             if count >= most {
                 return most;
@@ -168,7 +169,7 @@ impl Composer {
     }
 
     /// The row so many above another, the first if there are not as many.
-    fn above(&self, (mut line, mut row): (usize, usize), mut by: usize) -> (usize, usize) {
+    fn above(&self, mut line: usize, mut row: usize, mut by: usize) -> (usize, usize) {
         while by > row {
             if line == 0 {
                 return (0, 0);

@@ -29,10 +29,11 @@ pub(super) fn choices(lasting: bool, manner: Manner) -> &'static str {
 pub(super) fn approval(
     asked: &ApprovalRequested,
     path: &[String],
-    of: (usize, usize),
+    number: usize,
+    count: usize,
     manner: Manner,
 ) -> Vec<String> {
-    let mut lines = vec![format!("approval {} of {}: {}", of.0, of.1, visible(&asked.summary))];
+    let mut lines = vec![format!("approval {number} of {count}: {}", visible(&asked.summary))];
     if !path.is_empty() {
         let path: Vec<String> = path.iter().map(|name| visible(name)).collect();
         lines.push(format!("  asked by the agent {}", path.join(", then ")));

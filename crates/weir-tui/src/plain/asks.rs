@@ -157,8 +157,8 @@ impl Asks {
         self.printed += 1;
         Some(match ask {
             Ask::Approval(asked, path) => {
-                let of = (self.settled + 1, self.settled + self.waiting.len());
-                approval(asked, path, of, self.manner)
+                let (number, count) = (self.settled + 1, self.settled + self.waiting.len());
+                approval(asked, path, number, count, self.manner)
             }
             Ask::Question(asked) => question(asked),
         })

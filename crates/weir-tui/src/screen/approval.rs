@@ -196,7 +196,7 @@ impl Approval {
         let mut foot = (Vec::new(), None);
         for (seen, rules_max) in [(Seen::All, 2), (Seen::ButRules, 0), (Seen::Nothing, 0)] {
             self.seen.set(seen);
-            foot = self.foot(fact, (width, theme), rules_max, standing);
+            foot = self.foot(rules(fact, width, theme, rules_max), width, theme, standing);
             if rows_max >= needs(foot.0.len()) {
                 break;
             }
@@ -223,15 +223,15 @@ impl Approval {
         (head, cursor)
     }
 
-    /// The rules that would be added, and the ways to answer or the reason that is typed.
+    /// `rules`, which would be added, and the ways to answer or the reason that is typed.
     fn foot(
         &self,
-        fact: &ApprovalRequested,
-        (width, theme): (usize, &Theme),
-        rules_max: usize,
+        rules: Vec<Line<'static>>,
+        width: usize,
+        theme: &Theme,
         standing: Standing,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-        let mut foot = rules(fact, width, theme, rules_max);
+        let mut foot = rules;
         let Some(typed) = &self.reason else {
             foot.extend(self.choices(width, theme, standing));
             return (foot, None);

@@ -150,7 +150,7 @@ fn entry_lines(app: &App, n: usize, width: usize, theme: &Theme) -> Vec<Line<'st
     {
         // The line above may have said already what went wrong.
         let error = fact.error.as_deref().filter(|error| one_line(error) != *told);
-        return ended(fact, error, (width, theme), Detail::Brief);
+        return ended(fact, error, width, theme, Detail::Brief);
     }
     let shown = app.thoughts == Thoughts::Shown && matches!(entry.what, What::Replied { .. });
     let detail = if shown { Detail::Full } else { Detail::Brief };

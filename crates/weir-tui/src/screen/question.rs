@@ -138,9 +138,9 @@ impl Question {
         let room = rows_max.saturating_sub(fixed);
         let text_max = room.saturating_sub(options.len()).max(room / 2);
         let text = markdown::render(&fact.text, width, theme);
-        head.extend(shortened(text, 0, text_max, (width, theme)));
+        head.extend(shortened(text, 0, text_max, width, theme));
         let room = rows_max.saturating_sub(head.len() + 1 + hint.len());
-        head.extend(shortened(options, self.at, room, (width, theme)));
+        head.extend(shortened(options, self.at, room, width, theme));
         let cursor = (standing.focused && self.on_own()).then_some((head.len(), cell));
         head.push(own);
         head.extend(hint);
@@ -195,12 +195,12 @@ fn shortened(
     lines: Vec<Line<'static>>,
     at: usize,
     rows_max: usize,
-    how: (usize, &Theme),
+    width: usize,
+    theme: &Theme,
 ) -> Vec<Line<'static>> {
     if lines.len() <= rows_max {
         return lines;
     }
-    let (width, theme) = how;
     let shown = rows_max.saturating_sub(1);
     let first = (at + 1).saturating_sub(shown).min(lines.len().saturating_sub(shown));
     let left = lines.len() - shown;

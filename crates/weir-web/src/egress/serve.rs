@@ -124,7 +124,7 @@ where
     let Request { host, port, wants, .. } = request;
     let upstream = judged(shared, &host, port, &wants).await?;
     match wants {
-        Wants::Tunnel => tunnel(client, upstream, (&host, port), shared).await,
+        Wants::Tunnel => tunnel(client, upstream, &host, port, shared).await,
         Wants::Plain { head, body } => exchange(client, upstream, &head, body, shared).await,
     }
 }
@@ -229,7 +229,8 @@ async fn dial(addresses: &[IpAddr], port: u16) -> std::io::Result<TcpStream> {
 async fn tunnel<S>(
     client: &mut Client<S>,
     upstream: TcpStream,
-    (host, port): (&Host<String>, u16),
+    host: &Host<String>,
+    port: u16,
     shared: &Shared,
 ) -> Result<(), Answer>
 where

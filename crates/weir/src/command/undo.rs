@@ -14,7 +14,7 @@ use weir_engine::family;
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
 use weir_engine::rewind;
-use weir_engine::undo::{Conflict, Merge, Restore, apply, plan};
+use weir_engine::undo::{Conflict, Merge, Restore, RestoreOrigin, apply, plan};
 use weir_install::cx::Cx;
 use weir_install::session_ids;
 use weir_install::wiring::{self, SystemClock};
@@ -121,8 +121,8 @@ pub(crate) async fn with_agents(
     session: &SessionId,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
     let (store, checkpoints) = (cx.store()?, wiring::checkpoints(cx));
-    let saved = rewind::saved(store.as_ref(), (checkpoints.as_ref(), &cx.folder), session).await;
-    saved.map_err(engine_failure)
+    let saved = rewind::saved(store.as_ref(), checkpoints.as_ref(), &cx.folder, session);
+    saved.await.map_err(engine_failure)
 }
 
 /// What to take back of `all` (newest first): never empty, newest first.
@@ -190,9 +190,10 @@ async fn change(cx: &Cx, back: &TakeBack, pen: &mut SessionPen) -> anyhow::Resul
     let workspace = cx.workspace()?;
     let checkpoints = wiring::checkpoints(cx);
     let clock = SystemClock::default();
-    let by = (back.session.clone(), back.run.clone(), clock.now());
+    let (session, run) = (back.session.clone(), back.run.clone());
+    let origin = RestoreOrigin { session, run, ts: clock.now() };
     let mut done = Done::of(restore.clone(), None);
-    let applied = apply(checkpoints.as_ref(), &workspace, restore, by).await?;
+    let applied = apply(checkpoints.as_ref(), &workspace, restore, origin).await?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(checkpoint.clone());
     if pen.session().run().is_some() {

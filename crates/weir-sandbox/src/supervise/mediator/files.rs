@@ -22,10 +22,32 @@ pub(super) enum FileCall {
     MakeFolder { at: u64, path: u64, mode: u64 },
     MakeNode { at: u64, path: u64, mode: u64 },
     Remove { at: u64, path: u64, flags: u64 },
-    Rename { at: u64, path: u64, to: (u64, u64), flags: u64 },
-    Link { at: u64, path: u64, to: (u64, u64), flags: u64 },
+    Rename { at: u64, path: u64, to: EntryName, flags: u64 },
+    Link { at: u64, path: u64, to: EntryName, flags: u64 },
     Symlink { text: u64, at: u64, path: u64 },
     Truncate { path: u64, length: u64 },
+}
+
+/// The arguments that name an entry: a folder, and where the text of its path lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EntryName {
+    at: u64,
+    path: u64,
+}
+
+/// A renaming that was asked for.
+struct Renaming {
+    from: EntryName,
+    to: EntryName,
+    flags: RenameFlags,
+}
+
+/// A file that is to be opened.
+struct FileOpening<'a> {
+    at: u64,
+    text: &'a OsStr,
+    flags: OFlags,
+    mode: u64,
 }
 
 /// "The folder where the caller is", as an argument.
@@ -46,9 +68,15 @@ impl FileCall {
             libc::SYS_mkdirat => MakeFolder { at: a[0], path: a[1], mode: a[2] },
             libc::SYS_mknodat => MakeNode { at: a[0], path: a[1], mode: a[2] },
             libc::SYS_unlinkat => Remove { at: a[0], path: a[1], flags: a[2] },
-            libc::SYS_renameat => Rename { at: a[0], path: a[1], to: (a[2], a[3]), flags: 0 },
-            libc::SYS_renameat2 => Rename { at: a[0], path: a[1], to: (a[2], a[3]), flags: a[4] },
-            libc::SYS_linkat => Link { at: a[0], path: a[1], to: (a[2], a[3]), flags: a[4] },
+            libc::SYS_renameat => {
+                Rename { at: a[0], path: a[1], to: EntryName { at: a[2], path: a[3] }, flags: 0 }
+            }
+            libc::SYS_renameat2 => {
+                Rename { at: a[0], path: a[1], to: EntryName { at: a[2], path: a[3] }, flags: a[4] }
+            }
+            libc::SYS_linkat => {
+                Link { at: a[0], path: a[1], to: EntryName { at: a[2], path: a[3] }, flags: a[4] }
+            }
             libc::SYS_symlinkat => Symlink { text: a[0], at: a[1], path: a[2] },
             libc::SYS_truncate => Truncate { path: a[0], length: a[1] },
             #[cfg(target_arch = "x86_64")]
@@ -64,9 +92,13 @@ impl FileCall {
             #[cfg(target_arch = "x86_64")]
             libc::SYS_rmdir => Remove { at: HERE, path: a[0], flags: FOLDER },
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_rename => Rename { at: HERE, path: a[0], to: (HERE, a[1]), flags: 0 },
+            libc::SYS_rename => {
+                Rename { at: HERE, path: a[0], to: EntryName { at: HERE, path: a[1] }, flags: 0 }
+            }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_link => Link { at: HERE, path: a[0], to: (HERE, a[1]), flags: 0 },
+            libc::SYS_link => {
+                Link { at: HERE, path: a[0], to: EntryName { at: HERE, path: a[1] }, flags: 0 }
+            }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_symlink => Symlink { text: a[0], at: HERE, path: a[1] },
             _ => return None,
@@ -90,7 +122,8 @@ impl Mediator {
         match call {
             FileCall::Open { at, path, flags, mode } => {
                 let text = target.text(path)?;
-                self.open(id, target, (at, &text), (OFlags::from_bits_retain(low(flags)), mode))
+                let flags = OFlags::from_bits_retain(low(flags));
+                self.open(id, target, FileOpening { at, text: &text, flags, mode })
             }
             FileCall::MakeFolder { at, path, mode } => {
                 let place = self.entry(target, at, path)?;
@@ -115,15 +148,16 @@ impl Mediator {
                 Some(unlinkat(&place.parent, &place.name, flags).into())
             }
             FileCall::Rename { at, path, to, flags } => {
-                self.rename(id, target, ((at, path), to), RenameFlags::from_bits(low(flags))?)
+                let flags = RenameFlags::from_bits(low(flags))?;
+                self.rename(id, target, Renaming { from: EntryName { at, path }, to, flags })
             }
             FileCall::Link { at, path, to, flags } => {
                 // With any flag the source is another one than its name says.
                 (low(flags) == 0).then_some(())?;
                 let old = self.plain(target, at, path)?;
-                let new = self.plain(target, to.0, to.1)?;
-                let pair = ((&*old.path, Act::LinkFrom), (&*new.path, Act::LinkTo));
-                self.guard.allows_both(pair.0, pair.1).then_some(())?;
+                let new = self.plain(target, to.at, to.path)?;
+                let (from, to) = (Act::LinkFrom, Act::LinkTo);
+                self.guard.allows_both(&old.path, from, &new.path, to).then_some(())?;
                 self.still(id, target)?;
                 let none = AtFlags::empty();
                 Some(linkat(&old.parent, &old.name, &new.parent, &new.name, none).into())
@@ -146,33 +180,23 @@ impl Mediator {
         }
     }
 
-    fn rename(
-        &mut self,
-        id: u64,
-        target: Target,
-        (from, to): ((u64, u64), (u64, u64)),
-        flags: RenameFlags,
-    ) -> Option<Outcome> {
+    fn rename(&mut self, id: u64, target: Target, renaming: Renaming) -> Option<Outcome> {
+        let Renaming { from, to, flags } = renaming;
         (!flags.contains(RenameFlags::WHITEOUT)).then_some(())?;
-        let old = self.entry(target, from.0, from.1)?;
-        let new = self.entry(target, to.0, to.1)?;
+        let old = self.entry(target, from.at, from.path)?;
+        let new = self.entry(target, to.at, to.path)?;
         (!(old.slash || new.slash) || old.is_folder()).then_some(())?;
         let (from, to) = (Act::MoveFrom, Act::MoveTo);
-        self.guard.allows_both((&old.path, from), (&new.path, to)).then_some(())?;
+        self.guard.allows_both(&old.path, from, &new.path, to).then_some(())?;
         if flags.contains(RenameFlags::EXCHANGE) {
-            self.guard.allows_both((&new.path, from), (&old.path, to)).then_some(())?;
+            self.guard.allows_both(&new.path, from, &old.path, to).then_some(())?;
         }
         self.still(id, target)?;
         Some(renameat_with(&old.parent, &old.name, &new.parent, &new.name, flags).into())
     }
 
-    fn open(
-        &mut self,
-        id: u64,
-        target: Target,
-        (at, text): (u64, &OsStr),
-        (flags, mode): (OFlags, u64),
-    ) -> Option<Outcome> {
+    fn open(&mut self, id: u64, target: Target, opening: FileOpening<'_>) -> Option<Outcome> {
+        let FileOpening { at, text, flags, mode } = opening;
         let special = OFlags::PATH | OFlags::DIRECTORY;
         (!flags.intersects(special)).then_some(())?;
         let changes = OFlags::WRONLY | OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;

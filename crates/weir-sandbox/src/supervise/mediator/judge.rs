@@ -104,7 +104,7 @@ impl Guard {
 
     /// Whether one entry may become the other. What comes into a history was one before: a link that
     /// git would write through can be made nowhere in it.
-    pub(super) fn allows_both(&self, (old, from): (&Path, Act), (new, to): (&Path, Act)) -> bool {
+    pub(super) fn allows_both(&self, old: &Path, from: Act, new: &Path, to: Act) -> bool {
         self.allows(old, from)
             && self.allows(new, to)
             && self.history_of(old) == self.history_of(new)
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(guard().allows(&path, act), expected, "{name} {act:?}");
         }
         let both = |old: &str, new: &str| {
-            guard().allows_both((Path::new(old), MoveFrom), (Path::new(new), MoveTo))
+            guard().allows_both(Path::new(old), MoveFrom, Path::new(new), MoveTo)
         };
         assert!(both("/ws/.git/index.lock", "/ws/.git/index"));
         assert!(both("/ws/x", "/ws/y"));

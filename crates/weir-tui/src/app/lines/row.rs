@@ -64,9 +64,9 @@ pub(crate) fn head(
     row: &Row,
     sign: &str,
     time: Option<String>,
-    how: (usize, &Theme),
+    width: usize,
+    theme: &Theme,
 ) -> Line<'static> {
-    let (width, theme) = how;
     let mark = match row.stage {
         CallStage::Done => theme.good,
         CallStage::Failed | CallStage::Refused => theme.bad,
@@ -117,7 +117,7 @@ pub(crate) fn about(row: &Row) -> String {
 
 fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
-    let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
+    let mut lines = vec![head(row, sign(row.stage), time, width, theme)];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
         if let CallNote::Told(text) = note {
@@ -151,17 +151,19 @@ fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         return match &quoted {
             Some(quoted) => {
                 let last = last.lines().collect::<Vec<_>>();
-                printed(&quoted.first, &last, quoted.lines, (width, theme, style))
+                let ends = OutputEnds { first: &quoted.first, last: &last, count: quoted.lines };
+                printed(ends, style, width, theme)
             }
             None => {
                 let all: Vec<&str> = said.trim_end().lines().collect();
-                printed(&all, &all, all.len(), (width, theme, style))
+                let ends = OutputEnds { first: &all, last: &all, count: all.len() };
+                printed(ends, style, width, theme)
             }
         };
     }
     if !fact.ok {
         let text = if said.trim().is_empty() { fact.summary.as_str() } else { said.trim() };
-        let (mut lines, left) = block(text, "  ", (theme.bad, width, ERROR_LINES_MAX));
+        let (mut lines, left) = block(text, "  ", theme.bad, width, ERROR_LINES_MAX);
         lines.extend(left_out(left, Detail::Brief, width, theme));
         return lines;
     }
@@ -171,17 +173,19 @@ fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
 }
 
-/// The beginning and the end of an output of `count` lines, and how many stand between. `first` and
-/// `last`: what is there of its two ends, or all of it.
-fn printed(
-    first: &[&str],
-    last: &[&str],
+/// What is there of the two ends of an output of `count` lines; each may be all of it.
+struct OutputEnds<'a> {
+    first: &'a [&'a str],
+    last: &'a [&'a str],
     count: usize,
-    (width, theme, style): (usize, &Theme, Style),
-) -> Vec<Line<'static>> {
+}
+
+/// The beginning and the end of an output, and how many lines stand between.
+fn printed(ends: OutputEnds<'_>, style: Style, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let OutputEnds { first, last, count } = ends;
     let part = |line: &&str| {
         let line = brief(line, width.max(1).saturating_mul(OUTPUT_ROWS_MAX).saturating_sub(4));
-        block(&line, "  ", (style, width, OUTPUT_ROWS_MAX)).0
+        block(&line, "  ", style, width, OUTPUT_ROWS_MAX).0
     };
     if count <= OUTPUT_LINES_MAX && first.len() == count {
         return first.iter().flat_map(part).collect();
@@ -219,7 +223,7 @@ pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Lin
 
 fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
-    let mut lines = vec![head(row, sign(row.stage), time, (width, theme))];
+    let mut lines = vec![head(row, sign(row.stage), time, width, theme)];
     if let Some(fact) = row.proposal() {
         lines.extend(arguments(&fact.input, width, theme));
     }
@@ -230,7 +234,7 @@ fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     for agent in row.agents.iter().take(AGENTS_MAX) {
         lines.push(agent_line(agent, width, theme));
         if let Some((_, text)) = &agent.ended {
-            lines.extend(block(text, "    ", (theme.text, width, FULL_LINES_MAX)).0);
+            lines.extend(block(text, "    ", theme.text, width, FULL_LINES_MAX).0);
         }
     }
     lines.extend(result(row, width, theme));
@@ -240,7 +244,7 @@ fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
 /// Arguments by name: texts as they are, everything else as JSON.
 pub(crate) fn arguments(input: &Value, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Value::Object(fields) = input else {
-        return block(&input.to_string(), "  ", (theme.code, width, FULL_LINES_MAX)).0;
+        return block(&input.to_string(), "  ", theme.code, width, FULL_LINES_MAX).0;
     };
     let mut lines = Vec::new();
     for (name, value) in fields {
@@ -248,7 +252,7 @@ pub(crate) fn arguments(input: &Value, width: usize, theme: &Theme) -> Vec<Line<
         let name = one_line(name);
         if text.contains('\n') {
             lines.extend(wrap(&Line::styled(format!("  {name}:"), theme.quiet), width, 4));
-            let (more, left) = block(&text, "    ", (theme.code, width, FULL_LINES_MAX));
+            let (more, left) = block(&text, "    ", theme.code, width, FULL_LINES_MAX);
             lines.extend(more);
             lines.extend(left_out(left, Detail::Full, width, theme));
         } else {
@@ -312,7 +316,7 @@ fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     let shade = if fact.ok { theme.text } else { theme.bad };
     let text = plain_text(&fact.result);
-    let (more, left) = block(text.trim_end(), "  ", (shade, width, FULL_LINES_MAX));
+    let (more, left) = block(text.trim_end(), "  ", shade, width, FULL_LINES_MAX);
     lines.extend(more);
     lines.extend(left_out(left, Detail::Full, width, theme));
     for part in &fact.result {

@@ -42,7 +42,6 @@ pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<
     if rows == 0 {
         return Vec::new();
     }
-    let how = (width, theme);
     // From the most to the least worth keeping when there is too little room.
     let mut left = rows;
     let mut take = |mut lines: Vec<Line<'static>>| {
@@ -50,14 +49,14 @@ pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<
         left -= lines.len();
         lines
     };
-    let unknown = take(unknown(app, how));
-    let state = take(state(app, how));
-    let queued = take(queued(app, how));
-    let calls = take(calls(app, how));
-    let shell = take(shell(app, how));
-    let plan = take(plan(app.fold.view.plan(), how));
-    let jobs = take(jobs(app, how));
-    let written = tail(written(app, how), left);
+    let unknown = take(unknown(app, width, theme));
+    let state = take(state(app, width, theme));
+    let queued = take(queued(app, width, theme));
+    let calls = take(calls(app, width, theme));
+    let shell = take(shell(app, width, theme));
+    let plan = take(plan(app.fold.view.plan(), width, theme));
+    let jobs = take(jobs(app, width, theme));
+    let written = tail(written(app, width, theme), left);
     let above = [written, calls, shell, plan, jobs, unknown, queued].concat();
     let gap = !above.is_empty() && !state.is_empty() && above.len() + state.len() < rows;
     let gap = vec![Line::default(); usize::from(gap)];
@@ -85,14 +84,14 @@ fn moving(app: &App) -> &'static str {
 }
 
 /// What the model writes or thinks, as far as it is not printed.
-fn written(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn written(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let writing = &app.fold.writing;
     let mut lines = Vec::new();
     if app.thoughts == Thoughts::Shown && !writing.told && !writing.thinking.is_empty() {
         let text = clean(writing.thinking.trim_end()).into_owned();
         let all: Vec<&str> = text.lines().collect();
         let last = all[all.len().saturating_sub(THINKING_LINES)..].join("\n");
-        let (thought, _) = block(&last, "  ", (theme.quiet, width, usize::MAX));
+        let (thought, _) = block(&last, "  ", theme.quiet, width, usize::MAX);
         lines.extend(tail(thought, THINKING_LINES));
     }
     lines.extend(writing.growing.open(width, theme));
@@ -100,7 +99,7 @@ fn written(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 }
 
 /// Calls that are not over, with what they printed last and their sub-agents.
-fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn calls(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut open = app.fold.transcript.open_calls();
     if app.shown.is_some() {
         // The dialog tells of what waits.
@@ -108,10 +107,10 @@ fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     }
     let mut lines = Vec::new();
     for row in open.iter().take(CALLS_MAX) {
-        lines.push(call(app, row, (width, theme)));
+        lines.push(call(app, row, width, theme));
         lines.extend(row.agents.iter().map(|agent| agent_line(agent, width, theme)));
         if let Some(output) = app.fold.outputs.get(&row.call) {
-            lines.extend(last_lines(output, OUTPUT_LINES, (width, theme)));
+            lines.extend(last_lines(output, OUTPUT_LINES, width, theme));
         }
     }
     if open.len() > CALLS_MAX {
@@ -121,7 +120,7 @@ fn calls(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
     lines
 }
 
-fn call(app: &App, row: &Row, (width, theme): (usize, &Theme)) -> Line<'static> {
+fn call(app: &App, row: &Row, width: usize, theme: &Theme) -> Line<'static> {
     let mark = if row.stage == CallStage::Running { moving(app) } else { sign(row.stage) };
     let time = match (row.stage, row.started) {
         (CallStage::Running, Some(since)) if app.motion == Motion::Lively => {
@@ -130,10 +129,10 @@ fn call(app: &App, row: &Row, (width, theme): (usize, &Theme)) -> Line<'static> 
         (CallStage::Waiting, _) => Some("waits for you".into()),
         _ => None,
     };
-    head(row, mark, time, (width, theme))
+    head(row, mark, time, width, theme)
 }
 
-fn last_lines(text: &str, count: usize, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn last_lines(text: &str, count: usize, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let text = text.trim_end();
     let from = text.rmatch_indices('\n').nth(count - 1).map_or(0, |(n, _)| n + 1);
     let line = |line: &str| cut(Line::styled(format!("  {line}"), theme.quiet), width);
@@ -141,9 +140,8 @@ fn last_lines(text: &str, count: usize, (width, theme): (usize, &Theme)) -> Vec<
     plain_output(&text[from..]).lines().map(line).collect()
 }
 
-fn shell(app: &App, how: (usize, &Theme)) -> Vec<Line<'static>> {
+fn shell(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(running) = &app.shell.running else { return Vec::new() };
-    let (width, theme) = how;
     let time = match app.motion {
         Motion::Lively => format!(" · {}", going(app.now.ms_since(running.since))),
         Motion::Still => String::new(),
@@ -151,12 +149,12 @@ fn shell(app: &App, how: (usize, &Theme)) -> Vec<Line<'static>> {
     let command = one_line(&running.command);
     let text = format!("{} ! {command}{time} · Esc ends it", moving(app));
     let mut lines = vec![cut(Line::styled(text, theme.accent), width)];
-    lines.extend(last_lines(&running.output, SHELL_LINES, how));
+    lines.extend(last_lines(&running.output, SHELL_LINES, width, theme));
     lines
 }
 
 /// The task list around what is under way.
-fn plan(items: &[PlanItem], (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn plan(items: &[PlanItem], width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let done = items.iter().filter(|item| item.status == PlanStatus::Done).count();
     if done == items.len() {
         return Vec::new();
@@ -178,7 +176,7 @@ fn plan(items: &[PlanItem], (width, theme): (usize, &Theme)) -> Vec<Line<'static
     lines
 }
 
-fn jobs(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn jobs(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let jobs = app.fold.view.jobs();
     if jobs.is_empty() {
         return Vec::new();
@@ -190,7 +188,7 @@ fn jobs(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 }
 
 /// Calls of which nobody knows whether they happened (D4).
-fn unknown(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn unknown(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if app.fold.view.unknown().is_empty() {
         return lines;
@@ -205,7 +203,7 @@ fn unknown(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 }
 
 /// What waits to be said.
-fn queued(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn queued(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let queue = app.fold.queue.iter().filter(|queued| !queued.withdrawing);
     let queue = queue.filter_map(|queued| queued.entry.words());
     let sent = app.sent.values().map(|written| written.text.clone());
@@ -225,7 +223,7 @@ fn queued(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
 }
 
 /// In a line what it all is at.
-fn state(app: &App, (width, theme): (usize, &Theme)) -> Vec<Line<'static>> {
+fn state(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let fold = &app.fold;
     let line = |loud: Loud, text: String| vec![cut(Line::styled(text, style(loud, theme)), width)];
     if !app.opened {

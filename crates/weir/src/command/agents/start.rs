@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
 use weir_engine::ports::{AtRest, RunDesk, Starter, Store};
-use weir_engine::schedule::{Course, follow};
+use weir_engine::schedule::{Course, ScheduledRun, follow};
 use weir_install::cx::Cx;
 use weir_install::wiring::{self, PromptWish, Wishes};
 
@@ -104,7 +104,7 @@ impl Sessions {
                 (handle, course)
             }
         };
-        let watched = follow(&handle, &mut course, (agent, run), (desk, stop)).await;
+        let watched = follow(&handle, &mut course, ScheduledRun { agent, run }, desk, stop).await;
         let session = handle.id().clone();
         let closed = handle.close().await;
         let rest = watched.map_err(engine_failure)?;

@@ -14,7 +14,7 @@ use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::tool::Access;
 use weir_core::view::plain::visible;
-use weir_engine::made::{self, ACTIVE, DISABLED, Found, Look};
+use weir_engine::made::{self, ACTIVE, Acceptance, DISABLED, Found, Look};
 use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind};
 use weir_engine::workspace::Workspace;
 use weir_install::cx::Cx;
@@ -130,7 +130,7 @@ pub(super) async fn add(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode
     if !agreed("Add it?", args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
-    let kept = cx.journal()?.keep(&made::kept(&definition, by(cx, label))).await?;
+    let kept = cx.journal()?.keep(&made::kept(&definition, acceptance(cx, label))).await?;
     said(&kept, args.json.json, &format!("Added {}; new sessions can use it.", kept.name))
 }
 
@@ -170,7 +170,7 @@ pub(crate) async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow:
     if one(again, &found.name)?.definition.as_ref() != Some(definition) {
         return Err(usage("the tool has changed meanwhile; review it again"));
     }
-    let made = by(cx, found.label.clone());
+    let made = acceptance(cx, found.label.clone());
     let kept = match found.source.as_str() {
         "kept" => made::kept(definition, made),
         _ => made::pin(&workspace, definition, made),
@@ -256,8 +256,9 @@ pub(crate) fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
     })
 }
 
-fn by(cx: &Cx, label: Label) -> (String, Label, weir_core::ids::Timestamp) {
-    (wiring::principal(cx), label, wiring::SystemClock::default().now())
+fn acceptance(cx: &Cx, label: Label) -> Acceptance {
+    let (by, ts) = (wiring::principal(cx), wiring::SystemClock::default().now());
+    Acceptance { by, label, ts }
 }
 
 /// Whether the person agrees; without a terminal only a flag does.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{Seq, SessionId};
-use weir_engine::ports::{CheckpointInfo, Checkpoints, Clock as _, Store};
+use weir_engine::ports::{CheckpointInfo, Clock as _, Store};
 use weir_engine::rewind::{self, Since};
-use weir_engine::undo::{Restore, apply, plan};
+use weir_engine::undo::{Restore, RestoreOrigin, apply, plan};
 use weir_install::cx::Cx;
 use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{Back, TextKind, Tone, Which};
@@ -50,8 +50,8 @@ pub(super) async fn forked(
 async fn changes_since(cx: &Cx, id: &SessionId, before: Seq) -> anyhow::Result<Since> {
     let (store, checkpoints) = (cx.store()?, wiring::checkpoints(cx));
     known_message(store.as_ref(), id, before).await?;
-    let folder = (checkpoints.as_ref() as &dyn Checkpoints, cx.folder.as_path());
-    rewind::since(store.as_ref(), folder, (id, before)).await.map_err(engine_failure)
+    let since = rewind::since(store.as_ref(), checkpoints.as_ref(), &cx.folder, id, before);
+    since.await.map_err(engine_failure)
 }
 
 /// That a message of the person stands at this place.
@@ -223,9 +223,9 @@ async fn restored(keeper: &mut Keeper, changes: Vec<CheckpointInfo>) -> Result<(
     let left = (!conflicts.is_empty()).then(|| left_alone(&restore));
     let run = changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let id = live.handle.id().clone();
-    let by = (id, run, SystemClock::default().now());
+    let origin = RestoreOrigin { session: id, run, ts: SystemClock::default().now() };
     let workspace = cx.workspace().map_err(told)?;
-    let applied = apply(wiring::checkpoints(&cx).as_ref(), &workspace, restore, by).await;
+    let applied = apply(wiring::checkpoints(&cx).as_ref(), &workspace, restore, origin).await;
     let applied = applied.map_err(|error| error.to_string())?;
     let Some((checkpoint, paths)) = applied else {
         let text = left.unwrap_or_else(|| "every file is as it was before already".into());

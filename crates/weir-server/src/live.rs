@@ -19,8 +19,6 @@ use weir_engine::ports::StoreError;
 
 use crate::app::App;
 use crate::limits::Quotas;
-use crate::people::PersonId;
-use crate::ports::{Home, SessionContext, SessionWish};
 use crate::problem::{Answer, Problem};
 
 mod distant;
@@ -42,6 +40,8 @@ pub(crate) use feed::Feed;
 use listeners::Listeners;
 use piece::LineSeals;
 pub(crate) use room::Room;
+use weir_install::people::PersonId;
+use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
 /// Places at which feeds wait for rooms to open: sessions share them by their hash.
 const SLOTS: usize = 256;
@@ -52,7 +52,7 @@ pub(crate) struct Key(Arc<str>);
 
 impl Key {
     /// The name of a session among those of all people.
-    pub(crate) fn of(home: &dyn Home, id: &SessionId) -> Key {
+    pub(crate) fn of(home: &UserSpace, id: &SessionId) -> Key {
         Key(format!("{}/{id}", home.person()).into())
     }
 
@@ -144,7 +144,7 @@ impl Rooms {
     }
 
     /// The room of a session that runs here.
-    pub(crate) fn here(&self, home: &dyn Home, id: &SessionId) -> Option<Arc<Room>> {
+    pub(crate) fn here(&self, home: &UserSpace, id: &SessionId) -> Option<Arc<Room>> {
         self.find(&Key::of(home, id))
     }
 
@@ -202,7 +202,7 @@ impl Rooms {
     pub(crate) async fn feed(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         after: Seq,
     ) -> Answer<Feed> {
@@ -216,7 +216,7 @@ impl Rooms {
     pub(crate) async fn create(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         wish: SessionWish,
     ) -> Answer<SessionId> {
         self.create_as(app, home, home.new_session(), wish).await
@@ -229,7 +229,7 @@ impl Rooms {
     pub(crate) async fn create_as(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: SessionId,
         wish: SessionWish,
     ) -> Answer<SessionId> {
@@ -247,7 +247,7 @@ impl Rooms {
     fn admit(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         key: &Key,
         (handle, edition, session): (SessionHandle, u64, &Session),
     ) -> Arc<Room> {
@@ -268,7 +268,7 @@ impl Rooms {
     pub(crate) async fn take(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         wish: Option<&SessionWish>,
     ) -> Answer<Hold> {
@@ -312,7 +312,7 @@ impl Rooms {
     async fn open(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         key: &Key,
         (id, wish): (&SessionId, Option<&SessionWish>),
     ) -> Answer<Hold> {

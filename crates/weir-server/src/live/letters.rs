@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use weir_core::ids::SessionId;
 use weir_engine::ports::{Letter, Mail, Store, StoreError};
+use weir_install::user_space::UserSpace;
 
 use super::fold::{self, Folded};
 use crate::app::App;
-use crate::ports::Home;
 use crate::problem::Answer;
 
 /// How long the process that has a session may take over a letter.
@@ -36,7 +36,7 @@ pub(super) enum Delivered<T> {
 /// The store refuses.
 pub(super) async fn post<T>(
     app: &App,
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     id: &SessionId,
     (letter, by): (Letter, String),
     settled: impl Fn(&Folded) -> Option<T>,

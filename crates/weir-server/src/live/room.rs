@@ -11,11 +11,11 @@ use weir_core::ids::{InputId, RunId, Seq, SessionId};
 use weir_core::session::{Sent, Session};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::hub::{Fact, Update, Updates};
+use weir_install::user_space::UserSpace;
 
 use super::{Key, recovery, title};
 use crate::app::App;
 use crate::notify::{Notice, NoticeKind, Notify as _};
-use crate::ports::Home;
 use crate::problem::Answer;
 
 /// How long a session that is at rest stays open for what is said next, in milliseconds.
@@ -86,7 +86,7 @@ pub(crate) struct Room {
     /// By which it is steered.
     pub(crate) handle: SessionHandle,
     /// Whose it is; kept as long as it runs.
-    pub(crate) home: Arc<dyn Home>,
+    pub(crate) home: Arc<UserSpace>,
     key: Key,
     course: watch::Sender<Course>,
     /// The settings that it was opened with.
@@ -97,7 +97,7 @@ impl Room {
     /// A room of a session that was opened just now; `session`: as it was before.
     pub(super) fn new(
         handle: SessionHandle,
-        home: Arc<dyn Home>,
+        home: Arc<UserSpace>,
         key: Key,
         session: &Session,
     ) -> Room {
@@ -115,7 +115,7 @@ impl Room {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(super) async fn made_way(&self, home: &dyn Home) -> Answer<bool> {
+    pub(super) async fn made_way(&self, home: &UserSpace) -> Answer<bool> {
         if !self.course.borrow().is_at_rest() || home.edition().await? == self.edition {
             return Ok(false);
         }

@@ -17,13 +17,13 @@ use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
 use weir_engine::family;
 use weir_engine::ports::{Letter, StoreError};
+use weir_install::user_space::{SessionWish, UserSpace};
 
 use super::fold::{self, Folded};
 use super::letters::{self, Delivered, LETTER_WAIT, until};
 use super::{Hold, Room, Rooms, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
-use crate::ports::{Home, SessionWish};
 use crate::problem::{Answer, Problem};
 
 mod mode;
@@ -129,7 +129,7 @@ impl Rooms {
     pub(crate) async fn say(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         saying: Saying,
     ) -> Answer<Said> {
@@ -182,7 +182,7 @@ impl Rooms {
     pub(crate) async fn decide(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         deciding: Deciding,
     ) -> Answer<Decided> {
@@ -228,7 +228,7 @@ impl Rooms {
     pub(crate) async fn answer(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (question, answer, by): (QuestionId, String, String),
     ) -> Answer<()> {
@@ -272,7 +272,7 @@ impl Rooms {
     pub(crate) async fn cancel(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<bool> {
@@ -290,7 +290,7 @@ impl Rooms {
     pub(crate) async fn withdraw(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (input, by): (InputId, String),
     ) -> Answer<()> {
@@ -313,7 +313,7 @@ impl Rooms {
     pub(crate) async fn configure(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (wish, by): (SessionWish, String),
     ) -> Answer<()> {
@@ -334,7 +334,7 @@ impl Rooms {
     pub(crate) async fn freed(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
@@ -367,7 +367,7 @@ impl Rooms {
     async fn command(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (command, by): (impl Fn() -> Command, String),
     ) -> Answer<()> {
@@ -394,7 +394,7 @@ impl Rooms {
     pub(crate) async fn condense(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (words, by): (&str, String),
     ) -> Answer<()> {
@@ -409,7 +409,7 @@ impl Rooms {
     pub(crate) async fn uncondense(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
@@ -424,7 +424,7 @@ impl Rooms {
     pub(crate) async fn restored(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         fact: CheckpointRestored,
     ) -> Answer<()> {
@@ -439,7 +439,7 @@ impl Rooms {
     pub(crate) async fn revoke(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (lease, by): (u32, String),
     ) -> Answer<()> {
@@ -462,7 +462,7 @@ impl Rooms {
     pub(crate) async fn fork(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         (source, until): (&SessionId, Option<Seq>),
     ) -> Answer<SessionId> {
         let fork = home.new_session();
@@ -485,7 +485,7 @@ impl Rooms {
     /// There is no such input.
     pub(crate) async fn rest_before(
         &self,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         before: Seq,
     ) -> Answer<Seq> {
@@ -502,7 +502,7 @@ impl Rooms {
     async fn tell<T>(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         (folded, letter, by): (&mut Folded, Letter, String),
         settled: impl Fn(&Folded) -> Option<T>,
     ) -> Answer<Option<T>> {
@@ -616,7 +616,7 @@ fn checked(name: &str, saying: &Saying) -> Answer<()> {
 /// What is said with its files: those that were sent, and those that its words name with `@`.
 async fn files(
     app: &App,
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     id: &SessionId,
     saying: &Saying,
 ) -> Answer<attach::Saying> {
@@ -645,7 +645,7 @@ async fn files(
 /// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the
 /// answer holds for the session, and why is said in a sentence.
 async fn keep_rules(
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     folded: &Folded,
     approval: &ApprovalId,
 ) -> Option<String> {

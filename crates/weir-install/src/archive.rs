@@ -49,7 +49,7 @@ pub struct BackupOf<'a> {
 
 /// What an archive says of itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Manifest {
+struct ArchiveManifest {
     format: u32,
     version: String,
     made: String,
@@ -58,7 +58,7 @@ struct Manifest {
 }
 
 /// A folder that goes into an archive, under another name.
-struct Root {
+struct ArchivedFolder {
     name: &'static str,
     folder: PathBuf,
 }
@@ -77,10 +77,10 @@ impl BackupOf<'_> {
         (fs::canonicalize(&self.dirs.state).ok().as_ref() != Some(&folder)).then_some(folder)
     }
 
-    fn roots(&self) -> Vec<Root> {
-        let mut roots = vec![Root { name: "state", folder: self.dirs.state.clone() }];
-        roots.extend(self.elsewhere().map(|folder| Root { name: "database", folder }));
-        roots.push(Root { name: "config", folder: self.dirs.config.clone() });
+    fn roots(&self) -> Vec<ArchivedFolder> {
+        let mut roots = vec![ArchivedFolder { name: "state", folder: self.dirs.state.clone() }];
+        roots.extend(self.elsewhere().map(|folder| ArchivedFolder { name: "database", folder }));
+        roots.push(ArchivedFolder { name: "config", folder: self.dirs.config.clone() });
         roots
     }
 
@@ -102,7 +102,7 @@ pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     }
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let staging = Staging::new(folder)?;
+    let staging = StagingFolder::new(folder)?;
     let doing = || format!("writing the backup {}", to.display());
     let archive = staging.0.join("archive");
     let mut file = Archive::begin(&archive).with_context(doing)?;
@@ -133,8 +133,8 @@ pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-fn manifest(of: &BackupOf<'_>) -> Manifest {
-    Manifest {
+fn manifest(of: &BackupOf<'_>) -> ArchiveManifest {
+    ArchiveManifest {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").into(),
         made: jiff::Timestamp::now().to_string(),
@@ -144,20 +144,20 @@ fn manifest(of: &BackupOf<'_>) -> Manifest {
 }
 
 /// A folder for what is half done; gone when it is dropped.
-struct Staging(PathBuf);
+struct StagingFolder(PathBuf);
 
-impl Staging {
-    fn new(beside: &Path) -> anyhow::Result<Staging> {
+impl StagingFolder {
+    fn new(beside: &Path) -> anyhow::Result<StagingFolder> {
         let name = format!(".weir-backup-{}", uuid::Uuid::now_v7().simple());
         let path = beside.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             usage(format!("nothing can be written in {}: {error}", beside.display()))
         })?;
-        Ok(Staging(path))
+        Ok(StagingFolder(path))
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(%error, folder = %self.0.display(), "a temporary folder stays");
@@ -177,7 +177,7 @@ impl Archive {
         Ok(Archive { tar })
     }
 
-    fn manifest(&mut self, manifest: &Manifest) -> io::Result<()> {
+    fn manifest(&mut self, manifest: &ArchiveManifest) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(manifest)?;
         let mut header = header(text.len() as u64, 0o600);
         self.tar.append_data(&mut header, MANIFEST, text.as_slice())
@@ -217,7 +217,7 @@ fn header(bytes: u64, mode: u32) -> tar::Header {
 fn tree(
     of: &BackupOf<'_>,
     archive: &mut Archive,
-    root: &Root,
+    root: &ArchivedFolder,
     databases: &mut Vec<(PathBuf, PathBuf)>,
 ) -> io::Result<()> {
     walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
@@ -234,7 +234,7 @@ fn tree(
 }
 
 /// Files as they were: names of snapshots before the objects that they name.
-fn checkpoints(of: &BackupOf<'_>, archive: &mut Archive, root: &Root) -> io::Result<()> {
+fn checkpoints(of: &BackupOf<'_>, archive: &mut Archive, root: &ArchivedFolder) -> io::Result<()> {
     let mut objects = Vec::new();
     walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
         let has = |word: &str| name.components().any(|part| part.as_os_str() == word);
@@ -320,7 +320,7 @@ pub async fn restore(
     let moved = make_room(of, replace)?;
     let state = &of.dirs.state;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
-    let staging = Staging::new(state)?;
+    let staging = StagingFolder::new(state)?;
     let doing = || format!("restoring {}", from.display());
     unpack(of, from, &staging.0).with_context(doing)?;
     if manifest.postgres {
@@ -329,7 +329,7 @@ pub async fn restore(
     Ok(moved)
 }
 
-fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
+fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
     let no_backup = |why: &dyn std::fmt::Display| {
         usage(format!("{} is no backup of Weir: {why}", from.display()))
     };
@@ -353,7 +353,8 @@ fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
             .iter()
             .any(|name| folder.join(name).exists())
     };
-    let full: Vec<Root> = of.roots().into_iter().filter(|root| has_data(&root.folder)).collect();
+    let full: Vec<ArchivedFolder> =
+        of.roots().into_iter().filter(|root| has_data(&root.folder)).collect();
     if let (false, Some(root)) = (replace, full.first()) {
         return Err(usage(format!(
             "there is data in {}; end every Weir that uses it, then use --replace to move it aside, \

@@ -1,9 +1,9 @@
 //! Settings: built in, user file, what was made in the browser for everybody and for one person,
 //! project file, environment, in rising order (C8). Flags come on top in `wiring`.
 //!
-//! Every value keeps its origin. Rules and hooks of all files add up. A project's file cannot widen what the
-//! person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or opens
-//! anything but the two files.
+//! Every value keeps its origin. Rules and hooks of all files add up. A project's file cannot widen
+//! what the person allowed unless the workspace is trusted (`narrow`). Nothing here asks anyone or
+//! opens anything but the two files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use weir_core::governance::rules::Rule;
 use weir_engine::ports::{Observers, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_providers::transport::Transport;
@@ -289,6 +290,16 @@ impl Cx {
         }
         let servers = servers::declared(self)?;
         Ok(self.servers.get_or_init(|| servers))
+    }
+
+    /// Keeps an allow rule that a person gave for always: in their own rules for this project. A file
+    /// of that name in another project, or a command that means something else there, was not asked
+    /// about.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_allow_rule(&self, rule: &Rule) -> anyhow::Result<()> {
+        crate::config::allow_here(&self.files().here, &self.folder, rule.text())
     }
 
     /// Keys of providers that are kept in the file.

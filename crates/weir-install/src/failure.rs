@@ -1,5 +1,5 @@
-//! The error of a person who used the installation wrongly. Not here: exit statuses, which are the
-//! program's.
+//! Errors of the installation: of a person who used it wrongly, and of what could not be done for a
+//! person on a server. Not here: exit statuses, which are the program's.
 
 use std::fmt;
 
@@ -34,5 +34,35 @@ pub fn engine_failure(error: EngineError) -> anyhow::Error {
         | EngineError::Stopped
         | EngineError::Crashed
         | EngineError::Refused(_) => error.into(),
+    }
+}
+
+/// Something could not be done for a person.
+#[derive(Debug, thiserror::Error)]
+pub enum HouseError {
+    /// What was asked for cannot be: a sentence that says why and what to do.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such thing.
+    #[error("{0} does not exist")]
+    Missing(String),
+    /// It failed here: a program, a file.
+    #[error("{0}")]
+    Failed(String),
+    /// The store refused: disk or database.
+    #[error(transparent)]
+    Store(#[from] weir_engine::ports::StoreError),
+}
+
+/// An error in words for whoever asked.
+pub fn refused(error: &anyhow::Error) -> HouseError {
+    let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+        Some(EngineError::Store(error)) => Some(error.clone()),
+        _ => cause.downcast_ref::<StoreError>().cloned(),
+    };
+    match error.chain().find_map(of_store) {
+        // Nobody who asks can do anything about that.
+        Some(error @ (StoreError::Damaged { .. } | StoreError::Io { .. })) => error.into(),
+        _ => HouseError::Refused(format!("{error:#}")),
     }
 }

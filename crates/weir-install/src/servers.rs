@@ -1,5 +1,5 @@
-//! The MCP servers that are declared for a workspace (C8): those of the settings and, where a person
-//! trusted it, those of its `.mcp.json`. Nothing is started here.
+//! The MCP servers that are declared for a workspace (C8): those of the settings and, where a
+//! person trusted it, those of its `.mcp.json`. Nothing is started here.
 
 use crate::config::{Config, McpServerSettings, Origin};
 use crate::cx::Cx;

@@ -1,5 +1,5 @@
 //! Scheduled agents of a person, as API and pages show and change them (S8). Not here: checking a
-//! definition (`ports::AgentDesk`), starting what is due (`schedule`).
+//! definition (`weir_install::user_space`), starting what is due (`schedule`).
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, Claim, KEPT_AGENT, Kept, Store};
 use weir_engine::schedule::calendar::Calendar;
+use weir_install::user_space::{AgentWish, UserSpace};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{AgentWish, Home};
 use crate::problem::{Answer, Problem};
 use crate::schedule;
 
@@ -155,7 +155,7 @@ fn line(kept: Kept, last: Option<RunLine>, now: Timestamp) -> AgentLine {
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn all(home: &dyn Home, now: Timestamp) -> Answer<Vec<AgentLine>> {
+pub(crate) async fn all(home: &UserSpace, now: Timestamp) -> Answer<Vec<AgentLine>> {
     let store = home.store();
     let mut lines = Vec::new();
     for kept in store.kept(KEPT_AGENT).await? {
@@ -170,7 +170,7 @@ pub(crate) async fn all(home: &dyn Home, now: Timestamp) -> Answer<Vec<AgentLine
 ///
 /// # Errors
 /// There is none of this name, or the store refuses.
-pub(crate) async fn one(home: &dyn Home, name: &str, now: Timestamp) -> Answer<AgentLine> {
+pub(crate) async fn one(home: &UserSpace, name: &str, now: Timestamp) -> Answer<AgentLine> {
     let store = home.store();
     let kept = find(store.as_ref(), name).await?;
     let last = runs(store.as_ref(), name, 1).await?.pop();
@@ -196,7 +196,7 @@ async fn runs(store: &dyn Store, name: &str, limit: usize) -> Answer<Vec<AgentRu
 ///
 /// # Errors
 /// There is neither, or the store refuses.
-pub(crate) async fn history(home: &dyn Home, name: &str, limit: usize) -> Answer<Vec<RunLine>> {
+pub(crate) async fn history(home: &UserSpace, name: &str, limit: usize) -> Answer<Vec<RunLine>> {
     let store = home.store();
     let runs = runs(store.as_ref(), name, limit).await?;
     if runs.is_empty() {
@@ -239,7 +239,7 @@ pub(crate) async fn define(
     let home = app.home(&caller.person).await?;
     // Before it is kept: an agent without a scheduler would never run.
     schedule::noted(app, &caller.person.id).await?;
-    let defined = home.agents().define(wish, replace).await?;
+    let defined = home.define_agent(wish, replace).await?;
     Ok((one(home.as_ref(), &defined.agent.name, app.now()).await?, defined.notes))
 }
 

@@ -8,6 +8,11 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Clock, Records};
+use weir_install::failure::HouseError;
+use weir_install::installation::Installation;
+use weir_install::people::Person;
+use weir_install::seal::Seal;
+use weir_install::user_space::UserSpace;
 
 use crate::auth::Doorman;
 use crate::health::Watch;
@@ -17,10 +22,7 @@ use crate::mail::watch::Standings;
 use crate::metrics::Metrics;
 use crate::notify::Bell;
 use crate::notify::further::Further;
-use crate::people::Person;
-use crate::ports::{Home, House, HouseError};
 use crate::schedule::Schedules;
-use crate::seal::Seal;
 use crate::tls::Certificate;
 use crate::web::chat::Kept;
 
@@ -77,7 +79,7 @@ pub struct App(Arc<Inner>);
 /// The parts of [`App`].
 pub struct Inner {
     /// The program around.
-    pub house: Arc<dyn House>,
+    pub house: Arc<Installation>,
     /// What is kept beside sessions.
     pub records: Arc<dyn Records>,
     /// The time.
@@ -124,7 +126,7 @@ impl App {
     ///
     /// # Errors
     /// The key by which secrets are sealed cannot be had: nobody could sign in with a second factor.
-    pub fn new(house: Arc<dyn House>, options: ServerOptions) -> Result<App, HouseError> {
+    pub fn new(house: Arc<Installation>, options: ServerOptions) -> Result<App, HouseError> {
         let (records, clock) = (house.records(), house.clock());
         let key = house.seal_key()?;
         let seal = Seal::new(&key)?;
@@ -162,7 +164,7 @@ impl App {
     }
 
     /// Everything of a person.
-    pub(crate) async fn home(&self, person: &Person) -> Result<Arc<dyn Home>, HouseError> {
-        self.house.home(person).await
+    pub(crate) async fn home(&self, person: &Person) -> Result<Arc<UserSpace>, HouseError> {
+        self.house.user_space(person).await
     }
 }

@@ -11,9 +11,7 @@ use weir_engine::ports::{Clock, Records};
 
 use crate::app::App;
 use crate::guard::{Caller, Scope, Via};
-use crate::people::{Person, PersonId};
 use crate::problem::Answer;
-use crate::seal::Seal;
 
 pub(crate) mod accounts;
 pub(crate) mod admin;
@@ -39,6 +37,8 @@ pub(crate) mod totp;
 use password::Passwords;
 use shelf::Shelf;
 use tokens::TokenScope;
+use weir_install::people::{Person, PersonId};
+use weir_install::seal::Seal;
 
 /// Notices of ended sign-ins that may wait for whoever listens; who misses some looks for itself.
 const NOTICES_MAX: usize = 256;

@@ -7,11 +7,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::MethodRouter;
 use http::request::Parts;
 use http::{Method, StatusCode, header};
+use weir_install::people::Person;
 
 use crate::app::App;
 use crate::auth::Client;
 use crate::peer::ClientAddress;
-use crate::people::Person;
 use crate::problem::{Answer, Problem};
 use crate::route::Access;
 

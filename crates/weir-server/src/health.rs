@@ -16,11 +16,11 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
+use weir_install::maintenance::{Finding, Health};
 
 use crate::app::App;
 use crate::headers;
 use crate::peer::ClientAddress;
-use crate::ports::{Finding, Health};
 use crate::problem::Problem;
 
 /// How long what was found holds: whoever asks often does not make the database work.
@@ -92,7 +92,7 @@ async fn metrics(State(app): State<App>, asks: ClientAddress, headers: HeaderMap
         return Problem::forbidden(sentence).into_response();
     }
     let mut now: Vec<(&str, &str, f64)> = Vec::new();
-    if let Some(free) = app.house.care().disk_free_bytes() {
+    if let Some(free) = app.house.maintenance().disk_free_bytes() {
         now.push(("disk_free_bytes", "Bytes free where the data lies", free as f64));
     }
     let ready = app.health.findings(&app).await.iter().all(|one| one.health != Health::Bad);
@@ -168,7 +168,7 @@ impl Watch {
         let mut findings = vec![database(app).await, self.clock(app.now())];
         findings.extend(app.certificate.get().map(|one| certificate(one.ends(), app.now())));
         findings.extend(self.unreadable());
-        findings.extend(app.house.care().findings().await);
+        findings.extend(app.house.maintenance().findings().await);
         let findings = Arc::new(findings);
         *last = Some((Instant::now(), findings.clone()));
         findings

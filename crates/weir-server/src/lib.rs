@@ -1,10 +1,10 @@
 //! Serves: HTTP, WebSocket, the browser's pages, people and their schedules (S1 to S17).
 //!
-//! A face like any other: it folds what the engine publishes and sends it commands. What it needs
-//! of the program around it stands in [`ports`]; concrete stores, tools and providers it never
-//! sees. Reading order: [`people`], [`ports`], `app`, `route`, `guard`; then `auth` (who somebody is),
-//! `live` (sessions that run), `api` (JSON), `web` (pages), `render` (text to safe HTML); `offscreen` is
-//! for tests that compare faces.
+//! A face like any other: it folds what the engine publishes and sends it commands. Settings,
+//! models, people and what their agents can use it has from `weir-install`; files of the
+//! configuration, concrete stores, tools and providers it never sees. Reading order: `app`,
+//! `route`, `guard`; then `auth` (who somebody is), `live` (sessions that run), `api` (JSON), `web`
+//! (pages), `render` (text to safe HTML); `offscreen` is for tests that compare faces.
 #![warn(missing_docs)]
 
 mod agents;
@@ -16,22 +16,18 @@ mod guard;
 mod headers;
 mod health;
 mod limits;
-pub mod lists;
 mod live;
-pub mod mail;
+mod mail;
 mod memory;
 mod metrics;
 pub mod notify;
 pub mod offscreen;
 mod openapi;
 mod peer;
-pub mod people;
-pub mod ports;
 mod problem;
 pub mod render;
 mod route;
 mod schedule;
-mod seal;
 mod serve;
 mod tls;
 mod usage;

@@ -21,8 +21,6 @@ use weir_engine::ports::StoreError;
 
 use crate::app::App;
 use crate::limits::Quotas;
-use crate::people::PersonId;
-use crate::ports::{Home, SessionContext, SessionWish};
 use crate::problem::{Answer, Problem};
 
 mod distant;
@@ -44,6 +42,8 @@ use fold::Folded;
 use listeners::Listeners;
 use piece::LineSeals;
 pub(crate) use room::Room;
+use weir_install::people::PersonId;
+use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
 /// Places at which feeds wait for rooms to open: sessions share them by their hash.
 const SLOTS: usize = 256;
@@ -54,7 +54,7 @@ pub(crate) struct Key(Arc<str>);
 
 impl Key {
     /// The name of a session among those of all people.
-    pub(crate) fn of(home: &dyn Home, id: &SessionId) -> Key {
+    pub(crate) fn of(home: &UserSpace, id: &SessionId) -> Key {
         Key(format!("{}/{id}", home.person()).into())
     }
 
@@ -146,7 +146,7 @@ impl Rooms {
     }
 
     /// The room of a session that runs here.
-    pub(crate) fn here(&self, home: &dyn Home, id: &SessionId) -> Option<Arc<Room>> {
+    pub(crate) fn here(&self, home: &UserSpace, id: &SessionId) -> Option<Arc<Room>> {
         self.find(&Key::of(home, id))
     }
 
@@ -204,7 +204,7 @@ impl Rooms {
     pub(crate) async fn feed(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         after: Seq,
     ) -> Answer<Feed> {
@@ -218,7 +218,7 @@ impl Rooms {
     pub(crate) async fn create(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         wish: SessionWish,
     ) -> Answer<SessionId> {
         self.create_as(app, home, home.new_session(), wish).await
@@ -231,7 +231,7 @@ impl Rooms {
     pub(crate) async fn create_as(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: SessionId,
         wish: SessionWish,
     ) -> Answer<SessionId> {
@@ -250,7 +250,7 @@ impl Rooms {
     fn admit(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         key: &Key,
         (live, edition): (LiveSession, u64),
     ) -> Arc<Room> {
@@ -271,7 +271,7 @@ impl Rooms {
     pub(crate) async fn take(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         wish: Option<&SessionWish>,
     ) -> Answer<Hold> {
@@ -315,7 +315,7 @@ impl Rooms {
     async fn open(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         key: &Key,
         (id, wish): (&SessionId, Option<&SessionWish>),
     ) -> Answer<Hold> {

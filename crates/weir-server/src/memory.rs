@@ -11,8 +11,8 @@ use weir_core::memory::{
     fact_text, fact_topics, marked_private,
 };
 use weir_engine::ports::MemoryFilter;
+use weir_install::user_space::UserSpace;
 
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// A fact.
@@ -106,7 +106,7 @@ pub(crate) struct MemoryWish {
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn facts(home: &dyn Home, query: &MemoryQuery) -> Answer<Vec<MemoryFact>> {
+pub(crate) async fn facts(home: &UserSpace, query: &MemoryQuery) -> Answer<Vec<MemoryFact>> {
     let filter = MemoryFilter {
         words: query.q.trim().to_owned(),
         statuses: vec![query.status.unwrap_or(MemoryStatus::Kept)],
@@ -122,7 +122,7 @@ pub(crate) async fn facts(home: &dyn Home, query: &MemoryQuery) -> Answer<Vec<Me
 ///
 /// # Errors
 /// It is no fact, it looks like a key, or the store refuses.
-pub(crate) async fn add(home: &dyn Home, wish: &MemoryWish, now: Timestamp) -> Answer<MemoryLine> {
+pub(crate) async fn add(home: &UserSpace, wish: &MemoryWish, now: Timestamp) -> Answer<MemoryLine> {
     let text = fact_text(&wish.text).map_err(Problem::bad)?;
     if redact_text(&text, &[]) != text {
         return Err(Problem::bad(
@@ -169,7 +169,7 @@ pub(crate) enum Word {
 /// # Errors
 /// There is no such fact, or the store refuses.
 pub(crate) async fn settle(
-    home: &dyn Home,
+    home: &UserSpace,
     (id, word): (&str, Word),
     now: Timestamp,
 ) -> Answer<MemoryLine> {

@@ -8,9 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Entry, Put, Records};
-
-use crate::people::PersonId;
-use crate::ports::HouseError;
+use weir_install::failure::HouseError;
+use weir_install::people::PersonId;
 
 pub(crate) mod channels;
 pub(crate) mod further;

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::engine::EngineError;
 use weir_engine::ports::StoreError;
-
-use crate::ports::HouseError;
+use weir_install::failure::HouseError;
 
 /// What went wrong (RFC 9457).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

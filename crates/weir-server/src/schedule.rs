@@ -19,13 +19,14 @@ use weir_engine::schedule::{Course, ScheduledRun, Scheduler, SchedulerParts, Tel
 
 use crate::app::App;
 use crate::live::{Hold, recovery};
-use crate::people::{Person, PersonId};
-use crate::ports::{Home, HouseError, SessionContext, SessionWish};
 use crate::problem::{Answer, Problem};
 
 mod places;
 
 use places::{HouseOfPeople, Places};
+use weir_install::failure::HouseError;
+use weir_install::people::{Person, PersonId};
+use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
 /// Kind of the entries that say who has agents.
 const KIND: &str = "agent_home";
@@ -142,11 +143,11 @@ async fn scheduled(
     stop: CancellationToken,
 ) -> Result<(), String> {
     let home = app.home(person).await.map_err(|error| error.to_string())?;
-    let settings = home.agents().bounds().map_err(|error| error.to_string())?;
+    let settings = home.schedule_bounds().map_err(|error| error.to_string())?;
     let scheduler = Scheduler::new(SchedulerParts {
         store: home.store(),
         clock: app.clock.clone(),
-        holder: home.agents().holder(),
+        holder: home.schedule_holder(),
         house: Some(Arc::new(HouseOfPeople::new(places, home.clone()))),
         starter: Arc::new(LiveRuns { app: app.clone(), home }),
         settings,
@@ -173,7 +174,7 @@ fn tell(person: String) -> Tell {
 /// Opens the runs of one person as live sessions.
 struct LiveRuns {
     app: App,
-    home: Arc<dyn Home>,
+    home: Arc<UserSpace>,
 }
 
 #[async_trait]
@@ -250,14 +251,14 @@ impl LiveRuns {
             room.handle().ended().await;
         }
         if course.is_over() {
-            home.agents().over(agent, &id);
+            home.remove_run_results(agent, &id);
         }
         Ok(watched?)
     }
 }
 
 /// The bounds of the house, as the settings say now.
-fn bounds(home: &dyn Home) -> Result<(usize, usize), HouseError> {
-    let bounds = home.agents().bounds()?;
+fn bounds(home: &UserSpace) -> Result<(usize, usize), HouseError> {
+    let bounds = home.schedule_bounds()?;
     Ok((bounds.at_once, bounds.per_hour))
 }

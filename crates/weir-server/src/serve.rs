@@ -24,11 +24,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::timeout::RequestBodyTimeoutLayer;
+use weir_install::maintenance::Health;
 
 use crate::app::App;
 use crate::limits::Place;
 use crate::peer::ClientAddress;
-use crate::ports::Health;
 use crate::tls::{Certificate, TlsError};
 use crate::{headers, health, limits, route};
 

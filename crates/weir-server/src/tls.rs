@@ -12,9 +12,9 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use weir_core::ids::Timestamp;
+use weir_install::maintenance::Finding;
 
 use crate::health;
-use crate::ports::Finding;
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! What the tools of skills share: which file of which skill a call reads, and making one active.
 
 use weir_core::skill::filled;
-use weir_core::tool::{Access, EffectClass, Effects, News, Raw};
+use weir_core::tool::{Access, EffectClass, Effects, Raw, ResultEffect};
 use weir_engine::ports::{Plan, ToolContext};
 
 use crate::built::nothing;
@@ -62,5 +62,9 @@ pub(crate) async fn activate(cx: &ToolContext, name: &str, arguments: Option<&st
     );
     let label = note.label.clone();
     let summary = format!("skill {}: {}", note.name, text::size(note.text.len() as u64));
-    Raw { news: vec![News::Skill { skill: note }], label, ..Raw::ok(told).with_summary(summary) }
+    Raw {
+        news: vec![ResultEffect::Skill { skill: note }],
+        label,
+        ..Raw::ok(told).with_summary(summary)
+    }
 }

@@ -1,4 +1,5 @@
-//! The program: reads flags, files and environment, wires the parts, runs a command.
+//! The program: reads the command line, runs a command, prints what came of it. Not here: settings and
+//! wiring (`weir-install`).
 //!
 //! Nothing is decided here that another crate could decide.
 
@@ -13,7 +14,6 @@ use weir_install::{documents, telemetry, wiring};
 mod command;
 mod failure;
 mod familiar;
-mod house;
 mod log;
 mod options;
 mod supervised;

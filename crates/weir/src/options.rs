@@ -46,9 +46,9 @@ pub(crate) use context::ContextArgs;
 pub(crate) use import::{ImportAgent, ImportArgs};
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
-    CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionFormat,
-    SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
-    SessionsSearchArgs, SessionsShowArgs, UndoArgs,
+    CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionsCommand,
+    SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs,
+    SessionsShowArgs, UndoArgs,
 };
 pub(crate) use mcp_servers::{
     McpAddArgs, McpApproveArgs, McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand,

@@ -1,5 +1,5 @@
-//! What README and documents say of settings is held against the program: each block of settings is one that it
-//! takes. Not here: what the settings do.
+//! What README and documents say of settings is held against the program: each block of settings is
+//! one that it takes. Not here: what the settings do.
 
 use std::path::{Path, PathBuf};
 

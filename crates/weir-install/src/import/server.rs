@@ -1,5 +1,6 @@
-//! A server of another agent as one of ours. Values that look secret are never copied into a file of
-//! settings: for an address they become a secret of their own, else the person is told what to do.
+//! A server of another agent as one of ours. Values that look secret are never copied into a file
+//! of settings: for an address they become a secret of their own, else the person is told what to
+//! do.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Texts of other agents that are here the same: instructions for everywhere, and slash commands. Each
-//! becomes a file below the person's own folder. Definitions of agents are named and left: which tools
-//! they have is said in other words.
+//! Texts of other agents that are here the same: instructions for everywhere, and slash commands.
+//! Each becomes a file below the person's own folder. Definitions of agents are named and left:
+//! which tools they have is said in other words.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The windows that local servers really hold: asked before a model is spoken with, kept for a short
-//! while, and told in a sentence where it is smaller than a person would think (R6). Not here: how
-//! each server is asked (`weir-providers`), what a session does with its window.
+//! The windows that local servers really hold: asked before a model is spoken with, kept for a
+//! short while, and told in a sentence where it is smaller than a person would think (R6). Not
+//! here: how each server is asked (`weir-providers`), what a session does with its window.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

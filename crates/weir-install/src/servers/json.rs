@@ -1,5 +1,5 @@
-//! `.mcp.json`: servers in the shape that other agents read too. An unknown key is an error with its
-//! line, as in the settings: what would be ignored might have been meant to narrow.
+//! `.mcp.json`: servers in the shape that other agents read too. An unknown key is an error with
+//! its line, as in the settings: what would be ignored might have been meant to narrow.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,6 +1,7 @@
-//! Servers that are started from a package (`npx`, `uvx` and their like): what a command line names,
-//! and what of it is installed. The sandbox has no network, so such a package is installed once by a
-//! person's word and started from there. Nothing is fetched here: `fetch` asks registries.
+//! Servers that are started from a package (`npx`, `uvx` and their like): what a command line
+//! names, and what of it is installed. The sandbox has no network, so such a package is installed
+//! once by a person's word and started from there. Nothing is fetched here: `fetch` asks
+//! registries.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The guards that settings switch on: hooks, judge model, canary (G3, G8, G11). Not here: what they
-//! do.
+//! The guards that settings switch on: hooks, judge model, canary (G3, G8, G11). Not here: what
+//! they do.
 
 use std::sync::Arc;
 

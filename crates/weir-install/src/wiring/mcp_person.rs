@@ -1,7 +1,7 @@
-//! What a foreign server wants to know of the person (elicitation, R3), as questions of the session:
-//! one for each field of its form, then the whole answer as it would be sent, with the server's name.
-//! Nothing leaves without the last yes. What looks like a secret is not asked at all. Not here: how a
-//! question reaches faces.
+//! What a foreign server wants to know of the person (elicitation, R3), as questions of the
+//! session: one for each field of its form, then the whole answer as it would be sent, with the
+//! server's name. Nothing leaves without the last yes. What looks like a secret is not asked at
+//! all. Not here: how a question reaches faces.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The plugins of a folder (T11): where they are looked for, and what settings say of them. Not here:
-//! what a plugin is (`weir_engine::plugins`).
+//! The plugins of a folder (T11): where they are looked for, and what settings say of them. Not
+//! here: what a plugin is (`weir_engine::plugins`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

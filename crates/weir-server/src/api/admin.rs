@@ -8,10 +8,11 @@ use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::io::ReaderStream;
+use weir_install::failure::HouseError;
+use weir_install::maintenance::{BackupLine, Finding};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{BackupLine, Finding, HouseError};
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 
@@ -92,13 +93,13 @@ async fn health(State(app): State<App>, _caller: Caller) -> Json<Overview> {
 }
 
 async fn backups(State(app): State<App>, _caller: Caller) -> Answer<Json<Vec<BackupLine>>> {
-    Ok(Json(app.house.care().backups().await?))
+    Ok(Json(app.house.maintenance().list_backups().await?))
 }
 
 /// Makes one, and says who wanted it.
 pub(crate) async fn make(app: &App, caller: &Caller) -> Answer<BackupLine> {
     tracing::info!(person = %caller.person.id, "a backup is being made");
-    app.house.care().back_up().await.map_err(|error| match error {
+    app.house.maintenance().back_up().await.map_err(|error| match error {
         HouseError::Refused(why) => Problem::conflict(why),
         error => error.into(),
     })
@@ -114,7 +115,7 @@ pub(crate) async fn download(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Answer<Response> {
-    let path = app.house.care().backup_file(&name).await?;
+    let path = app.house.maintenance().backup_file(&name).await?;
     let file = tokio::fs::File::open(&path).await.map_err(Problem::failed)?;
     let bytes = file.metadata().await.map_err(Problem::failed)?.len();
     tracing::info!(person = %caller.person.id, backup = name, "a backup is downloaded");
@@ -135,7 +136,7 @@ async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Answer<StatusCode> {
-    app.house.care().remove_backup(&name).await?;
+    app.house.maintenance().remove_backup(&name).await?;
     tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
     Ok(StatusCode::NO_CONTENT)
 }

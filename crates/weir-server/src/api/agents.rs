@@ -5,12 +5,12 @@ use axum::extract::{Path, Query, State};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::user_space::{AgentChoices, AgentWish};
 
 use super::page::{Page, PageQuery};
 use crate::agents::{self, AgentLine, RunLine, ScheduleTold};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{AgentChoices, AgentWish};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -171,7 +171,7 @@ async fn history(
 }
 
 async fn choices(State(app): State<App>, caller: Caller) -> Answer<Json<AgentChoices>> {
-    Ok(Json(app.home(&caller.person).await?.agents().choices().await?))
+    Ok(Json(app.home(&caller.person).await?.agent_choices().await?))
 }
 
 async fn schedule(

@@ -6,14 +6,14 @@ use axum::response::{IntoResponse, Response};
 use http::header;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use weir_install::audit::AuditVerdict;
+use weir_install::people::Person;
 
 use crate::app::App;
 use crate::audit::{self, AuditFilter, AuditPart, AuditRow};
 use crate::auth::accounts;
 use crate::auth::events::{self, AccountEvent};
 use crate::guard::Caller;
-use crate::people::Person;
-use crate::ports::AuditVerdict;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -137,7 +137,7 @@ async fn list(
 }
 
 async fn verify(State(app): State<App>, caller: Caller) -> Answer<Json<AuditVerdict>> {
-    Ok(Json(app.home(&caller.person).await?.settings().verify().await?))
+    Ok(Json(app.home(&caller.person).await?.verify_audit().await?))
 }
 
 async fn export(

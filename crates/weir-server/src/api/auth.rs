@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_install::people::Role;
 
 use crate::api::page::{Page, PageQuery};
 use crate::app::App;
@@ -16,7 +17,6 @@ use crate::auth::sign_in::{Came, Door, Entered};
 use crate::auth::tokens::{self, NewToken, Token, TokenScope};
 use crate::auth::{Client, Revoked, cookies, logins};
 use crate::guard::{Caller, Via};
-use crate::people::Role;
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 

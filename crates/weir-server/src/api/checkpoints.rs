@@ -14,12 +14,12 @@ use weir_engine::family;
 use weir_engine::ports::{CheckpointInfo, Content};
 use weir_engine::rewind;
 use weir_engine::undo::{self, Conflict, Merge, Restore};
+use weir_install::user_space::UserSpace;
 
 use super::approvals::addressed;
 use super::sessions::own;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -142,7 +142,7 @@ fn shown(info: &CheckpointInfo) -> Checkpoint {
 /// # Errors
 /// They cannot be read.
 pub(crate) async fn of_session(
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     id: &SessionId,
 ) -> Answer<Vec<CheckpointInfo>> {
     let store = home.store();

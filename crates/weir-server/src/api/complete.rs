@@ -9,10 +9,10 @@ use weir_core::ids::SessionId;
 use weir_core::tool::Access;
 use weir_engine::slash::{self, SlashCommand};
 use weir_engine::workspace::{EntryKind, WalkOptions};
+use weir_install::user_space::SessionWish;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::SessionWish;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 

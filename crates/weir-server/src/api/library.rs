@@ -5,11 +5,11 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::user_space::{Deed, LibraryItem, LibraryLine, Shelf, Word};
 
 use super::page::{Page, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{Deed, LibraryItem, LibraryLine, Shelf, Word};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -65,7 +65,7 @@ async fn list(
     Query(query): Query<PageQuery>,
 ) -> Answer<Json<Page<LibraryLine>>> {
     let home = app.home(&caller.person).await?;
-    let all = home.library().shelved(shelf(&word)?).await?;
+    let all = home.list_shelf(shelf(&word)?).await?;
     Ok(Json(Page::of(all.lines, &query, |line| line.name.clone())))
 }
 
@@ -75,7 +75,7 @@ async fn show(
     Path((word, name)): Path<(String, String)>,
 ) -> Answer<Json<LibraryItem>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.library().item(shelf(&word)?, &name).await?))
+    Ok(Json(home.find_item(shelf(&word)?, &name).await?))
 }
 
 async fn look(
@@ -84,7 +84,7 @@ async fn look(
     Path((word, name)): Path<(String, String)>,
 ) -> Answer<Json<LibraryItem>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.library().look(shelf(&word)?, &name).await?))
+    Ok(Json(home.inspect_item(shelf(&word)?, &name).await?))
 }
 
 async fn act(
@@ -98,6 +98,6 @@ async fn act(
         return Err(Problem::missing(format!("the deed {deed:?}")));
     };
     let word_said = Word { deed, hash: &said.hash, untrusted: said.untrusted };
-    let done = home.library().act(shelf(&word)?, &name, word_said).await?;
+    let done = home.apply_decision(shelf(&word)?, &name, word_said).await?;
     Ok(Json(Done { done }))
 }

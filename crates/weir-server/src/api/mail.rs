@@ -6,14 +6,14 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_install::mail::accounts::{self, AccountLine, Found};
+use weir_install::seal::Seal;
 
 use crate::app::App;
 use crate::auth::events::{self, Doer};
 use crate::guard::Caller;
-use crate::mail::accounts::{self, AccountLine, Found};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
-use crate::seal::Seal;
 
 /// The routes of this file.
 pub(crate) fn routes() -> Vec<Route> {
@@ -135,7 +135,7 @@ pub(crate) async fn checked(app: &App, caller: &Caller, name: &str) -> Answer<()
     let now = app.now();
     let found = accounts::find(app.records.as_ref(), &caller.person.id, name, now).await?;
     let account = found.account(&Seal::new(&app.house.seal_key()?)?)?;
-    app.house.mail().check(&account, &found.line.folder).await?;
+    weir_install::mail::check_account(&account, &found.line.folder).await?;
     Ok(())
 }
 

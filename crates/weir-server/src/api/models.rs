@@ -6,11 +6,11 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::secret::Secret;
+use weir_install::user_space::{ModelLine, ProviderLine};
 
 use super::page::{Page, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{ModelLine, ProviderLine};
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 
@@ -63,7 +63,7 @@ async fn list(
     Query(query): Query<ModelsQuery>,
 ) -> Answer<Json<Page<ModelLine>>> {
     let home = app.home(&caller.person).await?;
-    let told = home.models().models(query.probe).await?;
+    let told = home.list_models(query.probe).await?;
     let part = PageQuery { limit: query.limit, after: query.after };
     Ok(Json(Page::of(told.models, &part, |line| line.model.clone())))
 }
@@ -74,7 +74,7 @@ async fn providers(
     Query(query): Query<PageQuery>,
 ) -> Answer<Json<Page<ProviderLine>>> {
     let home = app.home(&caller.person).await?;
-    let all = home.models().providers().await?;
+    let all = home.list_providers().await?;
     Ok(Json(Page::of(all, &query, |line| line.name.clone())))
 }
 
@@ -85,8 +85,8 @@ async fn set_key(
     Json(wish): Json<KeyWish>,
 ) -> Answer<StatusCode> {
     let home = app.home(&caller.person).await?;
-    known(home.models().providers().await?, &name)?;
-    home.models().set_key(&name, Secret::new(wish.key)).await?;
+    known(home.list_providers().await?, &name)?;
+    home.set_key(&name, Secret::new(wish.key)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,8 +96,8 @@ async fn remove_key(
     Path(name): Path<String>,
 ) -> Answer<StatusCode> {
     let home = app.home(&caller.person).await?;
-    known(home.models().providers().await?, &name)?;
-    match home.models().remove_key(&name).await? {
+    known(home.list_providers().await?, &name)?;
+    match home.remove_key(&name).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Problem::missing(format!("a kept key of {name}"))),
     }

@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::seal::Seal;
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -15,7 +16,6 @@ use crate::notify::channels::{self, ChannelLine, Way};
 use crate::notify::further::Further;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
-use crate::seal::Seal;
 
 /// The routes of this file.
 pub(crate) fn routes() -> Vec<Route> {

@@ -11,13 +11,13 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::child;
 use weir_engine::ports::SessionFilter;
+use weir_install::user_space::SessionWish;
 
 use super::page::{Page, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::tell::{Said, Saying};
 use crate::live::{Key, recovery, title};
-use crate::ports::SessionWish;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -390,7 +390,7 @@ pub(crate) async fn remove(app: &App, caller: &Caller, id: &SessionId) -> Answer
         return Err(Problem::conflict(format!("it is removed with session {parent}")));
     }
     app.rooms.freed(app, &home, id, caller.by()).await?;
-    home.sessions().delete(id).await?;
+    home.delete_session(id).await?;
     title::forget(app, home.as_ref(), id).await
 }
 

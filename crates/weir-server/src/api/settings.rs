@@ -4,12 +4,14 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::lists::{self, Allowed, ListKind};
+use weir_install::user_space::{
+    Changed, PromptFile, PromptSection, PromptText, SettingsChange, SettingsSheet,
+};
 
 use crate::app::App;
 use crate::auth::events::{self, Doer};
 use crate::guard::Caller;
-use crate::lists::{self, Allowed, ListKind};
-use crate::ports::{Changed, PromptFile, PromptSection, PromptText, SettingsChange, SettingsSheet};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -71,7 +73,7 @@ struct NewAllowed {
 
 async fn sheet(State(app): State<App>, caller: Caller) -> Answer<Json<SettingsSheet>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.settings().sheet().await?))
+    Ok(Json(home.settings_sheet().await?))
 }
 
 async fn change(
@@ -89,7 +91,7 @@ pub(crate) async fn apply(app: &App, caller: &Caller, change: &SettingsChange) -
         return Err(Problem::forbidden("only an admin may set what holds for everybody"));
     }
     let home = app.home(&caller.person).await?;
-    match home.settings().change(change).await? {
+    match home.change_settings(change).await? {
         Changed::Stale(now) => Err(Problem::conflict(format!(
             "somebody changed these settings meanwhile (version {now}); look at them again"
         ))),
@@ -112,7 +114,7 @@ async fn note(app: &App, caller: &Caller, what: (&str, &str), detail: &str) -> A
 
 async fn preview(State(app): State<App>, caller: Caller) -> Answer<Json<Vec<PromptSection>>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.prompts().preview().await?))
+    Ok(Json(home.preview_prompt().await?))
 }
 
 fn file_named(name: &str) -> Answer<PromptFile> {
@@ -125,7 +127,7 @@ async fn prompt(
     Path(file): Path<String>,
 ) -> Answer<Json<PromptText>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.prompts().text(file_named(&file)?).await?))
+    Ok(Json(home.prompt_text(file_named(&file)?).await?))
 }
 
 async fn save_prompt(
@@ -136,8 +138,8 @@ async fn save_prompt(
 ) -> Answer<Json<PromptText>> {
     let file = file_named(&file)?;
     let home = app.home(&caller.person).await?;
-    home.prompts().save(file, &new.text, new.version).await?;
-    Ok(Json(home.prompts().text(file).await?))
+    home.save_prompt(file, &new.text, new.version).await?;
+    Ok(Json(home.prompt_text(file).await?))
 }
 
 /// The list of this name in an address.

@@ -5,13 +5,13 @@ use axum::extract::{Path, Query, State};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::people::{Person, Role};
 
 use crate::api::page::{Page, PageQuery};
 use crate::app::App;
 use crate::auth::admin::{Admin, Wanted};
 use crate::auth::{Client, accounts};
 use crate::guard::Caller;
-use crate::people::{Person, Role};
 use crate::problem::Answer;
 use crate::route::{Access, Route};
 

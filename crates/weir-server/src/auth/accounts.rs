@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_install::people::{Person, PersonId, Role};
 
 use crate::auth::secret;
 use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::people::{Person, PersonId, Role};
 use crate::problem::{Answer, Problem};
 
 const PERSON: &str = "person";

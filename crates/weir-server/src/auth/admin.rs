@@ -1,11 +1,12 @@
 //! What admins do with accounts: one place for the API and the pages. The last admin stays one.
 
+use weir_install::people::{Person, Role};
+
 use crate::app::App;
 use crate::auth::events::{self, Doer};
 use crate::auth::factors::{self, Policy};
 use crate::auth::{Client, Revoked, accounts, invitations, password, tokens};
 use crate::guard::Caller;
-use crate::people::{Person, Role};
 use crate::problem::{Answer, Problem};
 
 /// An admin at work.
@@ -192,7 +193,7 @@ impl Admin<'_> {
         doorman.end_logins(&person.id, None).await?;
         doorman.revoke(Revoked::Person(person.id.clone()));
         self.app.rooms.close_all(person.id.as_str()).await;
-        self.app.house.remove_home(&person).await?;
+        self.app.house.remove_user_space(&person).await?;
         accounts::remove(&doorman.shelf, &person).await?;
         self.note("account_removed", &person, "").await
     }

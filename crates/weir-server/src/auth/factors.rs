@@ -5,10 +5,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_install::people::PersonId;
 
 use crate::auth::shelf::{Shelf, Slot};
 use crate::auth::{passkeys, secret, totp};
-use crate::people::PersonId;
 use crate::problem::{Answer, Problem};
 
 const TOTP: &str = "totp";

@@ -2,10 +2,10 @@
 //! forgotten. Each works once and for a week.
 
 use serde::{Deserialize, Serialize};
+use weir_install::people::{Person, PersonId};
 
 use crate::auth::shelf::{Shelf, Slot};
 use crate::auth::{accounts, secret};
-use crate::people::{Person, PersonId};
 use crate::problem::{Answer, Problem};
 
 /// Kind of the entries.

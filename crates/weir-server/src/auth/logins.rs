@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_install::people::PersonId;
 
 use crate::auth::secret;
 use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::people::PersonId;
 use crate::problem::Answer;
 
 /// Kind of the entries.

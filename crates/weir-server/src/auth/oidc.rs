@@ -15,12 +15,12 @@ use crate::app::App;
 use crate::auth::shelf::{Shelf, Slot};
 use crate::auth::sign_in::{Door, Entered};
 use crate::auth::{accounts, cookies, events, secret};
-use crate::people::{Person, PersonId, Role};
 use crate::problem::{Answer, Problem};
 
 mod jwt;
 
 use jwt::{Claims, Expected};
+use weir_install::people::{Person, PersonId, Role};
 
 const PROVIDER: &str = "oidc_provider";
 const ERRAND: &str = "oidc_errand";

@@ -11,7 +11,6 @@ use weir_core::ids::Timestamp;
 
 use crate::auth::secret;
 use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::people::PersonId;
 use crate::problem::{Answer, Problem};
 
 mod cbor;
@@ -19,6 +18,7 @@ mod cose;
 mod said;
 
 use said::{AuthenticatorData, ClientData};
+use weir_install::people::PersonId;
 
 const KIND: &str = "passkey";
 const CHALLENGE: &str = "passkey_challenge";

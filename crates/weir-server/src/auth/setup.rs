@@ -2,10 +2,10 @@
 //! a hash, ends after a day, and is gone once it was used; guessing at it is slowed down.
 
 use serde::{Deserialize, Serialize};
+use weir_install::people::{Person, Role};
 
 use crate::auth::shelf::{Shelf, Slot};
 use crate::auth::{accounts, secret};
-use crate::people::{Person, Role};
 use crate::problem::{Answer, Problem};
 
 /// Kind of the entries: several replicas may each have printed one.

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Clock, Entry, Put, Records};
+use weir_install::seal::Seal;
 
 use crate::problem::{Answer, Problem};
-use crate::seal::Seal;
 
 /// Tries at changing an entry that others change at the same time.
 const TRIES_MAX: usize = 16;

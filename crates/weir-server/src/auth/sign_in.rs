@@ -3,6 +3,7 @@
 
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
+use weir_install::people::Person;
 
 use crate::app::App;
 use crate::auth::events::{self, Doer};
@@ -12,7 +13,6 @@ use crate::auth::shelf::Slot;
 use crate::auth::throttle::{self, Bucket};
 use crate::auth::{Client, Revoked, accounts, cookies, factors, secret};
 use crate::guard::Caller;
-use crate::people::Person;
 use crate::problem::{Answer, Problem};
 
 /// Kind of the entries of browsers that signed in before.

@@ -11,11 +11,11 @@ use weir_core::ids::{Seq, SessionId};
 use weir_engine::hub::{Fact, Update, Updates};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
+use weir_install::user_space::UserSpace;
 
 use super::Key;
 use super::distant::Distant;
 use crate::app::App;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// Facts read at once from a journal.
@@ -25,7 +25,7 @@ const READ_BATCH: usize = 64;
 pub(crate) struct Feed {
     app: App,
     /// Kept open as long as somebody listens.
-    _home: Arc<dyn Home>,
+    _home: Arc<UserSpace>,
     store: Arc<dyn Store>,
     key: Key,
     id: SessionId,
@@ -45,7 +45,7 @@ impl Feed {
     /// There is no such session of this person, or it has fewer facts than `after`.
     pub(super) async fn open(
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         after: Seq,
     ) -> Answer<Feed> {

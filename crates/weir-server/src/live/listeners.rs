@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::people::PersonId;
+use weir_install::people::PersonId;
+
 use crate::problem::{Answer, Problem};
 
 /// Most of one person.

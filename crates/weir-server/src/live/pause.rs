@@ -7,10 +7,10 @@ use futures::StreamExt as _;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::{Entry, Pause};
+use weir_install::people::Person;
+use weir_install::user_space::UserSpace;
 
 use crate::app::App;
-use crate::people::Person;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// Kind and name of the entry that stops the house.
@@ -39,7 +39,7 @@ pub(crate) async fn of_house(app: &App) -> Answer<Option<Pause>> {
 ///
 /// # Errors
 /// The database refuses: then nothing runs.
-pub(crate) async fn of_home(app: &App, home: &dyn Home) -> Answer<Option<Pause>> {
+pub(crate) async fn of_home(app: &App, home: &UserSpace) -> Answer<Option<Pause>> {
     match of_house(app).await? {
         Some(pause) => Ok(Some(pause)),
         None => Ok(home.store().paused().await?),
@@ -50,7 +50,7 @@ pub(crate) async fn of_home(app: &App, home: &dyn Home) -> Answer<Option<Pause>>
 ///
 /// # Errors
 /// It is, with who and since when; or the database refuses.
-pub(crate) async fn may_run(app: &App, home: &dyn Home) -> Answer<()> {
+pub(crate) async fn may_run(app: &App, home: &UserSpace) -> Answer<()> {
     let Some(pause) = of_home(app, home).await? else { return Ok(()) };
     let Pause { since, by, reason } = pause;
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -111,7 +111,7 @@ pub(crate) async fn release_all(app: &App) -> Answer<()> {
     .await
 }
 
-async fn each_home<F>(app: &App, act: impl Fn(Arc<dyn Home>) -> F) -> Answer<()>
+async fn each_home<F>(app: &App, act: impl Fn(Arc<UserSpace>) -> F) -> Answer<()>
 where
     F: Future<Output = Answer<()>>,
 {

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Seq;
 use weir_engine::hub::SignalKind;
 use weir_engine::ports::SignalLine;
+use weir_install::failure::HouseError;
+use weir_install::seal::Seal;
 
 use super::Key;
-use crate::ports::HouseError;
-use crate::seal::Seal;
 
 /// Most bytes of a piece's text: sealed, and with its head, it fits into a parcel.
 pub(super) const TEXT_BYTES_MAX: usize = 4_800;

@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{Session, child};
 use weir_engine::ports::Entry;
+use weir_install::people::Person;
+use weir_install::user_space::UserSpace;
 
 use super::{Hold, Key, pause};
 use crate::app::App;
 use crate::auth::accounts;
-use crate::people::Person;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// Kind of the entries that count crashes.
@@ -85,7 +85,7 @@ pub(crate) async fn is_quarantined(app: &App, key: &Key) -> Answer<bool> {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn quarantined(app: &App, home: &dyn Home) -> Answer<BTreeSet<String>> {
+pub(crate) async fn quarantined(app: &App, home: &UserSpace) -> Answer<BTreeSet<String>> {
     let found = app.records.list(CRASH, Some(home.person().as_str()), app.now()).await?;
     let is_over = |entry: &&Entry| {
         serde_json::from_str::<Crashes>(&entry.text).is_ok_and(|c| c.count >= CRASHES_MAX)
@@ -136,7 +136,7 @@ async fn count(app: &App, key: &str, owner: &str) -> Answer<()> {
 
 /// The engine met a bug of its own in a session: the watch takes it up again, unless that was once
 /// too often.
-pub(super) async fn crashed(app: &App, key: &Key, home: &dyn Home) {
+pub(super) async fn crashed(app: &App, key: &Key, home: &UserSpace) {
     app.rooms.suspect(key);
     if let Err(problem) = count(app, key.as_str(), home.person().as_str()).await {
         tracing::error!(why = %problem.detail, "a crash could not be noted");
@@ -192,7 +192,7 @@ fn pause_after(looked: bool, took: Duration) -> Duration {
 
 /// A session that was at work.
 struct Found {
-    home: Arc<dyn Home>,
+    home: Arc<UserSpace>,
     id: SessionId,
     key: Key,
 }

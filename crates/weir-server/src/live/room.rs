@@ -10,11 +10,11 @@ use weir_core::ids::{Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::{LiveSession, SessionState};
 use weir_engine::hub::{Fact, Update, Updates};
+use weir_install::user_space::UserSpace;
 
 use super::{Key, recovery, title};
 use crate::app::App;
 use crate::notify::{Notice, NoticeKind, Notify as _};
-use crate::ports::Home;
 use crate::problem::Answer;
 
 /// How long a session that is at rest stays open for what is said next, in milliseconds.
@@ -27,7 +27,7 @@ pub(crate) struct Room {
     /// By which it is steered, with what its facts say of it.
     pub(crate) live: Arc<LiveSession>,
     /// Whose it is; kept as long as it runs.
-    pub(crate) home: Arc<dyn Home>,
+    pub(crate) home: Arc<UserSpace>,
     key: Key,
     /// The settings that it was opened with.
     edition: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// A room of a session that was opened just now.
-    pub(super) fn new(live: LiveSession, home: Arc<dyn Home>, key: Key) -> Room {
+    pub(super) fn new(live: LiveSession, home: Arc<UserSpace>, key: Key) -> Room {
         Room { live: Arc::new(live), home, key, edition: 0 }
     }
 
@@ -49,7 +49,7 @@ impl Room {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(super) async fn made_way(&self, home: &dyn Home) -> Answer<bool> {
+    pub(super) async fn made_way(&self, home: &UserSpace) -> Answer<bool> {
         if !self.live.read_state(SessionState::is_at_rest) || home.edition().await? == self.edition
         {
             return Ok(false);

@@ -19,11 +19,11 @@ use weir_engine::host::{
     HostParts, LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost,
     SessionPlace, SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
 };
+use weir_install::user_space::{SessionWish, UserSpace};
 
 use super::{Hold, Rooms, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
-use crate::ports::{Home, SessionWish};
 use crate::problem::{Answer, Problem};
 
 mod mode;
@@ -116,7 +116,7 @@ impl Rooms {
     pub(crate) async fn say(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         saying: Saying,
     ) -> Answer<Said> {
@@ -157,7 +157,7 @@ impl Rooms {
     pub(crate) async fn decide(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (answer, by): (ApprovalAnswer, String),
     ) -> Answer<Decided> {
@@ -201,7 +201,7 @@ impl Rooms {
     pub(crate) async fn answer(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (question, answer, by): (QuestionId, String, String),
     ) -> Answer<()> {
@@ -242,7 +242,7 @@ impl Rooms {
     pub(crate) async fn cancel(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<bool> {
@@ -262,7 +262,7 @@ impl Rooms {
     pub(crate) async fn withdraw(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (input, by): (InputId, String),
     ) -> Answer<()> {
@@ -286,7 +286,7 @@ impl Rooms {
     pub(crate) async fn configure(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (wish, by): (SessionWish, String),
     ) -> Answer<()> {
@@ -307,7 +307,7 @@ impl Rooms {
     pub(crate) async fn freed(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
@@ -327,7 +327,7 @@ impl Rooms {
     pub(crate) async fn condense(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (words, by): (&str, String),
     ) -> Answer<()> {
@@ -343,7 +343,7 @@ impl Rooms {
     pub(crate) async fn uncondense(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
     ) -> Answer<()> {
@@ -358,7 +358,7 @@ impl Rooms {
     pub(crate) async fn restored(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         fact: CheckpointRestored,
     ) -> Answer<()> {
@@ -385,7 +385,7 @@ impl Rooms {
     pub(crate) async fn revoke(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         (lease, by): (u32, String),
     ) -> Answer<()> {
@@ -408,7 +408,7 @@ impl Rooms {
     pub(crate) async fn fork(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         (source, until): (&SessionId, Option<Seq>),
     ) -> Answer<SessionId> {
         let fork = home.new_session();
@@ -431,7 +431,7 @@ impl Rooms {
     /// There is no such input.
     pub(crate) async fn rest_before(
         &self,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         id: &SessionId,
         before: Seq,
     ) -> Answer<Seq> {
@@ -446,7 +446,7 @@ impl Rooms {
 /// How commands find and open the sessions of one person here.
 struct RoomAccess<'a> {
     app: &'a App,
-    home: &'a Arc<dyn Home>,
+    home: &'a Arc<UserSpace>,
 }
 
 impl SessionAccess for RoomAccess<'_> {
@@ -467,7 +467,7 @@ impl SessionAccess for RoomAccess<'_> {
 
 async fn session_host<'a>(
     app: &'a App,
-    home: &'a Arc<dyn Home>,
+    home: &'a Arc<UserSpace>,
 ) -> Answer<SessionHost<RoomAccess<'a>>> {
     let parts = HostParts::of_engine(home.engine().await?.parts());
     Ok(SessionHost::new(RoomAccess { app, home }, parts))
@@ -494,7 +494,7 @@ async fn tell_session<T: Send>(
 }
 
 /// Tells a session something that counts between runs only, and shows later in what it does.
-async fn tell_between_runs(app: &App, home: &Arc<dyn Home>, told: SentCommand) -> Answer<()> {
+async fn tell_between_runs(app: &App, home: &Arc<UserSpace>, told: SentCommand) -> Answer<()> {
     let host = session_host(app, home).await?;
     let mut view = found_view(host.view_session(&told.session).await?, &told.session)?;
     match host.tell_session(&told, &mut view, |_| None::<()>).await? {
@@ -531,7 +531,7 @@ fn checked(name: &str, saying: &Saying) -> Answer<()> {
 /// What is said with its files: those that were sent, and those that its words name with `@`.
 async fn files(
     app: &App,
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     id: &SessionId,
     saying: &Saying,
 ) -> Answer<attach::Saying> {
@@ -560,7 +560,7 @@ async fn files(
 /// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the
 /// answer holds for the session, and why is said in a sentence.
 async fn keep_rules(
-    home: &Arc<dyn Home>,
+    home: &Arc<UserSpace>,
     view: &SessionView,
     approval: &ApprovalId,
 ) -> Option<String> {

@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
 use weir_engine::ports::{Entry, Put};
+use weir_install::user_space::UserSpace;
 
 use super::Key;
 use super::fold;
 use crate::app::App;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// Kind of these entries.
@@ -58,7 +58,7 @@ fn read(entry: &Entry) -> Chat {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn all(app: &App, home: &dyn Home) -> Answer<HashMap<String, Chat>> {
+pub(crate) async fn all(app: &App, home: &UserSpace) -> Answer<HashMap<String, Chat>> {
     let found = app.records.list(KIND, Some(home.person().as_str()), app.now()).await?;
     let id = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
     Ok(found.iter().map(|entry| (id(entry), read(entry))).collect())
@@ -70,7 +70,7 @@ pub(crate) async fn all(app: &App, home: &dyn Home) -> Answer<HashMap<String, Ch
 /// The database refuses.
 pub(crate) async fn change(
     app: &App,
-    home: &dyn Home,
+    home: &UserSpace,
     id: &SessionId,
     change: impl Fn(&mut Chat),
 ) -> Answer<Chat> {
@@ -104,7 +104,7 @@ pub(crate) async fn change(
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget(app: &App, home: &dyn Home, id: &SessionId) -> Answer<()> {
+pub(crate) async fn forget(app: &App, home: &UserSpace, id: &SessionId) -> Answer<()> {
     let key = Key::of(home, id);
     app.chats.forget(&key);
     for kind in [KIND, super::wishes::KIND, super::recovery::CRASH] {
@@ -122,8 +122,8 @@ pub(crate) fn cleaned(title: &str) -> String {
 }
 
 /// Names a chat after its first answer, where a helper model is set for it. Nothing waits for it.
-pub(super) fn after_run(app: &App, home: &Arc<dyn Home>, id: &SessionId) {
-    if !home.sessions().names_chats() {
+pub(super) fn after_run(app: &App, home: &Arc<UserSpace>, id: &SessionId) {
+    if !home.names_chats() {
         return;
     }
     let (app, home, id) = (app.clone(), home.clone(), id.clone());
@@ -138,7 +138,7 @@ pub(super) fn after_run(app: &App, home: &Arc<dyn Home>, id: &SessionId) {
     });
 }
 
-async fn name(app: &App, home: &Arc<dyn Home>, id: &SessionId) -> Answer<()> {
+async fn name(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> Answer<()> {
     if of(app, &Key::of(home.as_ref(), id)).await?.title.is_some() {
         return Ok(());
     }
@@ -148,7 +148,7 @@ async fn name(app: &App, home: &Arc<dyn Home>, id: &SessionId) -> Answer<()> {
     if said.is_empty() || answer.is_empty() {
         return Ok(());
     }
-    let Some(title) = home.sessions().title(&said, &answer).await? else { return Ok(()) };
+    let Some(title) = home.suggest_title(&said, &answer).await? else { return Ok(()) };
     let title = cleaned(&title);
     if title.is_empty() {
         return Ok(());

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
 use weir_engine::ports::Entry;
+use weir_install::user_space::UserSpace;
 
 use crate::app::App;
 use crate::auth::secret;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// Kind of these entries.
@@ -57,7 +57,7 @@ struct Kept {
     data: String,
 }
 
-fn entry_name(home: &dyn Home, id: &str) -> String {
+fn entry_name(home: &UserSpace, id: &str) -> String {
     format!("{}/{id}", home.person())
 }
 
@@ -67,7 +67,7 @@ fn entry_name(home: &dyn Home, id: &str) -> String {
 /// What is wrong with it and what to do; too many wait.
 pub(crate) async fn put(
     app: &App,
-    home: &dyn Home,
+    home: &UserSpace,
     name: &str,
     bytes: Arc<[u8]>,
 ) -> Answer<Uploaded> {
@@ -109,7 +109,7 @@ pub(crate) async fn put(
 ///
 /// # Errors
 /// There is none, or it has ended.
-pub(crate) async fn get(app: &App, home: &dyn Home, id: &str) -> Answer<Upload> {
+pub(crate) async fn get(app: &App, home: &UserSpace, id: &str) -> Answer<Upload> {
     let missing = || Problem::missing(format!("attachment {id}"));
     let entry = app.records.get(KIND, &entry_name(home, id), app.now()).await?;
     let entry = entry.filter(|entry| entry.owner == home.person().as_str()).ok_or_else(missing)?;
@@ -122,6 +122,6 @@ pub(crate) async fn get(app: &App, home: &dyn Home, id: &str) -> Answer<Upload> 
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget(app: &App, home: &dyn Home, id: &str) -> Answer<bool> {
+pub(crate) async fn forget(app: &App, home: &UserSpace, id: &str) -> Answer<bool> {
     Ok(app.records.remove(KIND, &entry_name(home, id)).await?)
 }

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use weir_core::schedule::ScheduledAgent;
 use weir_engine::ports::Entry;
+use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
 use super::Key;
 use crate::app::App;
-use crate::ports::{Home, SessionContext, SessionWish};
 use crate::problem::{Answer, Problem};
 
 /// Kind of these entries.
@@ -39,7 +39,7 @@ fn word(context: SessionContext) -> &'static str {
 ///
 /// # Errors
 /// The database refuses.
-pub(super) async fn keep(app: &App, home: &dyn Home, key: &Key, wish: &SessionWish) -> Answer<()> {
+pub(super) async fn keep(app: &App, home: &UserSpace, key: &Key, wish: &SessionWish) -> Answer<()> {
     let SessionWish { context, only_tools, budget_usd, max_tool_calls, agent, .. } = wish.clone();
     let bound = only_tools.is_some() || budget_usd.is_some() || max_tool_calls.is_some();
     if super::is_interactive(wish) && !bound {

@@ -12,14 +12,15 @@ use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun};
 use weir_engine::ports::{Claim, Entry, KEPT_GIVEN, Kept, ReceivedMail, Store};
 use weir_engine::schedule::{given_name, known};
+use weir_install::failure::HouseError;
+use weir_install::mail::accounts::{Found, PLACE, entry_name};
+use weir_install::mail::rules::{self, MailRule};
+use weir_install::people::Person;
+use weir_install::seal::Seal;
+use weir_install::user_space::UserSpace;
 
-use super::accounts::{Found, PLACE, entry_name};
-use super::rules::{self, MailRule};
 use crate::app::App;
 use crate::notify::{Notice, NoticeKind, Notify as _};
-use crate::people::Person;
-use crate::ports::{Home, HouseError};
-use crate::seal::Seal;
 
 /// Longest that a folder is waited on before it is looked at anyway. Servers end idle lines after
 /// half an hour.
@@ -42,7 +43,7 @@ pub(super) async fn follow(app: &App, person: &Person, found: &Found) -> Result<
     let seal = Seal::new(&app.house.seal_key()?)?;
     let account = found.account(&seal)?;
     let home = app.home(person).await?;
-    let mut inbox = app.house.mail().inbox(&account, &found.line.folder).await?;
+    let mut inbox = weir_install::mail::open_inbox(&account, &found.line.folder).await?;
     let (validity, next) = inbox.place();
     let mut place = match read_place(app, found).await? {
         Some(place) if place.validity == validity => place,
@@ -85,7 +86,7 @@ struct Came<'a> {
 /// Starts the agent of a rule; false: it is busy, and the mail waits.
 async fn start(
     app: &App,
-    home: &dyn Home,
+    home: &UserSpace,
     person: &Person,
     rule: &MailRule,
     came: &Came<'_>,

@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use weir_install::mail::accounts::{self, Found, entry_name};
+use weir_install::people::PersonId;
 
-use super::accounts::{self, Found, entry_name};
 use super::follow::{Standing, follow};
 use crate::app::App;
 use crate::auth;
-use crate::people::PersonId;
 
 /// First wait after a failure, and the longest.
 const RETRY_FIRST: Duration = Duration::from_secs(5);

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Entry, Put, Records};
+use weir_install::failure::HouseError;
+use weir_install::people::{Person, PersonId};
+use weir_install::seal::Seal;
 
 use super::NoticeKind;
 use crate::auth::secret;
-use crate::people::{Person, PersonId};
-use crate::ports::HouseError;
-use crate::seal::Seal;
 
 /// The kind of a channel in the records.
 const CHANNEL: &str = "channel";

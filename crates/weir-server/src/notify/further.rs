@@ -14,15 +14,15 @@ use serde_json::json;
 use tokio::sync::{OnceCell, Semaphore};
 use weir_core::address::is_public;
 use weir_engine::ports::Entry;
+use weir_install::failure::HouseError;
+use weir_install::people::PersonId;
+use weir_install::seal::Seal;
 
 use super::channels::{self, Channel, Wanted, Way};
 use super::push::{self, Vapid};
 use super::{Notice, Notify};
 use crate::app::App;
 use crate::auth::secret;
-use crate::people::PersonId;
-use crate::ports::HouseError;
-use crate::seal::Seal;
 
 /// The kind of the server's key for web push in the records.
 const VAPID: &str = "vapid";

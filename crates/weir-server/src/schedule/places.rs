@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{Begin, Clock, Entry, HOUR_MS, HousePlaces, Put, Records, StoreError};
+use weir_install::user_space::UserSpace;
 
 use super::bounds;
-use crate::ports::Home;
 
 /// Kind and name of the entry.
 const KIND: &str = "agent_places";
@@ -186,11 +186,11 @@ impl Places {
 /// The house as the scheduler of one person sees it.
 pub(super) struct HouseOfPeople {
     places: Arc<Places>,
-    home: Arc<dyn Home>,
+    home: Arc<UserSpace>,
 }
 
 impl HouseOfPeople {
-    pub(super) fn new(places: Arc<Places>, home: Arc<dyn Home>) -> HouseOfPeople {
+    pub(super) fn new(places: Arc<Places>, home: Arc<UserSpace>) -> HouseOfPeople {
         HouseOfPeople { places, home }
     }
 

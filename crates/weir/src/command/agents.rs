@@ -13,11 +13,11 @@ use weir_install::cx::Cx;
 use crate::failure::usage;
 use crate::options::AgentsCommand;
 
-pub(crate) mod add;
+mod add;
 mod change;
 mod daemon;
 mod now;
-pub(crate) mod start;
+mod start;
 mod tell;
 
 /// The state of an agent whose ticks do not count.

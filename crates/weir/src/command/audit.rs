@@ -1,19 +1,17 @@
 //! `weir audit`: who did what, under which rule, and whether the record of it is whole (G10).
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_core::ids::SessionId;
-use weir_core::record::{GENESIS, verify_chain};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{AuditLine, SessionFilter, SessionMeta, Store};
+use weir_engine::ports::{AuditLine, SessionFilter, Store};
+use weir_install::audit::journal;
 use weir_install::cx::Cx;
 use weir_install::session_ids;
-use weir_server::ports::AuditVerdict;
-use weir_store::{PostgresStore, verify_audit};
+use weir_store::verify_audit;
 
 use super::sessions::moment;
 use crate::failure::exit;
@@ -163,44 +161,6 @@ fn plain(value: &Value) -> String {
 /// What is wrong, in words for people.
 type Fault = Option<String>;
 
-/// Whose audit lines are checked, and how.
-pub(crate) enum Chained {
-    /// They stand in a store in this folder, and in files beside it.
-    Files(PathBuf),
-    /// They stand in one database for everybody.
-    Postgres(PostgresStore),
-}
-
-/// Whether everything in a store is as it was written.
-///
-/// # Errors
-/// It cannot be read.
-pub(crate) async fn whole(store: &dyn Store, chained: &Chained) -> anyhow::Result<AuditVerdict> {
-    let audit = match chained {
-        Chained::Files(state) => {
-            let state = state.clone();
-            tokio::task::spawn_blocking(move || verify_audit(&state)).await??
-        }
-        Chained::Postgres(store) => store.verify_audit().await?,
-    };
-    let sessions = store.list(&SessionFilter::default()).await?;
-    let mut faults: Vec<String> = audit.fault.iter().map(ToString::to_string).collect();
-    let mut facts = 0;
-    for meta in &sessions {
-        match journal(store, meta).await? {
-            Ok(count) => facts += count,
-            Err(why) => faults.push(why),
-        }
-    }
-    Ok(AuditVerdict {
-        whole: faults.is_empty(),
-        lines: audit.lines,
-        sessions: sessions.len() as u64,
-        facts,
-        faults,
-    })
-}
-
 async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
     let store = cx.store()?;
     let state = cx.dirs.state.clone();
@@ -243,28 +203,6 @@ async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
         ))?;
     }
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
-}
-
-/// The chain of one journal: how many facts, or the first that is not as it was written.
-async fn journal(store: &dyn Store, meta: &SessionMeta) -> anyhow::Result<Result<u64, String>> {
-    let mut count = 0;
-    let mut hash = GENESIS.to_owned();
-    loop {
-        let records = store.read(&meta.id, count + 1, PAGE).await?;
-        match verify_chain(&hash, count + 1, &records) {
-            Ok(last) => hash = last,
-            Err(error) => return Ok(Err(format!("journal of session {}: {error}", meta.id))),
-        }
-        count += records.len() as u64;
-        if records.len() < PAGE {
-            break;
-        }
-    }
-    if count < meta.facts {
-        let missing = count + 1;
-        return Ok(Err(format!("journal of session {}: record {missing} is missing", meta.id)));
-    }
-    Ok(Ok(count))
 }
 
 async fn export(cx: &Cx, args: &AuditExportArgs) -> anyhow::Result<()> {

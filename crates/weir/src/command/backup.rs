@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use weir_install::archive::{self, BackupOf};
 use weir_install::cx::Cx;
 
-use crate::house::archive::{self, BackupOf};
 use crate::options::{BackupArgs, RestoreArgs};
 use crate::terminal::{err_line, out};
 

@@ -3,23 +3,22 @@
 
 use std::process::ExitCode;
 
-use futures::future::join_all;
 use serde_json::{Value, json};
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible;
+use weir_install::catalogue::servers::{Standing, checked, standing, words};
 use weir_install::cx::Cx;
 use weir_install::servers::{TokenFiles, Whose};
 use weir_install::wiring::mcp::{self, Known};
-use weir_mcp::{Listing, TokenStore as _, in_words};
+use weir_mcp::{Listing, TokenStore as _};
 
 use crate::failure::{exit, failure, usage};
 use crate::options::{McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand};
 use crate::terminal::{err, out, out_json, table};
 
 mod add;
-pub(crate) mod approve;
+mod approve;
 mod install;
-pub(crate) mod words;
 
 /// Lists, shows, adds, approves, restarts, removes.
 pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::Result<ExitCode> {
@@ -33,66 +32,6 @@ pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::
         McpServersCommand::Restart(args) => restart(cx, &args).await,
         McpServersCommand::Remove(args) => remove(cx, &args).await,
     }
-}
-
-/// How a server stands: a word for programs, and more for people.
-pub(crate) struct Standing {
-    /// `approved`, `changed`, …
-    pub(crate) word: &'static str,
-    /// The same for people.
-    pub(crate) detail: String,
-    /// What it offers: as it says now if it was asked, else as it was approved.
-    pub(crate) listing: Option<Listing>,
-}
-
-/// How a server stands, without starting it.
-pub(crate) fn standing(known: &Known) -> Standing {
-    let stands = |word, detail: String| {
-        let listing = known.pin.as_ref().map(|pin| pin.listing.clone());
-        Standing { word, detail, listing }
-    };
-    let spec = match &known.spec {
-        Err(why) if known.uninstalled => return stands("uninstalled", why.clone()),
-        Err(why) => return stands("broken", why.clone()),
-        Ok(spec) if !spec.enabled => return stands("disabled", "disabled".into()),
-        Ok(spec) => spec,
-    };
-    let Some(pin) = &known.pin else {
-        return stands("unapproved", "not approved yet".into());
-    };
-    let differences = pin.of_declaration(spec);
-    match differences.is_empty() {
-        true => stands("approved", format!("approved, {} tools", pin.listing.tools.len())),
-        false => stands("changed", in_words(&differences)),
-    }
-}
-
-/// The same for servers that are started and asked, all at once.
-pub(crate) async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standing>> {
-    let hub = mcp::hub(cx, all)?;
-    let asked = all.iter().map(async |known| {
-        let before = standing(known);
-        if matches!(before.word, "broken" | "uninstalled" | "disabled") {
-            return before;
-        }
-        let listing = match hub.show(&known.declared.name).await {
-            Ok(listing) => listing,
-            Err(detail) => return Standing { word: "failed", detail, listing: None },
-        };
-        let words = format!("{} tools, protocol {}", listing.tools.len(), listing.protocol);
-        let (word, detail) = match &known.pin {
-            _ if before.word == "changed" => ("changed", before.detail),
-            None => ("unapproved", format!("not approved yet; it offers {words}")),
-            Some(pin) => match pin.of_listing(&listing) {
-                differences if words::closes(&differences) => ("changed", in_words(&differences)),
-                _ => ("ready", format!("works as approved: {words}")),
-            },
-        };
-        Standing { word, detail, listing: Some(listing) }
-    });
-    let standings = join_all(asked).await;
-    hub.close().await;
-    Ok(standings)
 }
 
 async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {

@@ -138,12 +138,6 @@ async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
     out(&format!("{action} {} {word} {place}", rule.text()))
 }
 
-/// Keeps an allow rule that a person gave for always: in their own rules for this project. A file of
-/// that name in another project, or a command that means something else there, was not asked about.
-pub(crate) fn remember(cx: &Cx, rule: &Rule) -> anyhow::Result<()> {
-    config::allow_here(&cx.files().here, &cx.folder, rule.text())
-}
-
 async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
     let text = args.rule.trim();
     if let Some(session) = &args.target.session {

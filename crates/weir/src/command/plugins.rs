@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{Callable, PluginLine, PluginOffer, PluginState, Plugins as _};
+use weir_install::catalogue::plugins::{described, found};
 use weir_install::cx::Cx;
 use weir_install::wiring;
 
@@ -26,16 +26,6 @@ pub(crate) async fn plugins(cx: &Cx, command: PluginsCommand) -> anyhow::Result<
         PluginsCommand::Disable(args) => disable(cx, &plugins, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The plugins of this folder, with the marks of its files.
-pub(crate) async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
-    let workspace = cx.workspace()?;
-    let marks = cx.journal()?.marks(&workspace.root().display().to_string()).await?;
-    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let plugins = wiring::plugins(cx, &workspace)?;
-    plugins.refresh().await;
-    Ok(plugins)
 }
 
 fn list(plugins: &InstalledPlugins, flag: JsonFlag) -> anyhow::Result<()> {
@@ -117,26 +107,6 @@ async fn show(plugins: &InstalledPlugins, args: &PluginArgs) -> anyhow::Result<(
         let _ = writeln!(text, "  {}({})  {about}", callable.name, params.join(", "));
     }
     out(text.trim_end())
-}
-
-/// What a person reads before they switch it on.
-pub(crate) fn described(offer: &PluginOffer) -> String {
-    let origin = visible(&offer.origin);
-    let mut text = format!("{} ({}), from {origin}\n", offer.id, offer.title);
-    let _ = writeln!(text, "SHA-256: {}", offer.hash);
-    let _ = writeln!(text, "Files: {}", offer.files.join(", "));
-    text.push_str(if offer.powers.is_empty() {
-        "It has no permissions of its own.\n"
-    } else {
-        "It may:\n"
-    });
-    for power in &offer.powers {
-        let _ = writeln!(text, "  {power}");
-    }
-    for note in &offer.notes {
-        let _ = writeln!(text, "Note: {note}");
-    }
-    text
 }
 
 async fn enable(

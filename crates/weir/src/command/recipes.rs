@@ -1,24 +1,23 @@
 //! `weir recipes`: which there are, how often each worked, and what waits for the person (M5). Not
 //! here: how they are matched, learned and followed (`weir_core::recipe`, `weir_engine::recipes`).
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun, Standing};
+use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun};
 use weir_core::view::plain::visible;
-use weir_engine::ports::{Kept, Proposal, SolvedFilter};
-use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
+use weir_engine::ports::{Proposal, SolvedFilter};
+use weir_engine::recipes::FoundRecipe;
+use weir_install::catalogue::recipes::{All, learned, missing, tell as words};
 use weir_install::cx::Cx;
-use weir_install::wiring;
 
 use crate::failure::usage;
 use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
 use crate::terminal::{out, out_json};
 
-pub(crate) mod change;
-pub(crate) mod settle;
-pub(crate) mod tell;
+mod change;
+mod settle;
+mod tell;
 
 /// Lists, shows, adds, removes; settles what was proposed.
 pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<ExitCode> {
@@ -30,65 +29,6 @@ pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<
         RecipesCommand::Reject(args) => settle::reject(cx, &args).await,
         RecipesCommand::Remove(args) => change::remove(cx, &args).await,
     }
-}
-
-/// Everything that is known about recipes here.
-pub(crate) struct All {
-    /// What was found.
-    pub(crate) survey: RecipeSurvey,
-    counts: BTreeMap<String, Standing>,
-    kept: Vec<Kept>,
-    /// What waits for the person.
-    pub(crate) waiting: Vec<Proposal>,
-}
-
-impl All {
-    /// All of them.
-    pub(crate) async fn of(cx: &Cx) -> anyhow::Result<All> {
-        let store = cx.journal()?;
-        let kept = store.kept(KEPT_RECIPE).await?;
-        let survey = survey(&wiring::recipe_places(cx), &kept);
-        let counts = store.recipe_counts().await?;
-        let waiting = store.proposals(KEPT_RECIPE).await?;
-        Ok(All { survey, counts, kept, waiting })
-    }
-
-    /// How often it worked.
-    pub(crate) fn standing(&self, id: &str) -> Standing {
-        self.counts.get(id).copied().unwrap_or_default()
-    }
-
-    /// The recipe of this id that counts.
-    pub(crate) fn used(&self, id: &str) -> Option<&FoundRecipe> {
-        let named = |found: &&FoundRecipe| found.recipe.id == id && found.shadowed_by.is_none();
-        self.survey.recipes.iter().find(named)
-    }
-
-    /// The one of this id that waits.
-    pub(crate) fn proposal(&self, id: &str) -> Option<&Proposal> {
-        self.waiting.iter().find(|proposal| proposal.name == id)
-    }
-
-    pub(crate) fn rejected(&self, id: &str) -> Option<&Kept> {
-        self.rejections().find(|kept| kept.name == id)
-    }
-
-    /// Those that a person said no to.
-    pub(crate) fn rejections(&self) -> impl Iterator<Item = &Kept> {
-        self.kept.iter().filter(|kept| kept.state == REJECTED)
-    }
-}
-
-/// What is said where nothing has this id.
-fn missing(id: &str) -> anyhow::Error {
-    usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible(id)))
-}
-
-/// The recipe that waits, with its runs.
-pub(crate) fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
-    serde_json::from_str(&proposal.text).map_err(|error| {
-        usage(format!("the proposed recipe {} cannot be read ({error})", visible(&proposal.name)))
-    })
 }
 
 async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
@@ -121,7 +61,7 @@ async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
             value["evidence"] = evidence_json(&learned, &runs);
             out_json(&value)?;
         } else {
-            out(&tell::proposal(proposal, &learned, &runs))?;
+            out(&words::proposal(proposal, &learned, &runs))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -140,7 +80,7 @@ async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
         value["recipe"] = json!(found.recipe);
         out_json(&value)?;
     } else {
-        out(&tell::recipe(&found.recipe, &found.place, all.standing(&args.id)))?;
+        out(&words::recipe(&found.recipe, &found.place, all.standing(&args.id)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -155,7 +95,7 @@ fn as_json(found: &FoundRecipe, all: &All) -> Value {
         "source": source,
         "place": found.place,
         "untrusted": label.is_external(),
-        "state": tell::state(found, standing),
+        "state": words::state(found, standing),
         "points": standing.points(),
         "successes": standing.successes,
         "failures": standing.failures,

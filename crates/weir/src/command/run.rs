@@ -14,6 +14,7 @@ use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::Update;
 use weir_engine::ports::Store;
 use weir_install::cx::Cx;
+use weir_install::leftovers;
 use weir_install::session_ids::{self, Agents};
 use weir_install::wiring::{self, Wishes};
 use weir_store::SqliteStore;
@@ -31,7 +32,6 @@ mod keyboard;
 #[cfg(test)]
 pub(super) mod offscreen;
 mod pictures;
-pub(crate) mod tidy;
 mod wishes;
 
 pub(super) use ask::Asks;
@@ -75,7 +75,7 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
             let options = wiring::session_options(cx, &wishes, None).await?;
             let engine = wiring::engine(cx, "weir run")?;
             let saying = input::saying(&engine, &options.workspace, &args, prompt).await?;
-            tidy::orphans(cx);
+            leftovers::remove_orphans(cx);
             let id = wiring::new_session_id();
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
@@ -148,7 +148,7 @@ async fn resume(
     let text = prompt.unwrap_or_default();
     let engine = wiring::engine(&there, "weir run")?;
     let saying = input::saying(&engine, &options.workspace, args, text).await?;
-    tidy::orphans(&there);
+    leftovers::remove_orphans(&there);
     let workspace = options.workspace.clone();
     let known = session.facts();
     drop(session);
@@ -251,7 +251,7 @@ impl Play {
         let session = self.handle.id().clone();
         let closed = self.handle.close().await;
         if finished.as_ref().is_some_and(|f| f.status.is_over()) {
-            tidy::finished(&self.workspace, &session);
+            leftovers::remove_results(&self.workspace, &session);
         }
         wiring::tidy(cx);
         drop(self.engine);

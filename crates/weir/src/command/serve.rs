@@ -8,12 +8,12 @@ use std::sync::Arc;
 use futures::stream;
 use weir_install::config::ServerSettings;
 use weir_install::cx::Cx;
+use weir_install::installation::Installation;
 use weir_server::{App, Server, ServerLimits, ServerOptions};
 use weir_store::SqliteStore;
 
 use crate::command::run::Signals;
 use crate::failure::usage;
-use crate::house::Installation;
 use crate::options::ServeArgs;
 use crate::terminal;
 

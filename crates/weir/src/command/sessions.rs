@@ -4,16 +4,15 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::governance::filter::one_line;
-use weir_core::ids::{SessionId, Timestamp};
 use weir_core::session::child;
-use weir_core::view::plain::visible;
-use weir_engine::engine::{EngineError, read_verified};
-use weir_engine::hub::Fact;
-use weir_engine::ledger::fact_of;
-use weir_engine::ports::{SessionMeta, Store};
+use weir_engine::engine::EngineError;
+use weir_engine::ports::{SessionMeta, Store as _};
 use weir_install::cx::Cx;
 use weir_install::session_ids::{self, Agents};
+pub(super) use weir_install::sessions::meta;
+use weir_install::sessions::{Summary, facts, line, transcript};
 use weir_install::wiring;
+pub(super) use weir_install::wording::{moment, single};
 use weir_store::SqliteStore;
 
 use crate::failure::{engine_failure, usage};
@@ -24,15 +23,9 @@ use crate::terminal::{out, out_json, table};
 
 mod delete;
 mod export;
-mod html;
-mod markdown;
 #[cfg(test)]
 pub(super) mod offscreen;
-mod summary;
-mod transcript;
 
-pub(crate) use delete::remove;
-pub(crate) use export::exported;
 pub(super) use export::put;
 
 /// Does what was asked.
@@ -46,29 +39,6 @@ pub(crate) async fn sessions(cx: &Cx, command: SessionsCommand) -> anyhow::Resul
         SessionsCommand::Search(args) => search(cx, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A moment for people: to the second, in UTC.
-pub(super) fn moment(ts: Timestamp) -> String {
-    ts.to_string().chars().take(19).collect::<String>().replace('T', " ")
-}
-
-/// `text` in one line that can be looked at without harm, however long it is.
-pub(super) fn single(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    visible(&words.join(" "))
-}
-
-/// The facts of a session, with its hash chain checked.
-async fn facts(store: &dyn Store, id: &SessionId) -> anyhow::Result<Vec<Fact>> {
-    let records = read_verified(store, id).await.map_err(engine_failure)?;
-    Ok(records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?)
-}
-
-/// The summary of a session that exists.
-pub(super) async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
-    let found = store.meta(id).await?;
-    found.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
 }
 
 /// How a session is: one that was at work when its program went away is interrupted.
@@ -121,7 +91,7 @@ async fn show(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
     let meta = meta(store.as_ref(), &id).await?;
     let status = status(&store, &meta).await?;
     let facts = facts(store.as_ref(), &id).await?;
-    let summary = summary::Summary::of(&meta, status, &facts);
+    let summary = Summary::of(&meta, status, &facts);
     if args.json.json {
         let mut value = json!(summary);
         if args.all {
@@ -136,11 +106,6 @@ async fn show(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
         false => transcript::brief(fact),
     });
     out(&shown.collect::<Vec<_>>().join("\n"))
-}
-
-/// A fact as the outside sees it (C6).
-fn line(session: &SessionId, fact: &Fact) -> Value {
-    weir_core::view::wire::fact(session, fact.seq, fact.ts, &fact.event)
 }
 
 async fn fork(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {

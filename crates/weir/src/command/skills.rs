@@ -2,26 +2,20 @@
 //! where skills are found and what their format is (`weir_engine::skills`, `weir_core::skill`).
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use weir_core::skill::Finding;
 use weir_core::view::plain::visible;
-use weir_engine::ports::Plugins as _;
-use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, Source, Survey};
-use weir_engine::workspace::Workspace;
+use weir_engine::skills::{self, FoundSkill, Source};
+use weir_install::catalogue::skills::{findings, inbox as proposals, place, sha256, survey};
 use weir_install::cx::Cx;
-use weir_install::wiring;
 
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
 use crate::terminal::{out, out_json, table};
 
-pub(crate) mod inbox;
-pub(crate) mod own;
+mod inbox;
+mod own;
 
 /// Characters of a description in a list.
 const DESCRIPTION_CHARS_MAX: usize = 100;
@@ -38,19 +32,6 @@ pub(crate) async fn skills(cx: &Cx, command: SkillsCommand) -> anyhow::Result<Ex
         SkillsCommand::Accept(args) => inbox::accept(cx, &args).await,
         SkillsCommand::Reject(args) => inbox::reject(cx, &args).await,
     }
-}
-
-/// Everything that is found from here, with the marks of this workspace.
-pub(crate) async fn survey(cx: &Cx) -> anyhow::Result<(std::sync::Arc<Workspace>, Survey)> {
-    let workspace = cx.workspace()?;
-    let root = workspace.root().display().to_string();
-    let marks = cx.journal()?.marks(&root).await?;
-    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let plugins = wiring::plugins(cx, &workspace)?;
-    plugins.refresh().await;
-    let places = SkillPlaces { plugins: Some(plugins), ..wiring::skill_places(cx) };
-    let survey = skills::survey(&places, &workspace);
-    Ok((workspace, survey))
 }
 
 async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
@@ -77,7 +58,7 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
         out(&format!(
             "Waiting for your decision: {} ({}); `weir skills inbox` shows it.",
             visible(&proposal.name),
-            inbox::what(proposal)
+            proposals::what(proposal)
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -98,12 +79,6 @@ fn row(skill: &FoundSkill) -> Vec<String> {
         }
     };
     vec![visible(&skill.name), visible(&place(skill)), visible(&says)]
-}
-
-pub(crate) fn place(skill: &FoundSkill) -> String {
-    let by = if skill.self_written { ", written by your agent" } else { "" };
-    let of = skill.plugin.as_ref().map(|plugin| format!(", of the plugin {plugin}"));
-    format!("{}{by}{}", skill.place, of.unwrap_or_default())
 }
 
 fn word(source: Source) -> &'static str {
@@ -206,10 +181,6 @@ fn shown_text(text: &str) -> String {
     text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn validate(args: &SkillsValidateArgs) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     let mut sound = true;
@@ -233,51 +204,4 @@ fn validate(args: &SkillsValidateArgs) -> anyhow::Result<ExitCode> {
         out_json(&rows)?;
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
-}
-
-/// What is wrong with a folder of a skill, wherever it is.
-fn findings(folder: &Path) -> Vec<Finding> {
-    let unusable = |wrong: String, write: &str| vec![Finding::fatal("SKILL.md", wrong, write)];
-    let path = folder.join("SKILL.md");
-    let length = match fs::metadata(&path) {
-        Ok(meta) if meta.is_file() => meta.len(),
-        Ok(_) => return unusable("is not a file".into(), "create a file of that name"),
-        Err(error) => {
-            let write = "give the folder of a skill, which contains a file SKILL.md";
-            return unusable(format!("cannot be read ({error})"), write);
-        }
-    };
-    if length > SKILL_BYTES_MAX {
-        let wrong = format!("has {length} bytes; the maximum is {SKILL_BYTES_MAX}");
-        return unusable(wrong, "move parts of it to other files in the folder");
-    }
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) => return unusable(format!("cannot be read ({error})"), "make it readable"),
-    };
-    // `.` and a name that ends with a slash have a name too.
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-    let name = real.file_name().map(|name| name.to_string_lossy().into_owned());
-    let parsed = skills::parse(&bytes, &name.unwrap_or_default());
-    let mut findings = parsed.findings;
-    if let Some(head) = &parsed.head {
-        if let Some(why) = skills::trigger_problem(&head.trigger) {
-            findings.push(Finding::advice("trigger", why, "fix it; until then it never matches"));
-        }
-        if has_trigger_at_top(&bytes) {
-            findings.push(Finding::advice(
-                "trigger",
-                "is not a field of the format; other programs may refuse the skill",
-                "put it under `metadata`",
-            ));
-        }
-    }
-    findings
-}
-
-/// Whether the trigger stands where only Weir looks for it.
-fn has_trigger_at_top(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let head = weir_core::skill::split(&text).map(|(head, _)| head.to_owned());
-    head.is_ok_and(|head| head.lines().any(|line| line.starts_with("trigger:")))
 }

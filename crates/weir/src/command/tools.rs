@@ -5,20 +5,22 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::tool::ToolSpec;
+use weir_install::catalogue::made as custom;
+use weir_install::catalogue::tools::group;
 use weir_install::cx::Cx;
 
 use crate::failure::usage;
 use crate::options::ToolsCommand;
 use crate::terminal::{out, out_json, table};
 
-pub(crate) mod made;
+mod made;
 
 /// Lists or shows; makes, accepts, switches off, takes away.
 pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<ExitCode> {
     let tools = weir_tools::tools();
     match command {
         ToolsCommand::List(flag) if flag.json => {
-            let (_, made) = made::survey(cx).await?;
+            let (_, made) = custom::survey(cx).await?;
             let rows = tools.iter().map(|tool| row(tool.spec()));
             let rows: Vec<Value> = rows.chain(made.iter().map(made::as_json)).collect();
             out_json(&rows)?;
@@ -30,23 +32,23 @@ pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<Exit
                 let when = if spec.deferred { "deferred" } else { "" };
                 vec![spec.name.clone(), group(spec), when.to_owned(), summary]
             };
-            let (_, made) = made::survey(cx).await?;
+            let (_, made) = custom::survey(cx).await?;
             let rows = tools.iter().map(|tool| line(tool.spec()));
             let rows: Vec<Vec<String>> = rows.chain(made.iter().map(made::row)).collect();
             out(&table(&rows))?;
         }
         ToolsCommand::Show { name, json } => {
             let Some(tool) = tools.iter().find(|tool| tool.spec().name == name) else {
-                let (_, made) = made::survey(cx).await?;
+                let (_, made) = custom::survey(cx).await?;
                 if !made.iter().any(|found| found.name == name) {
                     return Err(usage(format!(
                         "there is no tool {name:?}; `weir tools list` lists all tools"
                     )));
                 }
-                let found = made::one(made, &name)?;
+                let found = custom::one(made, &name)?;
                 match json.json {
                     true => out_json(&made::as_json(&found))?,
-                    false => out(&made::described(&found))?,
+                    false => out(&custom::described(&found))?,
                 }
                 return Ok(ExitCode::SUCCESS);
             };
@@ -64,10 +66,6 @@ pub(crate) async fn tools(cx: &Cx, command: ToolsCommand) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn group(spec: &ToolSpec) -> String {
-    json!(spec.group).as_str().unwrap_or_default().to_owned()
-}
-
 fn row(spec: &ToolSpec) -> Value {
     json!({
         "name": spec.name,
@@ -78,7 +76,7 @@ fn row(spec: &ToolSpec) -> Value {
     })
 }
 
-pub(crate) fn described(spec: &ToolSpec) -> String {
+fn described(spec: &ToolSpec) -> String {
     let mut text = format!("{} (group {})\n\n{}\n", spec.name, group(spec), spec.description);
     let schema = &spec.input_schema;
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();

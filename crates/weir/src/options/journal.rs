@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use weir_install::sessions::ExportFormat;
 
 use super::{JsonFlag, Span, span};
 
@@ -79,6 +80,17 @@ pub(crate) enum SessionFormat {
     Html,
     /// Script for the scripted model, which repeats the same replies
     Script,
+}
+
+impl From<SessionFormat> for ExportFormat {
+    fn from(format: SessionFormat) -> ExportFormat {
+        match format {
+            SessionFormat::Jsonl => ExportFormat::Jsonl,
+            SessionFormat::Script => ExportFormat::Script,
+            SessionFormat::Markdown => ExportFormat::Markdown,
+            SessionFormat::Html => ExportFormat::Html,
+        }
+    }
 }
 
 /// Delete sessions with their stored data and checkpoints; audit lines are kept

@@ -1,7 +1,7 @@
-//! Asks a registry which version there is, and installs exactly that one, by the registry's ordinary
-//! client with the person's own settings. No script of a package is run. It happens in a folder of
-//! its own, so that no file of a workspace says where packages come from. Not here: asking the
-//! person.
+//! Asks a registry which version there is, and installs exactly that one, by the registry's
+//! ordinary client with the person's own settings. No script of a package is run. It happens in a
+//! folder of its own, so that no file of a workspace says where packages come from. Not here:
+//! asking the person.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,6 +1,6 @@
 //! Command lines that fetch a package and start it: `npx`, `npm exec`, `bunx`, `pnpm dlx`, `yarn
-//! dlx`, `uvx`, `uv tool run`, `pipx run`. What is not understood whole is no such line: it is started
-//! as it stands. Pure.
+//! dlx`, `uvx`, `uv tool run`, `pipx run`. What is not understood whole is no such line: it is
+//! started as it stands. Pure.
 
 use std::path::Path;
 

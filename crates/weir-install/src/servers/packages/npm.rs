@@ -1,5 +1,5 @@
-//! Packages of npm: asked of and installed by `npm`, without running their scripts. What npm says is
-//! read here; where it is put is said elsewhere.
+//! Packages of npm: asked of and installed by `npm`, without running their scripts. What npm says
+//! is read here; where it is put is said elsewhere.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The form of a server: a flat schema of plain values, read, and answers held against it. Pure, and
-//! total: what is no such form is no form.
+//! The form of a server: a flat schema of plain values, read, and answers held against it. Pure,
+//! and total: what is no such form is no form.
 
 use serde_json::{Number, Value, json};
 

@@ -1,5 +1,5 @@
-//! What a server's question becomes for the person, and the answer for the server. Not here: the journal and
-//! the faces (`tests/it/approvals`).
+//! What a server's question becomes for the person, and the answer for the server. Not here: the
+//! journal and the faces (`tests/it/approvals`).
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

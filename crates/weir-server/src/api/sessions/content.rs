@@ -14,12 +14,12 @@ use weir_core::message::{Block, plain_text};
 use weir_engine::attach::FILE_BYTES_MAX;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
+use weir_install::sessions::ExportFormat;
 
 use super::own;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::uploads::{self, Uploaded};
-use crate::ports::ExportFormat;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 
@@ -225,7 +225,7 @@ async fn export(
         }
     };
     let home = app.home(&caller.person).await?;
-    let bytes = home.sessions().export(&id, format).await?;
+    let bytes = home.export_session(&id, format).await?;
     Ok(file(bytes, media, Some(&format!("{id}.{ending}"))))
 }
 

@@ -11,13 +11,13 @@ use weir_core::model::Usage;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::PlanItem;
 use weir_engine::ports::SessionMeta;
+use weir_install::user_space::UserSpace;
 
 use crate::api::approvals::{Waiting, waiting_of};
 use crate::app::App;
 use crate::live::fold;
 use crate::live::title::{self, Chat};
 use crate::live::{Key, recovery};
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 
 /// A session in a list.
@@ -108,7 +108,7 @@ pub(crate) fn line(meta: SessionMeta, chat: Chat, is_broken: bool) -> SessionLin
 ///
 /// # Errors
 /// There is none.
-pub(crate) async fn of(app: &App, home: &Arc<dyn Home>, id: &SessionId) -> Answer<SessionInfo> {
+pub(crate) async fn of(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> Answer<SessionInfo> {
     let store = home.store();
     let meta = store.meta(id).await?.filter(|meta| meta.facts > 0);
     let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;

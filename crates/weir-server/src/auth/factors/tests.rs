@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Clock, Entry, Put, Records, StoreError};
+use weir_install::seal::Seal;
 
 use super::*;
 use crate::auth::oidc;
-use crate::seal::Seal;
 
 /// Entries that end with the test; none of them expires.
 #[derive(Default)]

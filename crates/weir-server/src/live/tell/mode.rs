@@ -7,10 +7,10 @@ use weir_core::ids::SessionId;
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
+use weir_install::user_space::{SessionWish, UserSpace};
 
 use super::super::{Key, Rooms, wishes};
 use crate::app::App;
-use crate::ports::{Home, SessionWish};
 use crate::problem::{Answer, Problem};
 
 /// The mode, where nothing else is wished for.
@@ -29,7 +29,7 @@ impl Rooms {
     pub(super) async fn mode_changed(
         &self,
         app: &App,
-        home: &Arc<dyn Home>,
+        home: &Arc<UserSpace>,
         (id, wish): (&SessionId, &SessionWish),
     ) -> Answer<bool> {
         let (Some(_), Some(room)) = (alone(wish), self.here(home.as_ref(), id)) else {

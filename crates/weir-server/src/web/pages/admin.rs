@@ -5,11 +5,11 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use weir_core::ids::Timestamp;
+use weir_install::maintenance::{BackupLine, Finding, Health};
 
 use crate::api::admin::{self as api, Overview};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{BackupLine, Finding, Health};
 use crate::problem::Answer;
 use crate::route::{Access, Route};
 use crate::web::parts::{badge, csrf, empty, moment, page};
@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
     let overview = api::overview(&app).await;
-    let backups = app.house.care().backups().await?;
+    let backups = app.house.maintenance().list_backups().await?;
     let body = html! {
         h1 { "Server" }
         (findings(&overview.findings))
@@ -187,7 +187,7 @@ async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Answer<Response> {
-    app.house.care().remove_backup(&name).await?;
+    app.house.maintenance().remove_backup(&name).await?;
     tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
     Ok(Redirect::to("/admin#backups").into_response())
 }

@@ -9,13 +9,13 @@ use weir_core::ids::Timestamp;
 use weir_core::session::child;
 use weir_core::view::plain::visible;
 use weir_engine::ports::{SessionFilter, SessionMeta};
+use weir_install::user_space::UserSpace;
 
 use super::chat::called;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::fold;
 use crate::live::title;
-use crate::ports::Home;
 use crate::problem::Answer;
 use crate::route::Route;
 use crate::web::chat::{View, approval_card, question_card};
@@ -45,7 +45,7 @@ pub(super) struct Waiting {
 ///
 /// # Errors
 /// A journal cannot be read.
-pub(super) async fn waiting(home: &dyn Home) -> Answer<Vec<Waiting>> {
+pub(super) async fn waiting(home: &UserSpace) -> Answer<Vec<Waiting>> {
     let store = home.store();
     let mut found = Vec::new();
     for meta in store.list(&SessionFilter::default()).await? {

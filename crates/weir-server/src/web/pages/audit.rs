@@ -3,6 +3,7 @@
 use axum::extract::{Query, State};
 use maud::{Markup, html};
 use serde_json::Value;
+use weir_install::audit::AuditVerdict;
 
 use crate::api::audit::{AuditQuery, PART, account_events, look};
 use crate::app::App;
@@ -10,7 +11,6 @@ use crate::audit::AuditRow;
 use crate::auth::accounts;
 use crate::auth::events::AccountEvent;
 use crate::guard::Caller;
-use crate::ports::AuditVerdict;
 use crate::problem::Answer;
 use crate::route::Route;
 use crate::web::parts::{badge, csrf, empty, field, moment, page_with};
@@ -53,7 +53,7 @@ async fn show(
 }
 
 async fn verify(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    let verdict = app.home(&caller.person).await?.settings().verify().await?;
+    let verdict = app.home(&caller.person).await?.verify_audit().await?;
     page_of(&app, &caller, &AuditQuery::default(), &told(&verdict)).await
 }
 

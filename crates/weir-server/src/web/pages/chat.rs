@@ -13,11 +13,11 @@ use weir_core::ids::SessionId;
 use weir_core::session::child;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::SessionMeta;
+use weir_install::user_space::UserSpace;
 
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::{Key, title};
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 use crate::web::chat::{Folded, View};
@@ -68,7 +68,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// A chat with everything that stands in it.
 pub(super) struct Chat {
-    pub(super) home: Arc<dyn Home>,
+    pub(super) home: Arc<UserSpace>,
     pub(super) meta: SessionMeta,
     /// What is kept beside its journal.
     pub(super) kept: title::Chat,

@@ -6,13 +6,14 @@ use axum::extract::{Path, Query, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_install::failure::HouseError;
+use weir_install::user_space::{
+    Deed, LibraryItem, LibraryLine, NewServer, Shelf, TextKind, Waiting, Word,
+};
 
 use crate::api::library::shelf as shelf_of;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{
-    Deed, HouseError, LibraryItem, LibraryLine, NewServer, Shelf, TextKind, Waiting, Word,
-};
 use crate::problem::{Answer, Problem};
 use crate::render;
 use crate::route::{Access, Route};
@@ -92,7 +93,7 @@ async fn list(
 ) -> Answer<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
-    let all = home.library().shelved(shelf).await?;
+    let all = home.list_shelf(shelf).await?;
     let body = html! {
         h1 { "Library" }
         (tabs(shelf))
@@ -189,7 +190,7 @@ async fn declare(
     let query = |key: &str, text: &str| {
         url::form_urlencoded::Serializer::new(String::new()).append_pair(key, text).finish()
     };
-    match home.library().declare(&new).await {
+    match home.declare_server(&new).await {
         Ok(()) => {
             let note = query("note", "Added. Start it to see what it offers, then approve it.");
             Ok(Redirect::to(&format!("{}?{note}", address(Shelf::Servers, &name))))
@@ -247,7 +248,7 @@ async fn show(
 ) -> Answer<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
-    let item = home.library().item(shelf, &name).await?;
+    let item = home.find_item(shelf, &name).await?;
     Ok(thing(&caller, shelf, &item, &shown))
 }
 
@@ -259,7 +260,7 @@ async fn look(
 ) -> Answer<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
-    match home.library().look(shelf, &name).await {
+    match home.inspect_item(shelf, &name).await {
         Ok(item) => {
             let note = match item.waiting {
                 Some(_) => "This is what it offers now.",
@@ -269,7 +270,7 @@ async fn look(
             Ok(thing(&caller, shelf, &item, &shown))
         }
         Err(HouseError::Refused(wrong)) => {
-            let item = home.library().item(shelf, &name).await?;
+            let item = home.find_item(shelf, &name).await?;
             Ok(thing(&caller, shelf, &item, &Shown { wrong, ..Shown::default() }))
         }
         Err(error) => Err(error.into()),
@@ -405,13 +406,13 @@ async fn act(
     };
     let home = app.home(&caller.person).await?;
     let word = Word { deed, hash: &said.hash, untrusted: said.untrusted == "yes" };
-    let (key, said) = match home.library().act(shelf, &name, word).await {
+    let (key, said) = match home.apply_decision(shelf, &name, word).await {
         Ok(note) => ("note", note),
         Err(HouseError::Refused(wrong)) => ("wrong", wrong),
         Err(error) => return Err(error.into()),
     };
     // What was taken away has no page any more.
-    let there = home.library().item(shelf, &name).await.is_ok();
+    let there = home.find_item(shelf, &name).await.is_ok();
     let to = if there { address(shelf, &name) } else { format!("/library/{}", shelf.word()) };
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair(key, &said);

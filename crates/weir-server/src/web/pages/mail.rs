@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_engine::ports::MailSecurity;
 use weir_engine::schedule::known;
+use weir_install::mail::accounts::{self, AccountLine, ServerLine};
+use weir_install::mail::rules::MailRule;
 
 use crate::api::mail::{AccountShown, checked, set, shown, taken_away};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::mail::accounts::{self, AccountLine, ServerLine};
-use crate::mail::rules::MailRule;
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 use crate::web::parts::{badge, csrf, empty, field, moment, page};
@@ -316,7 +316,7 @@ impl Typed {
 
     fn line(&self) -> Result<AccountLine, String> {
         let numbered = |what: &str, at: usize| self.get(&format!("{what}-{at}")).to_owned();
-        let rules = (0..crate::mail::rules::RULES_MAX + NEW_RULES).map(|at| MailRule {
+        let rules = (0..weir_install::mail::rules::RULES_MAX + NEW_RULES).map(|at| MailRule {
             from: numbered("from", at),
             subject: numbered("subject", at),
             unchecked: !numbered("unchecked", at).is_empty(),

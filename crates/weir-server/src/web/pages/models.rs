@@ -10,12 +10,13 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::secret::Secret;
+use weir_install::failure::HouseError;
+use weir_install::user_space::{
+    DIALECTS, ModelLine, ModelsTold, NewEndpoint, ProviderLine, SettingsChange,
+};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{
-    DIALECTS, HouseError, ModelLine, ModelsTold, NewEndpoint, ProviderLine, SettingsChange,
-};
 use crate::problem::Answer;
 use crate::route::{Access, Route};
 use crate::web::parts::{badge, csrf, empty, field, page};
@@ -54,7 +55,7 @@ async fn list(
     Query(shown): Query<Shown>,
 ) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
-    let told = home.models().models(false).await?;
+    let told = home.list_models(false).await?;
     whole(&app, &caller, (told, &shown)).await
 }
 
@@ -64,14 +65,14 @@ async fn probe(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
-    let told = home.models().models(true).await?;
+    let told = home.list_models(true).await?;
     whole(&app, &caller, (told, &Shown::default())).await
 }
 
 async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
-    let providers = home.models().providers().await?;
-    let sheet = home.settings().sheet().await?;
+    let providers = home.list_providers().await?;
+    let sheet = home.settings_sheet().await?;
     let chosen = sheet.items.iter().find(|setting| setting.key == "model");
     let chosen = chosen.map(|setting| {
         (setting.value.as_str().unwrap_or_default().to_owned(), setting.origin.clone())
@@ -368,7 +369,7 @@ async fn choose(
         version: None,
         values: BTreeMap::from([("model".to_owned(), value)]),
     };
-    back(home.settings().change(&change).await.map(|_| "Saved. New chats use it.".to_owned()))
+    back(home.change_settings(&change).await.map(|_| "Saved. New chats use it.".to_owned()))
 }
 
 async fn set_key(
@@ -380,11 +381,11 @@ async fn set_key(
     let (provider, key) = (typed.provider, Secret::new(typed.key.trim().to_owned()));
     let page = if typed.back == "/" { "/" } else { HERE };
     if typed.unchecked.is_empty()
-        && let Err(error) = home.models().check_key(&provider, &key).await
+        && let Err(error) = home.check_key(&provider, &key).await
     {
         return back_to(page, Err(error));
     }
-    let kept = home.models().set_key(&provider, key).await;
+    let kept = home.set_key(&provider, key).await;
     back_to(page, kept.map(|()| format!("The key for {provider} is saved.")))
 }
 
@@ -405,8 +406,8 @@ async fn add_endpoint(
         key: Secret::new(typed.key.trim().to_owned()),
         unchecked: !typed.unchecked.is_empty(),
     };
-    let had_none = home.models().standard().await?.is_none();
-    let found = match home.models().add_endpoint(&new).await {
+    let had_none = home.standard_model().await?.is_none();
+    let found = match home.add_endpoint(&new).await {
         Ok(found) => found,
         Err(error) => return back(Err(error)),
     };
@@ -420,7 +421,7 @@ async fn add_endpoint(
     if let Some(first) = found.first().filter(|_| had_none) {
         let values = BTreeMap::from([("model".to_owned(), Value::String(first.clone()))]);
         let change = SettingsChange { for_all: false, version: None, values };
-        home.settings().change(&change).await?;
+        home.change_settings(&change).await?;
         note.push_str(&format!(" New chats use {first}."));
     }
     back(Ok(note))
@@ -433,7 +434,7 @@ async fn remove_endpoint(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
     let home = app.home(&caller.person).await?;
-    let removed = home.models().remove_endpoint(&name).await;
+    let removed = home.remove_endpoint(&name).await;
     back(removed.map(|was| match was {
         true => format!("The endpoint {name} was removed, with its key."),
         false => format!("No endpoint {name} was added here."),
@@ -447,7 +448,7 @@ async fn forget_key(
     Form(Asked {}): Form<Asked>,
 ) -> Answer<Redirect> {
     let home = app.home(&caller.person).await?;
-    let removed = home.models().remove_key(&name).await;
+    let removed = home.remove_key(&name).await;
     back(removed.map(|was| match was {
         true => format!("The key for {name} was removed."),
         false => format!("There was no saved key for {name}."),

@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::api::settings::apply;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{SettingsChange, SettingsSheet};
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 use crate::web::parts::{csrf, page_with};
@@ -25,6 +24,7 @@ mod prompts;
 mod security;
 
 use control::{Asked, group};
+use weir_install::user_space::{SettingsChange, SettingsSheet};
 
 /// Where this page is.
 const HERE: &str = "/settings";
@@ -143,7 +143,7 @@ async fn render(
     (said, typed): (&Markup, &BTreeMap<String, String>),
 ) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
-    let sheet = home.settings().sheet().await?;
+    let sheet = home.settings_sheet().await?;
     let section = Section::named(&look.section, caller);
     let searched = !look.q.trim().is_empty();
     let body = html! {
@@ -256,7 +256,7 @@ fn form(
     let shown = mine.into_iter().filter(|one| for_all || one.key != "prompt.instructions");
     let asked = Asked { for_all, typed };
     let shown: Vec<_> = shown.collect();
-    let can = |setting: &&&crate::ports::Setting| asked.may_set(setting);
+    let can = |setting: &&&weir_install::user_space::Setting| asked.may_set(setting);
     let any = shown.iter().any(|setting| can(&setting));
     let version = if for_all { sheet.house_version } else { sheet.version };
     html! {
@@ -337,7 +337,7 @@ async fn save_fields(
 ) -> Answer<()> {
     let for_all = look.for_all(caller);
     let home = app.home(&caller.person).await?;
-    let sheet = home.settings().sheet().await?;
+    let sheet = home.settings_sheet().await?;
     let mut values: BTreeMap<String, Value> = BTreeMap::new();
     for (name, text) in typed {
         let Some(key) = name.strip_prefix("v:") else { continue };

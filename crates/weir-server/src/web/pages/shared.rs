@@ -19,7 +19,6 @@ use crate::auth::accounts;
 use crate::auth::shelf::{Kept, Shelf};
 use crate::guard::Caller;
 use crate::live::title;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::render;
 use crate::route::{Access, Route};
@@ -28,6 +27,7 @@ use crate::web::parts::{bare_with, csrf, empty, field, moment, page_with};
 mod transcript;
 
 use transcript::{Shown, Transcript};
+use weir_install::user_space::UserSpace;
 
 /// Styles of a shared chat.
 const ASSETS: &[&str] = &["pages/code.css", "pages/shared.css"];
@@ -45,7 +45,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 /// A link that leads somewhere: what it shows, and from whose journal.
-async fn opened(app: &App, token: &str) -> Answer<(Kept<Share>, Arc<dyn Home>)> {
+async fn opened(app: &App, token: &str) -> Answer<(Kept<Share>, Arc<UserSpace>)> {
     let kept = shares::find(app, token).await?;
     let shelf = Shelf::new(app.records.clone(), app.clock.clone());
     let owner = accounts::get(&shelf, &kept.owner).await?.filter(|person| !person.disabled);

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, StatusCode};
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_install::people::{Person, Role};
 
 use crate::api::{everybody, invitation_path};
 use crate::app::App;
@@ -14,7 +15,6 @@ use crate::auth::factors::{self, Policy};
 use crate::auth::oidc::{self, Provider};
 use crate::auth::{Client, accounts, events};
 use crate::guard::Caller;
-use crate::people::{Person, Role};
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 use crate::web::parts::{badge, csrf, field, moment, page_with};

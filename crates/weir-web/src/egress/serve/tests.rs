@@ -46,7 +46,7 @@ async fn piped(host: &str, said: &[u8], shared: &Shared) -> (Vec<u8>, Vec<u8>) {
     let proxy = async {
         let (from, to) = tokio::io::split(far);
         let mut client = Client { from: BufReader::new(from), to };
-        assert!(tunnel(&mut client, upstream, (&host, HTTPS), shared).await.is_ok());
+        assert!(tunnel(&mut client, upstream, &host, HTTPS, shared).await.is_ok());
     };
     let client = async {
         near.write_all(said).await.unwrap();

@@ -8,11 +8,12 @@ use weir_core::schedule::AgentRunState;
 use weir_core::view::plain::visible;
 use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};
 use weir_install::cx::Cx;
+use weir_install::leftovers;
 use weir_install::wiring::{self, WallClock};
 use weir_store::this_process;
 
 use super::start::Sessions;
-use crate::command::run::{Signals, tidy};
+use crate::command::run::Signals;
 use crate::options::AgentsDaemonArgs;
 use crate::terminal;
 
@@ -35,7 +36,7 @@ pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<E
         tell: tell(args.quiet),
         house: None,
     });
-    tidy::orphans(cx);
+    leftovers::remove_orphans(cx);
     if !args.quiet {
         let state = cx.dirs.state.display();
         terminal::err_line(&format!(

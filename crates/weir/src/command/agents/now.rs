@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, OnAsk};
 use weir_engine::ports::{AtRest, Claim, Store};
 use weir_engine::schedule::{Course, followers, known, saying};
+use weir_install::agents::wishes;
 use weir_install::cx::Cx;
 use weir_install::wiring;
 use weir_store::this_process;
 
-use super::{find, now_micros, open_runs, start};
+use super::{find, now_micros, open_runs};
 use crate::command::run::{self, Asks, Shown};
 use crate::failure::{engine_failure, exit, failure, usage};
 use crate::options::AgentsRunArgs;
@@ -33,7 +34,7 @@ pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCod
     }
     let (_, agent) = find(store.as_ref(), &args.name).await?;
     let there = cx.anew(std::path::Path::new(&agent.workspace))?;
-    let options = wiring::session_options(&there, &start::wishes(&agent), None).await?;
+    let options = wiring::session_options(&there, &wishes(&agent), None).await?;
     let engine = wiring::engine(&there, LABEL)?;
     let session = wiring::new_session_id();
     let begun = now_micros();

@@ -8,40 +8,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
-use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
+use weir_core::schedule::{AgentRun, ScheduledAgent};
 use weir_engine::ports::{AtRest, RunDesk, Starter, Store};
 use weir_engine::schedule::{Course, ScheduledRun, follow};
+use weir_install::agents::wishes;
 use weir_install::cx::Cx;
-use weir_install::wiring::{self, PromptWish, Wishes};
+use weir_install::{leftovers, wiring};
 
-use crate::command::run::tidy;
 use crate::failure::engine_failure;
 
 /// What this program is called where a session is found held.
 const LABEL: &str = "weir agents daemon";
-
-/// What the definition says about a session.
-pub(crate) fn wishes(agent: &ScheduledAgent) -> Wishes {
-    let prompt = agent.prompt.clone();
-    Wishes {
-        model: agent.model.clone(),
-        profile: agent.profile.clone(),
-        permission: agent.permission,
-        thinking: agent.thinking,
-        max_iterations: agent.limits.max_iterations,
-        max_tool_calls: Some(agent.limits.max_tool_calls),
-        budget_usd: agent.limits.budget_usd,
-        budget_tokens: agent.limits.budget_tokens,
-        run_timeout_ms: agent.limits.timeout_ms,
-        prompt: match agent.prompt_mode {
-            PromptMode::Combined => PromptWish::Preceded(prompt),
-            PromptMode::AgentOnly => PromptWish::Replaced(prompt),
-        },
-        attended: agent.on_ask == OnAsk::Queue,
-        only_tools: Some(agent.tools.clone()),
-        ..Wishes::default()
-    }
-}
 
 /// Opens and drives sessions of scheduled agents.
 pub(super) struct Sessions {
@@ -110,7 +87,7 @@ impl Sessions {
         let rest = watched.map_err(engine_failure)?;
         closed.map_err(engine_failure)?;
         if course.is_over() {
-            tidy::finished(cx.workspace()?.as_ref(), &session);
+            leftovers::remove_results(cx.workspace()?.as_ref(), &session);
         }
         Ok(rest)
     }

@@ -10,7 +10,6 @@ use weir_core::view::visible::{diff, remarks};
 use weir_install::cx::Cx;
 
 use super::lasting;
-use crate::command::permissions;
 use crate::terminal;
 
 /// Lines of a diff or an argument that are shown before it is cut, visibly.
@@ -137,7 +136,7 @@ pub(super) fn left(lease: &LeaseGrant) -> String {
 pub(crate) fn remember(cx: &Cx, rules: &[Rule]) {
     let place = cx.files().here.display().to_string();
     for rule in rules {
-        match permissions::remember(cx, rule) {
+        match cx.keep_allow_rule(rule) {
             Ok(()) => terminal::err(&format!(
                 "{} applies in this project from now on; it is saved in {place} (`weir permissions \
                  add` saves a rule for all projects)",

@@ -1,19 +1,13 @@
-//! `weir sessions delete` (D9): journal, blobs, index, checkpoints, externalised results and
-//! records of commands go. Audit lines stay: they tell what was done to the world.
+//! `weir sessions delete` (D9). Not here: what of a session goes (`weir_install::sessions`).
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use weir_core::ids::SessionId;
-use weir_engine::engine::EngineError;
 use weir_engine::family;
-use weir_engine::ports::{Checkpoints as _, SessionMeta, Worktrees as _};
+use weir_engine::ports::SessionMeta;
 use weir_install::cx::Cx;
 use weir_install::session_ids;
-use weir_install::wiring;
-use weir_store::{GitWorktrees, this_process};
+use weir_install::sessions::{meta, remove};
 
-use super::meta;
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::SessionsDeleteArgs;
 use crate::terminal::{self, err, is_attended, out};
@@ -52,36 +46,4 @@ fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
         terminal::err_line(&format!("{}  {} events  {title}", meta.id, meta.facts));
     }
     terminal::confirm("Delete with all checkpoints?")
-}
-
-/// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.
-/// `label`: what holds it meanwhile, for people.
-pub(crate) async fn remove(cx: &Cx, meta: &SessionMeta, label: &str) -> anyhow::Result<()> {
-    let store = cx.journal()?;
-    let owner = this_process(label);
-    let lease = store.acquire(&meta.id, &owner).await;
-    let lease = lease.map_err(|error| engine_failure(EngineError::Store(error)))?;
-    let removed = remove_held(cx, &meta.id, Path::new(&meta.workspace)).await;
-    if removed.is_err() {
-        store.release(&lease).await?;
-    }
-    removed
-}
-
-async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<()> {
-    wiring::checkpoints(cx).forget(folder, id).await?;
-    weir_sandbox::forget(&cx.dirs.state, id)?;
-    // The folder may be gone, or closed to this person: then so are the results in it.
-    if let Ok(workspace) = cx.at(folder).and_then(|there| there.workspace()) {
-        let results = format!(".weir/tmp/{id}");
-        if let Err(error) = workspace.remove_own(&results) {
-            tracing::debug!(%error, results, "externalised results were not removed");
-        }
-    }
-    // A sub-agent that worked in a copy of its own stood in that copy.
-    if let Some((root, _)) = folder.to_str().and_then(|path| path.split_once("/.weir/worktrees/")) {
-        GitWorktrees::default().remove(Path::new(root), id.as_str());
-    }
-    cx.journal()?.delete(id).await?;
-    Ok(())
 }

@@ -6,14 +6,13 @@ use weir_core::session::Session;
 use weir_engine::hub::Fact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::SessionMeta;
-
-use super::{summary, transcript};
+use weir_install::sessions::{Summary, transcript};
 
 /// The lines above the conversation.
 pub(in crate::command) fn summary(id: &SessionId, facts: &[Fact]) -> String {
     let meta = meta(id, facts);
     let status = meta.status.clone();
-    summary::Summary::of(&meta, status, facts).told()
+    Summary::of(&meta, status, facts).told()
 }
 
 /// The conversation.

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use weir_install::files;
+use weir_install::sessions::{ExportFormat, export_session};
 
 use super::desk::Desk;
 use super::say::path_of;
-use crate::command::sessions;
 use crate::failure::usage;
-use crate::options::SessionFormat;
 
 /// Characters of a session's name in that of its file.
 const NAME_CHARS: usize = 8;
@@ -29,7 +28,11 @@ pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
     let format = format(&name)?;
     let path = path_of(&room.cx, &name);
     let store = room.cx.store()?;
-    let text = sessions::exported(store.as_ref(), id, (format, None)).await?;
+    let exported = export_session(store.as_ref(), id, format, None).await?;
+    for note in &exported.notes {
+        room.cx.notify(&format!("warning: {note}"));
+    }
+    let text = exported.text;
     let written = {
         let path = path.clone();
         tokio::task::spawn_blocking(move || files::create(&path, text.as_bytes(), 0o600))
@@ -43,12 +46,12 @@ pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
     }
 }
 
-fn format(name: &str) -> anyhow::Result<SessionFormat> {
+fn format(name: &str) -> anyhow::Result<ExportFormat> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("md" | "markdown") => Ok(SessionFormat::Markdown),
-        Some("html" | "htm") => Ok(SessionFormat::Html),
-        Some("jsonl") => Ok(SessionFormat::Jsonl),
+        Some("md" | "markdown") => Ok(ExportFormat::Markdown),
+        Some("html" | "htm") => Ok(ExportFormat::Html),
+        Some("jsonl") => Ok(ExportFormat::Jsonl),
         _ => Err(usage(format!("{name:?} must end with .md, .html or .jsonl: that says its form"))),
     }
 }
@@ -60,9 +63,9 @@ mod tests {
     #[test]
     fn f1_the_ending_says_the_form() {
         for (name, expected) in [
-            ("a.md", Some(SessionFormat::Markdown)),
-            ("~/x/A.HTML", Some(SessionFormat::Html)),
-            ("a.b.jsonl", Some(SessionFormat::Jsonl)),
+            ("a.md", Some(ExportFormat::Markdown)),
+            ("~/x/A.HTML", Some(ExportFormat::Html)),
+            ("a.b.jsonl", Some(ExportFormat::Jsonl)),
             ("a", None),
             ("a.txt", None),
             ("md", None),

@@ -15,13 +15,13 @@ use weir_engine::engine::EngineError;
 use weir_engine::host::SessionState;
 use weir_engine::ports::{Store as _, StoreError};
 use weir_install::cx::Cx;
+use weir_install::leftovers;
 use weir_install::wiring::{self, Wishes};
 use weir_tui::link::{News, Tone, Which, Wish};
 
 use super::desk::Desk;
 use super::room::{Live, Room, follow};
 use super::{LABEL, PERSON, Picks, about, back};
-use crate::command::run::tidy;
 use crate::failure::{engine_failure, usage};
 
 /// How long a run may take to end when it was cancelled.
@@ -297,7 +297,7 @@ impl Keeper {
     async fn begin(&mut self, room: &Arc<Room>, wishes: &Wishes) -> Result<Arc<Live>, Away> {
         let options = wiring::session_options(&room.cx, wishes, None).await.map_err(away)?;
         let engine = wiring::engine(&room.cx, LABEL).map_err(away)?;
-        tidy::orphans(&room.cx);
+        leftovers::remove_orphans(&room.cx);
         let id = wiring::new_session_id();
         let opened = engine.open(id.clone(), options).await;
         let handle = opened.map_err(|error| away(error.into()))?;
@@ -322,7 +322,7 @@ impl Keeper {
         let cx: Cx = room.cx.anew(room.folder())?;
         let options = wiring::session_options(&cx, wishes, Some(&kept)).await?;
         let engine = wiring::engine(&cx, LABEL)?;
-        tidy::orphans(&cx);
+        leftovers::remove_orphans(&cx);
         let handle = engine.resume(id.clone(), options).await?;
         Ok(Live { handle })
     }
@@ -348,7 +348,7 @@ impl Keeper {
                 (&room.id, room.read_state(|state| state.ended).map(RunStatus::is_over))
                 && let Ok(workspace) = room.cx.workspace()
             {
-                tidy::finished(&workspace, id);
+                leftovers::remove_results(&workspace, id);
             }
             wiring::tidy(&room.cx);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::SessionId;
 use weir_engine::ports::{SessionMeta, Store as _};
+use weir_install::catalogue::models::{Row, ask, rows_of};
 use weir_install::models;
 use weir_install::session_ids::{self, Agents};
 use weir_providers::catalogue::Vendor;
@@ -14,7 +15,6 @@ use weir_tui::link::{Choice, SessionLine};
 
 use super::about;
 use super::desk::Desk;
-use crate::command::models::{Row, ask, rows_of};
 
 /// Sessions that are listed.
 const SESSIONS_MAX: usize = 200;

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_install::people::Person;
 
 use super::{again, new_password_fields, told};
 use crate::api::with_cookies;
@@ -13,7 +14,6 @@ use crate::app::App;
 use crate::auth::sign_in::{Came, Door};
 use crate::auth::throttle::{self, Bucket};
 use crate::auth::{Client, accounts, events, invitations, password};
-use crate::people::Person;
 use crate::problem::{Answer, Problem};
 use crate::route::{Access, Route};
 use crate::web::parts::bare_with;

@@ -11,12 +11,12 @@ use weir_core::profile::PermissionMode;
 use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent, TOOL_CALLS_DEFAULT,
 };
+use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 
 use super::{HERE, due, preset};
 use crate::agents::{self, by_group};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{AgentChoices, AgentWish, OfferedTool};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 use crate::web::parts::{csrf, field, page_with};
@@ -227,7 +227,7 @@ async fn kept(app: &App, caller: &Caller, typed: Typed, of: Option<&str>) -> Ans
 
 async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
-    let choices = home.agents().choices().await?;
+    let choices = home.agent_choices().await?;
     let others: Vec<String> =
         agents::all(home.as_ref(), app.now()).await?.into_iter().map(|line| line.name).collect();
     let (title, action) = match around.of {

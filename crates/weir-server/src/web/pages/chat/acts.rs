@@ -13,13 +13,13 @@ use weir_core::input::ApprovalAnswer;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::family;
+use weir_install::user_space::SessionWish;
 
 use super::{done, load, made};
 use crate::api::approvals;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::tell::Saying;
-use crate::ports::SessionWish;
 use crate::problem::{Answer, Problem};
 
 /// What a composer sends.

@@ -5,10 +5,10 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::condense::KEEP_CHARS_MAX;
 use weir_core::view::plain::visible;
+use weir_install::user_space::{Setting, UserSpace};
 
 use crate::auth::secret;
 use crate::guard::Caller;
-use crate::ports::{Home, Setting};
 use crate::web::chat::{Status, View};
 use crate::web::parts::{csrf, icon};
 
@@ -20,14 +20,14 @@ pub(super) struct Choices {
 }
 
 /// What there is to choose for this person. What cannot be found is no reason to show no page.
-pub(super) async fn choices(home: &dyn Home) -> (Choices, Status) {
+pub(super) async fn choices(home: &UserSpace) -> (Choices, Status) {
     let (mut choices, mut status) =
         (Choices { models: Vec::new(), profiles: Vec::new() }, Status::default());
-    if let Ok(told) = home.models().models(false).await {
+    if let Ok(told) = home.list_models(false).await {
         let usable = told.models.into_iter().filter(|line| line.usable);
         choices.models = usable.map(|line| line.model).collect();
     }
-    let Ok(sheet) = home.settings().sheet().await else { return (choices, status) };
+    let Ok(sheet) = home.settings_sheet().await else { return (choices, status) };
     for item in &sheet.items {
         let value = item.value.as_str().unwrap_or_default().to_owned();
         match item.key.as_str() {

@@ -11,12 +11,12 @@ use weir_core::event::Event;
 use weir_core::ids::{InputId, Seq, SessionId};
 use weir_core::message::plain_text;
 use weir_engine::ledger::fact_of;
+use weir_install::user_space::UserSpace;
 
 use super::made;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::tell::Saying;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::web::parts::{csrf, page};
 
@@ -29,7 +29,7 @@ pub(super) struct EditQuery {
 }
 
 /// The fact before the one that accepted `input`, and the words of it.
-async fn before(home: &dyn Home, id: &SessionId, input: &str) -> Answer<(Seq, String)> {
+async fn before(home: &UserSpace, id: &SessionId, input: &str) -> Answer<(Seq, String)> {
     let missing = || Problem::missing("this message");
     let input: InputId = input.parse().map_err(|_| missing())?;
     let store = home.store();

@@ -8,13 +8,13 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use weir_core::view::plain::visible;
 use weir_engine::ports::Pause;
+use weir_install::maintenance::{Finding, Health};
 
 use super::super::approvals;
 use super::done;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::pause;
-use crate::ports::{Finding, Health};
 use crate::problem::{Answer, Problem};
 use crate::route::Route;
 use crate::web::parts::{csrf, moment, page};

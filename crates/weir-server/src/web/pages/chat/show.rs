@@ -4,13 +4,13 @@ use maud::{Markup, html};
 use weir_core::session::child;
 use weir_core::view::plain::visible;
 use weir_engine::ports::{SessionFilter, SessionMeta};
+use weir_install::user_space::UserSpace;
 
 use super::{Chat, ENTRIES_SHOWN, called};
 use super::{composer, start};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::title;
-use crate::ports::Home;
 use crate::problem::Answer;
 use crate::web::parts::{csrf, icon, moment, page_beside};
 use crate::web::side;
@@ -23,7 +23,7 @@ const RECENT: usize = 6;
 pub(super) async fn new(app: &App, caller: &Caller, told: &start::Told) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
     let (choices, now) = composer::choices(home.as_ref()).await;
-    let usual = home.models().standard().await.unwrap_or_default();
+    let usual = home.standard_model().await.unwrap_or_default();
     let is_ready = usual.is_some() || !choices.models.is_empty();
     let recent = recent(app, home.as_ref()).await?;
     let begin = match (&usual, choices.models.is_empty()) {
@@ -52,7 +52,7 @@ pub(super) async fn new(app: &App, caller: &Caller, told: &start::Told) -> Answe
 }
 
 /// The newest chats, with what they are called.
-async fn recent(app: &App, home: &dyn Home) -> Answer<Vec<(String, SessionMeta)>> {
+async fn recent(app: &App, home: &UserSpace) -> Answer<Vec<(String, SessionMeta)>> {
     let filter = SessionFilter { workspace: None, limit: Some(RECENT * 4) };
     let kept = title::all(app, home).await?;
     let mut recent = Vec::new();

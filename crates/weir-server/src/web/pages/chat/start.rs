@@ -5,9 +5,9 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::view::plain::visible;
+use weir_install::user_space::{ProviderLine, UserSpace};
 
 use crate::guard::Caller;
-use crate::ports::{Home, ProviderLine};
 use crate::problem::Answer;
 use crate::web::pages::models;
 
@@ -39,8 +39,8 @@ pub(super) fn cannot_be_asked(set: &str) -> Markup {
 }
 
 /// No model can be asked: how to get one. `set`: the one that is set and has no key.
-pub(super) async fn without_model(caller: &Caller, home: &dyn Home, set: &str) -> Answer<Markup> {
-    let providers = home.models().providers().await?;
+pub(super) async fn without_model(caller: &Caller, home: &UserSpace, set: &str) -> Answer<Markup> {
+    let providers = home.list_providers().await?;
     let admin = caller.person.is_admin();
     Ok(html! {
         section.card.start aria-labelledby="start" {

@@ -10,12 +10,12 @@ use weir_core::ids::SessionId;
 use weir_core::view::plain::visible;
 use weir_engine::ports::CheckpointInfo;
 use weir_engine::undo::{Conflict, Merge, Restore, UndoError, plan};
+use weir_install::user_space::UserSpace;
 
 use crate::api::checkpoints::{RestoreBody, change, of_session, taken_back};
 use crate::api::sessions::own;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::Home;
 use crate::problem::{Answer, Problem};
 use crate::render;
 use crate::web::parts::{badge, csrf, empty, icon, moment, page_with};
@@ -45,7 +45,7 @@ fn chosen<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a CheckpointInfo
 
 /// What taking back means for the files as they are now.
 async fn planned(
-    home: &dyn Home,
+    home: &UserSpace,
     session: &SessionId,
     (info, all): (&CheckpointInfo, &[CheckpointInfo]),
 ) -> Answer<Restore> {

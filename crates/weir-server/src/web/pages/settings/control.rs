@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use serde_json::Value;
+use weir_install::user_space::{Setting, SettingShape};
 
-use crate::ports::{Setting, SettingShape};
 use crate::web::parts::badge;
 
 /// Most suggestions in one page's list.

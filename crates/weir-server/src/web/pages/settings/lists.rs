@@ -5,12 +5,12 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_install::lists::{self, Allowed, ListKind};
 
 use super::HERE;
 use crate::api::settings::{list_named, put_on_list, take_off_list};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::lists::{self, Allowed, ListKind};
 use crate::problem::Answer;
 use crate::web::parts::{badge, csrf, empty, moment};
 

@@ -6,11 +6,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
 
 use super::{ASSETS, HERE, Look, refusal, top};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::ports::{PromptFile, PromptText, PromptVersion};
 use crate::problem::{Answer, Problem};
 use crate::render;
 use crate::web::parts::{badge, csrf, empty, moment, page_with};
@@ -46,7 +46,7 @@ pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
     let home = app.home(&caller.person).await?;
     let mut texts = Vec::new();
     for file in PromptFile::ALL {
-        texts.push(home.prompts().text(file).await?);
+        texts.push(home.prompt_text(file).await?);
     }
     Ok(html! {
         p.muted { (FROZEN) }
@@ -83,7 +83,7 @@ pub(super) async fn show(
     Path(file): Path<String>,
     Query(compare): Query<Compare>,
 ) -> Answer<Markup> {
-    let text = app.home(&caller.person).await?.prompts().text(named(&file)?).await?;
+    let text = app.home(&caller.person).await?.prompt_text(named(&file)?).await?;
     let said = html! {
         @if !compare.saved.is_empty() { p.notice.good role="status" { "Saved. " (FROZEN) } }
     };
@@ -104,12 +104,12 @@ pub(super) async fn save(
 ) -> Answer<Response> {
     let file = named(&file)?;
     let home = app.home(&caller.person).await?;
-    match home.prompts().save(file, &saved.text, Some(saved.version)).await {
+    match home.save_prompt(file, &saved.text, Some(saved.version)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", address(file))).into_response()),
         Err(error) => {
             let problem = Problem::from(error);
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let text = home.prompts().text(file).await?;
+            let text = home.prompt_text(file).await?;
             let said = refusal(&problem);
             let both = (&said, &Compare::default());
             Ok((status, editor(&app, &caller, (&text, &saved.text), both)).into_response())
@@ -130,10 +130,10 @@ pub(super) async fn restore(
 ) -> Answer<Redirect> {
     let file = named(&file)?;
     let home = app.home(&caller.person).await?;
-    let text = home.prompts().text(file).await?;
+    let text = home.prompt_text(file).await?;
     let old = text.versions.iter().find(|version| version.version == restored.version);
     let old = old.ok_or_else(|| Problem::missing(format!("version {}", restored.version)))?;
-    home.prompts().save(file, &old.text, None).await?;
+    home.save_prompt(file, &old.text, None).await?;
     Ok(Redirect::to(&format!("{}?saved=1", address(file))))
 }
 
@@ -262,7 +262,7 @@ fn difference(text: &PromptText, compare: &Compare) -> Markup {
 }
 
 pub(super) async fn preview(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    let sections = app.home(&caller.person).await?.prompts().preview().await?;
+    let sections = app.home(&caller.person).await?.preview_prompt().await?;
     let all: u64 = sections.iter().map(|section| section.tokens).sum();
     let body = html! {
         (top(&caller, "prompt", &Look::default()))

@@ -8,13 +8,13 @@ use axum::extract::{Query, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde_json::Value;
+use weir_install::user_space::{Setting, SettingsChange};
 
 use super::{ASSETS, HERE, Look, top};
 use crate::api::settings::apply;
 use crate::app::App;
 use crate::auth::accounts;
 use crate::guard::Caller;
-use crate::ports::{Setting, SettingsChange};
 use crate::problem::Answer;
 use crate::web::parts::{badge, csrf, page_with};
 
@@ -145,7 +145,7 @@ pub(super) async fn show(
     caller: Caller,
     Query(look): Query<Look>,
 ) -> Answer<Markup> {
-    let sheet = app.home(&caller.person).await?.settings().sheet().await?;
+    let sheet = app.home(&caller.person).await?.settings_sheet().await?;
     let figures = figures(&app).await?;
     let find = |key: &str| sheet.items.iter().find(|setting| setting.key == key);
     let body = html! {
@@ -221,7 +221,7 @@ pub(super) async fn save(
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Redirect> {
     let typed: BTreeMap<String, String> = fields.into_iter().collect();
-    let sheet = app.home(&caller.person).await?.settings().sheet().await?;
+    let sheet = app.home(&caller.person).await?.settings_sheet().await?;
     let mut values = BTreeMap::new();
     for layer in LAYERS {
         let Some(word) = typed.get(&format!("v:{}", layer.key)) else { continue };

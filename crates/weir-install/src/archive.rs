@@ -1,0 +1,510 @@
+//! A backup of everything as one file: databases as of one moment each, audit logs, checkpoints,
+//! settings (D9, S15). Not in it, unless it is asked for: keys. Never in it: other backups, records
+//! of commands that run, the folders that people work in.
+//!
+//! A tar archive, compressed: `weir-backup.json` first, then `state/` and `config/`. What refers to
+//! something is copied before what it refers to grows: audit logs before databases (a database
+//! writes the lines that a log lacks), names of checkpoints before their objects.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::Context as _;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use weir_store::{PostgresStores, copy_sqlite};
+
+use crate::environment::Dirs;
+use crate::failure::usage;
+
+/// The file that says what the archive is.
+const MANIFEST: &str = "weir-backup.json";
+/// The form of archives that this program writes and reads.
+const FORMAT: u32 = 1;
+/// Bytes of the manifest.
+const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
+/// Name of the copy of a PostgreSQL database in an archive.
+const POSTGRES: &str = "postgres.backup";
+/// Folders of the state that are no data: the archives themselves, and what only lives while a
+/// process does.
+const LEFT_OUT: [&str; 4] = ["backups", "egress", "jobs", "trust.lock"];
+/// What holds secrets that can be used.
+const KEYS: [&str; 4] = ["keys.toml", "mcp-tokens", "server.key", "master.key"];
+/// Folders deep that are looked at.
+const DEPTH_MAX: usize = 64;
+
+/// What goes into a backup.
+pub struct BackupOf<'a> {
+    /// Weir's own folders.
+    pub dirs: &'a Dirs,
+    /// `postgres://…`, `sqlite:FOLDER`, or empty for the state folder.
+    pub database: &'a str,
+    /// Keys go along: whoever has the archive can use them.
+    pub keys: bool,
+}
+
+/// What an archive says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ArchiveManifest {
+    format: u32,
+    version: String,
+    made: String,
+    postgres: bool,
+    keys: bool,
+}
+
+/// A folder that goes into an archive, under another name.
+struct ArchivedFolder {
+    name: &'static str,
+    folder: PathBuf,
+}
+
+impl BackupOf<'_> {
+    fn is_postgres(&self) -> bool {
+        self.database.starts_with("postgres")
+    }
+
+    /// The folder of a SQLite database that lies elsewhere.
+    fn elsewhere(&self) -> Option<PathBuf> {
+        let path = Path::new(self.database.strip_prefix("sqlite:")?);
+        let is_file = path.extension().is_some_and(|end| end == "db");
+        let folder = if is_file { path.parent().unwrap_or(Path::new(".")) } else { path };
+        let folder = fs::canonicalize(folder).ok()?;
+        (fs::canonicalize(&self.dirs.state).ok().as_ref() != Some(&folder)).then_some(folder)
+    }
+
+    fn roots(&self) -> Vec<ArchivedFolder> {
+        let mut roots = vec![ArchivedFolder { name: "state", folder: self.dirs.state.clone() }];
+        roots.extend(self.elsewhere().map(|folder| ArchivedFolder { name: "database", folder }));
+        roots.push(ArchivedFolder { name: "config", folder: self.dirs.config.clone() });
+        roots
+    }
+
+    /// Whether something goes along.
+    fn takes(&self, name: &str) -> bool {
+        let beside = ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end));
+        !LEFT_OUT.contains(&name) && !beside && (self.keys || !KEYS.contains(&name))
+    }
+}
+
+/// Writes a backup of everything to the new file `to`, while other processes go on working. Its
+/// size.
+///
+/// # Errors
+/// `to` exists, the disk is full, a database does not answer: then nothing is left behind.
+pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
+    if to.exists() {
+        return Err(usage(format!("{} exists already; choose another name", to.display())));
+    }
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let staging = StagingFolder::new(folder)?;
+    let doing = || format!("writing the backup {}", to.display());
+    let archive = staging.0.join("archive");
+    let mut file = Archive::begin(&archive).with_context(doing)?;
+    file.manifest(&manifest(of)).with_context(doing)?;
+    let mut databases = Vec::new();
+    for root in of.roots() {
+        // Everything but databases and checkpoints first.
+        tree(of, &mut file, &root, &mut databases).with_context(doing)?;
+    }
+    for (number, (from, name)) in databases.into_iter().enumerate() {
+        let copy = staging.0.join(format!("{number}.db"));
+        copy_sqlite(&from, &copy).await?;
+        file.file(&copy, &name).with_context(doing)?;
+        fs::remove_file(&copy)?;
+    }
+    if of.is_postgres() {
+        let copy = staging.0.join(POSTGRES);
+        PostgresStores::connect(of.database).await?.backup(&copy).await?;
+        file.file(&copy, Path::new(POSTGRES)).with_context(doing)?;
+    }
+    for root in of.roots() {
+        checkpoints(of, &mut file, &root).with_context(doing)?;
+    }
+    let bytes = file.finish().with_context(doing)?;
+    // A link fails where somebody made a file of this name meanwhile; a rename would replace it.
+    fs::hard_link(&archive, to).with_context(doing)?;
+    File::open(folder).and_then(|folder| folder.sync_all()).with_context(doing)?;
+    Ok(bytes)
+}
+
+fn manifest(of: &BackupOf<'_>) -> ArchiveManifest {
+    ArchiveManifest {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").into(),
+        made: jiff::Timestamp::now().to_string(),
+        postgres: of.is_postgres(),
+        keys: of.keys,
+    }
+}
+
+/// A folder for what is half done; gone when it is dropped.
+struct StagingFolder(PathBuf);
+
+impl StagingFolder {
+    fn new(beside: &Path) -> anyhow::Result<StagingFolder> {
+        let name = format!(".weir-backup-{}", uuid::Uuid::now_v7().simple());
+        let path = beside.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
+            usage(format!("nothing can be written in {}: {error}", beside.display()))
+        })?;
+        Ok(StagingFolder(path))
+    }
+}
+
+impl Drop for StagingFolder {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(%error, folder = %self.0.display(), "a temporary folder stays");
+        }
+    }
+}
+
+/// An archive that is being written.
+struct Archive {
+    tar: tar::Builder<GzEncoder<File>>,
+}
+
+impl Archive {
+    fn begin(path: &Path) -> io::Result<Archive> {
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let tar = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
+        Ok(Archive { tar })
+    }
+
+    fn manifest(&mut self, manifest: &ArchiveManifest) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(manifest)?;
+        let mut header = header(text.len() as u64, 0o600);
+        self.tar.append_data(&mut header, MANIFEST, text.as_slice())
+    }
+
+    /// The file as it is now: what is written to it meanwhile is left out, and one that is gone too.
+    fn file(&mut self, from: &Path, name: &Path) -> io::Result<()> {
+        let file = match File::open(from) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        let mut header = header(metadata.len(), metadata.permissions().mode() & 0o700);
+        // One that became shorter is filled up: an archive must not break because of it.
+        let whole = file.chain(io::repeat(0)).take(metadata.len());
+        self.tar.append_data(&mut header, name, whole)
+    }
+
+    fn finish(self) -> io::Result<u64> {
+        let mut file = self.tar.into_inner()?.finish()?;
+        file.flush()?;
+        file.sync_all()?;
+        Ok(file.metadata()?.len())
+    }
+}
+
+fn header(bytes: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes);
+    header.set_mode(mode);
+    header.set_entry_type(tar::EntryType::Regular);
+    header
+}
+
+/// Everything below a folder but databases, which are put on the list, and checkpoints.
+fn tree(
+    of: &BackupOf<'_>,
+    archive: &mut Archive,
+    root: &ArchivedFolder,
+    databases: &mut Vec<(PathBuf, PathBuf)>,
+) -> io::Result<()> {
+    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+        let in_checkpoints = name.components().any(|part| part.as_os_str() == "checkpoints");
+        if in_checkpoints {
+            return Ok(());
+        }
+        if name.extension().is_some_and(|end| end == "db") {
+            databases.push((from.to_owned(), name.to_owned()));
+            return Ok(());
+        }
+        archive.file(from, name)
+    })
+}
+
+/// Files as they were: names of snapshots before the objects that they name.
+fn checkpoints(of: &BackupOf<'_>, archive: &mut Archive, root: &ArchivedFolder) -> io::Result<()> {
+    let mut objects = Vec::new();
+    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+        let has = |word: &str| name.components().any(|part| part.as_os_str() == word);
+        match (has("checkpoints"), has("objects")) {
+            (false, _) => Ok(()),
+            (true, false) => archive.file(from, name),
+            (true, true) => {
+                objects.push((from.to_owned(), name.to_owned()));
+                Ok(())
+            }
+        }
+    })?;
+    // Looked up before the names were copied, an object could be missing; looked up again, none is.
+    let known: std::collections::HashSet<PathBuf> =
+        objects.iter().map(|(from, _)| from.clone()).collect();
+    for (from, name) in objects {
+        archive.file(&from, &name)?;
+    }
+    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+        let has = |word: &str| name.components().any(|part| part.as_os_str() == word);
+        let is_new = has("checkpoints") && has("objects") && !known.contains(from);
+        if is_new { archive.file(from, name) } else { Ok(()) }
+    })
+}
+
+/// Gives every file below a folder to `each`, with its name in the archive. Links, sockets and pipes
+/// are no data.
+fn walk(
+    of: &BackupOf<'_>,
+    folder: &Path,
+    name: &Path,
+    depth: usize,
+    each: &mut dyn FnMut(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let file_name = entry.file_name();
+        let Some(word) = file_name.to_str() else { continue };
+        if !of.takes(word) || word.starts_with(".weir-backup-") {
+            continue;
+        }
+        let (path, name) = (entry.path(), name.join(word));
+        let kind = entry.file_type()?;
+        if kind.is_dir() && depth < DEPTH_MAX {
+            walk(of, &path, &name, depth + 1, each)?;
+        } else if kind.is_file() {
+            each(&path, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts everything in the backup `from` back. Folders must be empty of Weir's data, or are moved
+/// aside with `replace`; where they went.
+///
+/// # Errors
+/// It is no backup, it was written by a newer Weir, or there is data that it would replace.
+pub async fn restore(
+    of: &BackupOf<'_>,
+    from: &Path,
+    replace: bool,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let manifest = read_manifest(from)?;
+    if manifest.format > FORMAT {
+        return Err(usage(format!(
+            "{} was written by Weir {}, which is newer; use that one",
+            from.display(),
+            manifest.version
+        )));
+    }
+    if manifest.postgres != of.is_postgres() {
+        let kind = if manifest.postgres { "a PostgreSQL database" } else { "SQLite" };
+        return Err(usage(format!(
+            "the backup is of {kind}; name the database it is to go to with --database"
+        )));
+    }
+    let moved = make_room(of, replace)?;
+    let state = &of.dirs.state;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    let staging = StagingFolder::new(state)?;
+    let doing = || format!("restoring {}", from.display());
+    unpack(of, from, &staging.0).with_context(doing)?;
+    if manifest.postgres {
+        PostgresStores::restore(of.database, &staging.0.join(POSTGRES)).await?;
+    }
+    Ok(moved)
+}
+
+fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
+    let no_backup = |why: &dyn std::fmt::Display| {
+        usage(format!("{} is no backup of Weir: {why}", from.display()))
+    };
+    let file = File::open(from).map_err(|error| usage(format!("{}: {error}", from.display())))?;
+    let mut tar = tar::Archive::new(GzDecoder::new(file));
+    let mut entries = tar.entries().map_err(|error| no_backup(&error))?;
+    let first = entries.next().ok_or_else(|| no_backup(&"it is empty"))?;
+    let first = first.map_err(|error| no_backup(&error))?;
+    if first.path().map_err(|error| no_backup(&error))?.as_ref() != Path::new(MANIFEST) {
+        return Err(no_backup(&format!("it does not begin with {MANIFEST}")));
+    }
+    let mut text = String::new();
+    first.take(MANIFEST_BYTES_MAX).read_to_string(&mut text).map_err(|e| no_backup(&e))?;
+    serde_json::from_str(&text).map_err(|error| no_backup(&error))
+}
+
+/// Data that is there already is moved aside, or is a reason to stop.
+fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
+    let has_data = |folder: &Path| {
+        ["weir.db", "server.db", "config.toml", "people"]
+            .iter()
+            .any(|name| folder.join(name).exists())
+    };
+    let full: Vec<ArchivedFolder> =
+        of.roots().into_iter().filter(|root| has_data(&root.folder)).collect();
+    if let (false, Some(root)) = (replace, full.first()) {
+        return Err(usage(format!(
+            "there is data in {}; end every Weir that uses it, then use --replace to move it aside, \
+             or restore into another folder with --state-dir",
+            root.folder.display()
+        )));
+    }
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let mut moved = Vec::new();
+    for root in full {
+        let mut aside = root.folder.clone().into_os_string();
+        aside.push(format!(".before-restore-{stamp}"));
+        fs::rename(&root.folder, &aside)
+            .with_context(|| format!("moving {} aside", root.folder.display()))?;
+        moved.push(aside.into());
+    }
+    Ok(moved)
+}
+
+/// Writes every file of the archive to where it belongs. Names that lead elsewhere are refused.
+fn unpack(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Result<()> {
+    let mut tar = tar::Archive::new(GzDecoder::new(File::open(from)?));
+    for entry in tar.entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.into_owned();
+        let Some(to) = place(of, &name, staging)? else { continue };
+        if entry.header().entry_type() != tar::EntryType::Regular {
+            anyhow::bail!("{} is no plain file", name.display());
+        }
+        if let Some(folder) = to.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let mode = entry.header().mode().unwrap_or(0o600) & 0o700;
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&to);
+        let mut file = file.with_context(|| format!("writing {}", to.display()))?;
+        io::copy(&mut entry, &mut file).with_context(|| format!("writing {}", to.display()))?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Where a file of an archive belongs; `None`: it is not unpacked.
+fn place(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let mut parts = name.components();
+    let Some(Component::Normal(first)) = parts.next() else {
+        anyhow::bail!("{} is no name of a backup", name.display());
+    };
+    let rest = parts.as_path();
+    if !rest.components().all(|part| matches!(part, Component::Normal(_))) {
+        anyhow::bail!("{} leads out of the backup", name.display());
+    }
+    if rest.as_os_str().is_empty() {
+        return match first.to_str() {
+            Some(MANIFEST) => Ok(None),
+            Some(POSTGRES) => Ok(Some(staging.join(POSTGRES))),
+            _ => anyhow::bail!("{} is no name of a backup", name.display()),
+        };
+    }
+    match first.to_str() {
+        Some("state") => Ok(Some(of.dirs.state.join(rest))),
+        Some("config") => Ok(Some(of.dirs.config.join(rest))),
+        // Where the settings do not name another place, it goes where a database is looked for.
+        Some("database") => {
+            let folder = of.elsewhere().unwrap_or_else(|| of.dirs.state.clone());
+            Ok(Some(folder.join(rest)))
+        }
+        _ => anyhow::bail!("{} is no name of a backup", name.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dirs(folder: &Path) -> Dirs {
+        Dirs {
+            config: folder.join("config"),
+            state: folder.join("state"),
+            home: None,
+            hidden: Vec::new(),
+        }
+    }
+
+    fn put(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
+        fs::write(path, text).expect("writable");
+    }
+
+    #[tokio::test]
+    async fn d9_a_backup_holds_everything_but_keys_and_comes_back_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let from = dirs(&folder.path().join("from"));
+        let store = weir_store::SqliteStore::open(&from.state).expect("opens");
+        put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
+        put(&from.state.join("checkpoints/a.git/objects/ab/cd"), "object");
+        put(&from.state.join("checkpoints/a.git/refs/one"), "name");
+        put(&from.state.join("backups/old.tar.gz"), "old");
+        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+        put(&from.config.join("keys.toml"), "sk-secret");
+        let archive = folder.path().join("b.tar.gz");
+        let of = BackupOf { dirs: &from, database: "", keys: false };
+        assert!(write(&of, &archive).await.expect("written") > 0);
+        assert!(write(&of, &archive).await.is_err(), "it replaces nothing");
+        drop(store);
+
+        let to = dirs(&folder.path().join("to"));
+        let of = BackupOf { dirs: &to, database: "", keys: false };
+        assert!(restore(&of, &archive, false).await.expect("restored").is_empty());
+        let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(text(to.state.join("people/p1/audit/2026-01-01.jsonl")), "line\n");
+        assert_eq!(text(to.state.join("checkpoints/a.git/objects/ab/cd")), "object");
+        assert_eq!(text(to.state.join("checkpoints/a.git/refs/one")), "name");
+        assert_eq!(text(to.config.join("config.toml")), "permission = \"ask\"\n");
+        assert!(!to.config.join("keys.toml").exists() && !to.state.join("backups").exists());
+        let store = weir_store::SqliteStore::open(&to.state).expect("opens");
+        store.check().await.expect("whole");
+        drop(store);
+        let left: Vec<_> = fs::read_dir(&to.state).expect("there").flatten().collect();
+        assert!(!left.iter().any(|one| one.file_name().to_string_lossy().starts_with(".weir")));
+
+        let refused = restore(&of, &archive, false).await.expect_err("there is data");
+        assert!(refused.to_string().contains("--replace"), "{refused}");
+        let moved = restore(&of, &archive, true).await.expect("moved aside");
+        assert_eq!(moved.len(), 2);
+        assert!(moved.iter().all(|folder| folder.is_dir()));
+    }
+
+    #[tokio::test]
+    async fn d9_a_file_that_is_no_backup_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let to = dirs(folder.path());
+        put(&to.state.join("weir.db"), "data");
+        let file = folder.path().join("b.tar.gz");
+        put(&file, "hello");
+        let of = BackupOf { dirs: &to, database: "", keys: false };
+        let error = restore(&of, &file, true).await.expect_err("no backup");
+        assert!(error.to_string().contains("no backup of Weir"), "{error}");
+        assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
+    }
+
+    #[test]
+    fn d9_names_in_a_backup_lead_nowhere_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dirs = dirs(folder.path());
+        let of = BackupOf { dirs: &dirs, database: "", keys: false };
+        let at = |name: &str| place(&of, Path::new(name), folder.path());
+        for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
+            assert!(at(name).is_err(), "{name}");
+        }
+        let found = at("state/people/a.db").expect("a name").expect("a place");
+        assert_eq!(found, dirs.state.join("people/a.db"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Everything that is known about recipes in a folder: what was found, how often each worked, and
+//! what waits for the person (M5). Not here: how they are matched, learned and followed
+//! (`weir_core::recipe`, `weir_engine::recipes`).
+
+use std::collections::BTreeMap;
+
+use weir_core::recipe::{LearnedRecipe, Standing};
+use weir_core::view::plain::visible;
+use weir_engine::ports::{Kept, Proposal};
+use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
+
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::wiring;
+
+pub mod change;
+pub mod settle;
+pub mod tell;
+
+/// Everything that is known about recipes here.
+pub struct All {
+    /// What was found.
+    pub survey: RecipeSurvey,
+    counts: BTreeMap<String, Standing>,
+    kept: Vec<Kept>,
+    /// What waits for the person.
+    pub waiting: Vec<Proposal>,
+}
+
+impl All {
+    /// All of them.
+    pub async fn of(cx: &Cx) -> anyhow::Result<All> {
+        let store = cx.journal()?;
+        let kept = store.kept(KEPT_RECIPE).await?;
+        let survey = survey(&wiring::recipe_places(cx), &kept);
+        let counts = store.recipe_counts().await?;
+        let waiting = store.proposals(KEPT_RECIPE).await?;
+        Ok(All { survey, counts, kept, waiting })
+    }
+
+    /// How often it worked.
+    pub fn standing(&self, id: &str) -> Standing {
+        self.counts.get(id).copied().unwrap_or_default()
+    }
+
+    /// The recipe of this id that counts.
+    pub fn used(&self, id: &str) -> Option<&FoundRecipe> {
+        let named = |found: &&FoundRecipe| found.recipe.id == id && found.shadowed_by.is_none();
+        self.survey.recipes.iter().find(named)
+    }
+
+    /// The one of this id that waits.
+    pub fn proposal(&self, id: &str) -> Option<&Proposal> {
+        self.waiting.iter().find(|proposal| proposal.name == id)
+    }
+
+    pub fn rejected(&self, id: &str) -> Option<&Kept> {
+        self.rejections().find(|kept| kept.name == id)
+    }
+
+    /// Those that a person said no to.
+    pub fn rejections(&self) -> impl Iterator<Item = &Kept> {
+        self.kept.iter().filter(|kept| kept.state == REJECTED)
+    }
+}
+
+/// What is said where nothing has this id.
+pub fn missing(id: &str) -> anyhow::Error {
+    usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible(id)))
+}
+
+/// The recipe that waits, with its runs.
+pub fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
+    serde_json::from_str(&proposal.text).map_err(|error| {
+        usage(format!("the proposed recipe {} cannot be read ({error})", visible(&proposal.name)))
+    })
+}

@@ -1,0 +1,74 @@
+//! What a foreign server is and offers now, against what was approved: what a person reads before
+//! they say yes. Not here: asking them.
+
+use anyhow::anyhow;
+use weir_core::view::plain::visible;
+use weir_mcp::{Difference, Listing, Pin, ServerSpec, in_words};
+
+use super::words;
+use crate::cx::Cx;
+use crate::failure::usage;
+use crate::wiring::mcp::{self, Known};
+
+/// What a server is and offers now, started and asked, and what of it differs from what was
+/// approved.
+///
+/// # Errors
+/// It cannot be started, or does not answer.
+pub async fn offer(
+    cx: &Cx,
+    known: &Known,
+    spec: &ServerSpec,
+) -> anyhow::Result<(Pin, Vec<Difference>)> {
+    let name = &known.declared.name;
+    let hub = mcp::hub(cx, std::slice::from_ref(known))?;
+    let listing = hub.show(name).await;
+    hub.close().await;
+    let listing = listing.map_err(|why| anyhow!("{name}: {why}"))?;
+    let mut differences = Vec::new();
+    if let Some(pin) = &known.pin {
+        differences.extend(pin.of_declaration(spec));
+        differences.extend(pin.of_listing(&listing));
+    }
+    Ok((Pin::of(spec, listing), differences))
+}
+
+/// What a person has to read before they approve a server as it is now, and its hash.
+///
+/// # Errors
+/// It is switched off, cannot be started, or does not answer.
+pub async fn asked(cx: &Cx, known: &Known) -> anyhow::Result<(Pin, String)> {
+    let name = &known.declared.name;
+    let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
+    if !spec.enabled {
+        return Err(usage(format!("{name} is disabled ({})", known.declared.place)));
+    }
+    let (pin, differences) = offer(cx, known, spec).await?;
+    let text = shown(known, &pin.listing, &differences);
+    Ok((pin, text))
+}
+
+/// Everything, if it was never approved; else what differs, with the tools as they are now.
+pub fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> String {
+    let mut text = words::server(known);
+    if known.pin.is_none() {
+        text.push_str(&words::listing(&known.declared.name, listing));
+        text.push_str(&words::ways_out(known, listing));
+        return text;
+    }
+    text.push_str(&words::ways_out(known, listing));
+    if differences.is_empty() {
+        return text;
+    }
+    text.push_str("Changes since you approved it:\n");
+    for line in in_words(differences).lines() {
+        text.push_str(&format!("  {}\n", visible(line)));
+    }
+    let named = differences.iter().filter_map(|difference| difference.tool.as_ref());
+    for name in named {
+        if let Some(tool) = listing.tools.get(name) {
+            text.push_str(&words::tool(&known.declared.name, name, tool));
+        }
+    }
+    text
+}

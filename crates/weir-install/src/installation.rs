@@ -1,0 +1,242 @@
+//! The program on this machine as a server sees it: its people, each with a space of their own,
+//! over the same wiring that `weir run` has.
+//!
+//! Whoever set the server up has the folders of the command line; everybody else has folders of
+//! their own below `people/` in the state folder, and works in `users/NAME`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use tokio::sync::Mutex;
+use weir_engine::ports::{Clock, Observer, Records, Store};
+use weir_store::{PostgresStores, SqliteStore};
+
+use crate::audit::Chained;
+use crate::cx::Cx;
+use crate::environment::Dirs;
+use crate::failure::{HouseError, refused, usage};
+use crate::maintenance::Maintenance;
+use crate::people::Person;
+use crate::seal;
+use crate::user_space::UserSpace;
+use crate::wiring::WallClock;
+
+/// The program on this machine.
+pub struct Installation {
+    cx: Cx,
+    records: Arc<dyn Records>,
+    clock: Arc<WallClock>,
+    care: Maintenance,
+    homes: Mutex<HashMap<String, Weak<UserSpace>>>,
+    database: Database,
+}
+
+/// Where sessions are kept.
+enum Database {
+    /// In files below this folder.
+    Files(PathBuf),
+    /// In one database for everybody, where each sees their own.
+    Postgres(PostgresStores),
+}
+
+impl Database {
+    /// Opens it, with what the server keeps beside sessions.
+    async fn open(name: &str, dirs: &Dirs) -> anyhow::Result<(Database, Arc<dyn Records>)> {
+        if name.starts_with("postgres") {
+            let stores = PostgresStores::connect(name).await?;
+            let records = stores.records();
+            return Ok((Database::Postgres(stores), records));
+        }
+        let records = weir_store::open_records(name, &dirs.state).await?;
+        let folder = name.strip_prefix("sqlite:").map_or(dirs.state.clone(), PathBuf::from);
+        Ok((Database::Files(folder), records))
+    }
+
+    /// The store of one person.
+    async fn store_of(&self, person: &Person) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(match self {
+            Database::Postgres(stores) => Arc::new(stores.of(person.id.as_str()).await?),
+            Database::Files(folder) if person.first => Arc::new(SqliteStore::open(folder)?),
+            Database::Files(folder) => {
+                let own = folder.join("people").join(person.id.as_str());
+                Arc::new(SqliteStore::open(&own)?)
+            }
+        })
+    }
+
+    /// Where the audit lines of one person are checked.
+    async fn chained(&self, person: &Person) -> anyhow::Result<Chained> {
+        Ok(match self {
+            Database::Postgres(stores) => Chained::Postgres(stores.of(person.id.as_str()).await?),
+            Database::Files(folder) if person.first => Chained::Files(folder.clone()),
+            Database::Files(folder) => {
+                Chained::Files(folder.join("people").join(person.id.as_str()))
+            }
+        })
+    }
+
+    /// Removes what the files of a person do not hold.
+    async fn remove(&self, person: &Person) -> anyhow::Result<()> {
+        match self {
+            Database::Postgres(stores) => stores.remove(person.id.as_str()).await.map(drop)?,
+            Database::Files(folder) => {
+                let own = folder.join("people").join(person.id.as_str());
+                if own.exists() {
+                    std::fs::remove_dir_all(own)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Installation {
+    /// Opens what is kept. `database`: `sqlite:PATH`, `postgres://…`, or empty for the state folder.
+    ///
+    /// # Errors
+    /// The database cannot be used.
+    pub async fn open(cx: Cx, database: &str) -> anyhow::Result<Installation> {
+        let (kept, records) = Database::open(database, &cx.dirs).await?;
+        Ok(Installation {
+            care: Maintenance::new(&cx.dirs, database),
+            clock: Arc::new(WallClock::default()),
+            homes: Mutex::default(),
+            database: kept,
+            cx,
+            records,
+        })
+    }
+
+    /// Where somebody who is not the first keeps what Weir keeps of them.
+    fn dirs_of(&self, person: &Person) -> Dirs {
+        let own = self.cx.dirs.state.join("people").join(person.id.as_str());
+        Dirs {
+            config: own.join("config"),
+            state: own,
+            home: None,
+            hidden: vec![self.cx.dirs.state.clone(), self.cx.dirs.config.clone()],
+        }
+    }
+
+    /// The folder in which they work.
+    ///
+    /// # Errors
+    /// The settings cannot be read, or `server.users_dir` is no absolute path.
+    fn folder_of(&self, person: &Person) -> anyhow::Result<PathBuf> {
+        if person.first {
+            return Ok(self.cx.folder.clone());
+        }
+        let config = self.cx.config()?;
+        let set = config.settings.server.users_dir.as_str();
+        let users = match (set, &self.cx.dirs.home) {
+            ("", Some(home)) => home.join(".local/share/weir/users"),
+            ("", None) => PathBuf::from("/var/lib/weir/users"),
+            (set, home) => match (set.strip_prefix("~/"), home) {
+                (Some(below), Some(home)) => home.join(below),
+                _ => PathBuf::from(set),
+            },
+        };
+        match users.is_absolute() {
+            true => Ok(users.join(&person.name)),
+            false => Err(usage(format!(
+                "{}: server.users_dir {set:?} is no absolute path",
+                config.origin("server.users_dir")
+            ))),
+        }
+    }
+
+    async fn make_user_space(&self, person: &Person) -> anyhow::Result<UserSpace> {
+        let folder = self.folder_of(person)?;
+        let in_state = matches!(&self.database, Database::Files(at) if *at == self.cx.dirs.state);
+        let cx = match person.first {
+            // One store for the browser and the command line.
+            true if in_state => self.cx.anew(&folder)?,
+            true => {
+                let store = self.database.store_of(person).await?;
+                self.cx.of_person(self.cx.dirs.clone(), &folder, (store, false))?
+            }
+            false => {
+                std::fs::create_dir_all(&folder)?;
+                let store = self.database.store_of(person).await?;
+                self.cx.of_person(self.dirs_of(person), &folder, (store, !person.is_admin()))?
+            }
+        };
+        let chained = self.database.chained(person).await?;
+        let sealed = (chained, seal::read_key(&self.cx.dirs.state)?);
+        UserSpace::new(cx, person.clone(), self.records.clone(), sealed)
+    }
+}
+
+impl Installation {
+    /// Everything of one person. The same one each time, as long as it is in use; made when it is
+    /// first asked for.
+    ///
+    /// # Errors
+    /// Their store or folder cannot be opened.
+    pub async fn user_space(&self, person: &Person) -> Result<Arc<UserSpace>, HouseError> {
+        let mut homes = self.homes.lock().await;
+        let there = homes.get(person.id.as_str()).and_then(Weak::upgrade);
+        // What they may do changes what they have: another role is another home.
+        if let Some(home) = there.filter(|home| home.person.role == person.role) {
+            return Ok(home);
+        }
+        let home = Arc::new(self.make_user_space(person).await.map_err(|error| refused(&error))?);
+        homes.retain(|_, home| home.strong_count() > 0);
+        homes.insert(person.id.0.clone(), Arc::downgrade(&home));
+        Ok(home)
+    }
+
+    /// What is kept of a person is removed: sessions, files of Weir's own, folder (D9). Their
+    /// entries in [`Records`] are the caller's.
+    ///
+    /// # Errors
+    /// Something could not be removed; the rest is gone.
+    pub async fn remove_user_space(&self, person: &Person) -> Result<(), HouseError> {
+        if person.first {
+            return Err(HouseError::Refused("this account has the files of this machine".into()));
+        }
+        let failed = |error: std::io::Error| HouseError::Failed(error.to_string());
+        self.homes.lock().await.remove(person.id.as_str());
+        self.database.remove(person).await.map_err(|e| HouseError::Failed(format!("{e:#}")))?;
+        let dirs = self.dirs_of(person);
+        if !dirs.state.exists() {
+            return Ok(());
+        }
+        tokio::fs::remove_dir_all(&dirs.state).await.map_err(failed)
+    }
+
+    /// What the server keeps beside sessions.
+    pub fn records(&self) -> Arc<dyn Records> {
+        self.records.clone()
+    }
+
+    /// The time.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
+    /// Version of the program.
+    pub fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// `observer` is told of every fact that becomes durable here from now on.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.cx.observers.add(observer);
+    }
+
+    /// Health of the installation, backups.
+    pub fn maintenance(&self) -> &Maintenance {
+        &self.care
+    }
+
+    /// The key by which secrets in the database are sealed. It lies outside the database (Z7).
+    ///
+    /// # Errors
+    /// Its file cannot be read or made.
+    pub fn seal_key(&self) -> Result<[u8; 32], HouseError> {
+        seal::read_key(&self.cx.dirs.state)
+            .map_err(|error| HouseError::Failed(format!("{error:#}")))
+    }
+}

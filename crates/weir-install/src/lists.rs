@@ -1,0 +1,257 @@
+//! Hosts and recipients that need no asking: each person's own, and the house's for everybody (S9).
+//! Kept in the database and changed only in the browser. Not here: what they let pass (rules).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weir_core::ids::Timestamp;
+use weir_engine::ports::{Entry, Records};
+
+use crate::failure::HouseError;
+use crate::people::{Person, PersonId};
+
+/// Entries of one list of one person, or of the house.
+const ENTRIES_MAX: usize = 500;
+/// Characters of an entry.
+const CHARS_MAX: usize = 253;
+
+/// Which list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListKind {
+    /// Hosts that are read without asking: `docs.rs`, `*.example.org`.
+    Hosts,
+    /// Addresses that mail is sent to: `ann@example.org`, or all of a domain: `@example.org`.
+    Recipients,
+}
+
+impl ListKind {
+    /// The kind of its entries in the records.
+    fn record(self) -> &'static str {
+        match self {
+            ListKind::Hosts => "allow_host",
+            ListKind::Recipients => "allow_recipient",
+        }
+    }
+}
+
+/// One entry of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Allowed {
+    /// The host or address.
+    pub value: String,
+    /// It holds for everybody.
+    pub for_all: bool,
+    /// Who put it there.
+    pub by: String,
+    /// When.
+    #[schemars(with = "i64")]
+    pub ts: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    value: String,
+    by: String,
+}
+
+/// Hosts that `person` may reach without asking: the house's and their own. No value twice.
+///
+/// # Errors
+/// The database does not answer: then nothing is allowed by these lists.
+pub async fn hosts(
+    records: &dyn Records,
+    person: &PersonId,
+    now: Timestamp,
+) -> Result<Vec<String>, HouseError> {
+    values(records, ListKind::Hosts, person, now).await
+}
+
+/// Addresses that mail of `person` may go to: the house's and their own. No value twice.
+///
+/// # Errors
+/// The database does not answer: then nothing may be sent.
+pub async fn recipients(
+    records: &dyn Records,
+    person: &PersonId,
+    now: Timestamp,
+) -> Result<Vec<String>, HouseError> {
+    values(records, ListKind::Recipients, person, now).await
+}
+
+/// Whether `address` stands in a list of [`recipients`]: the address itself, or its domain as
+/// `@domain`. Letters of either case are the same.
+pub fn admits(recipients: &[String], address: &str) -> bool {
+    let address = address.trim().to_lowercase();
+    let Some((_, domain)) = address.rsplit_once('@') else { return false };
+    let is_ours = |allowed: &String| match allowed.strip_prefix('@') {
+        Some(whole) => whole == domain,
+        None => *allowed == address,
+    };
+    recipients.iter().any(is_ours)
+}
+
+async fn values(
+    records: &dyn Records,
+    kind: ListKind,
+    person: &PersonId,
+    now: Timestamp,
+) -> Result<Vec<String>, HouseError> {
+    let mut values: Vec<String> =
+        all(records, kind, person, now).await?.into_iter().map(|allowed| allowed.value).collect();
+    values.sort();
+    values.dedup();
+    Ok(values)
+}
+
+/// Every entry that holds for `person`: the house's first.
+pub async fn all(
+    records: &dyn Records,
+    kind: ListKind,
+    person: &PersonId,
+    now: Timestamp,
+) -> Result<Vec<Allowed>, HouseError> {
+    let mut found = Vec::new();
+    for owner in ["", person.as_str()] {
+        for entry in records.list(kind.record(), Some(owner), now).await? {
+            let kept: Kept = serde_json::from_str(&entry.text)
+                .map_err(|error| HouseError::Failed(format!("an entry of a list: {error}")))?;
+            let for_all = entry.owner.is_empty();
+            found.push(Allowed { value: kept.value, for_all, by: kept.by, ts: entry.ts });
+        }
+    }
+    Ok(found)
+}
+
+/// Puts a value on a list of `person`, or of the house. Twice is once. Returns the value as it is
+/// kept.
+///
+/// # Errors
+/// It is no host or address, only an admin may, or the list is full.
+pub async fn add(
+    records: &dyn Records,
+    (kind, person, for_all): (ListKind, &Person, bool),
+    value: &str,
+    now: Timestamp,
+) -> Result<String, HouseError> {
+    let owner = owner_of(person, for_all)?;
+    let value = match kind {
+        ListKind::Hosts => host(value),
+        ListKind::Recipients => recipient(value),
+    };
+    let value = value.map_err(HouseError::Refused)?;
+    if records.list(kind.record(), Some(owner), now).await?.len() >= ENTRIES_MAX {
+        return Err(HouseError::Refused(format!(
+            "the list has {ENTRIES_MAX} entries; remove some first"
+        )));
+    }
+    let kept = Kept { value: value.clone(), by: person.name.clone() };
+    let text = serde_json::to_string(&kept).map_err(|e| HouseError::Failed(e.to_string()))?;
+    let entry = Entry {
+        kind: kind.record().to_owned(),
+        name: name(owner, &value),
+        owner: owner.to_owned(),
+        text,
+        version: 0,
+        expires: None,
+        ts: now,
+    };
+    records.put(&entry, None).await?;
+    Ok(value)
+}
+
+/// Takes a value off a list; whether it stood there.
+///
+/// # Errors
+/// Only an admin may change the house's.
+pub async fn remove(
+    records: &dyn Records,
+    (kind, person, for_all): (ListKind, &Person, bool),
+    value: &str,
+) -> Result<bool, HouseError> {
+    let owner = owner_of(person, for_all)?;
+    Ok(records.remove(kind.record(), &name(owner, value)).await?)
+}
+
+fn owner_of(person: &Person, for_all: bool) -> Result<&str, HouseError> {
+    match (for_all, person.is_admin()) {
+        (false, _) => Ok(person.id.as_str()),
+        (true, true) => Ok(""),
+        (true, false) => {
+            Err(HouseError::Refused("only an admin may change what holds for everybody".into()))
+        }
+    }
+}
+
+/// A slash is in no id and in no host, so that no two owners share a name.
+fn name(owner: &str, value: &str) -> String {
+    format!("{owner}/{value}")
+}
+
+/// A host in its one spelling. Patterns are those of `Web(…)` rules: a `*.` in front.
+fn host(text: &str) -> Result<String, String> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    let (star, bare) = match text.strip_prefix("*.") {
+        Some(bare) => ("*.", bare),
+        None => ("", text.as_str()),
+    };
+    // One word after `*.` would be all of a country's hosts.
+    let is_narrow = star.is_empty() || bare.contains('.');
+    let parsed = url::Host::parse(bare).map(|host| host.to_string());
+    match parsed {
+        Ok(host) if is_narrow && !bare.contains('*') && host.len() <= CHARS_MAX => {
+            Ok(format!("{star}{host}"))
+        }
+        _ => Err(format!(
+            "{text:?} is no host: write docs.rs, or *.example.org for all below a domain; no \
+             https:// and no path"
+        )),
+    }
+}
+
+fn recipient(text: &str) -> Result<String, String> {
+    let text = text.trim().to_lowercase();
+    let wrong = || {
+        format!("{text:?} is no address: write ann@example.org, or @example.org for a whole domain")
+    };
+    let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
+    let local_fits = local.chars().all(|c| !c.is_whitespace() && !c.is_control())
+        && !local.contains(['@', ',', ';', '<', '>', '"', '*']);
+    let host = host(domain).ok().filter(|host| host.contains('.') && !host.contains('*'));
+    match host {
+        Some(host) if local_fits && text.len() <= CHARS_MAX => Ok(format!("{local}@{host}")),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s9_hosts_have_one_spelling_and_no_pattern_is_wide() {
+        assert_eq!(host(" Docs.RS. ").as_deref(), Ok("docs.rs"));
+        assert_eq!(host("*.Example.org").as_deref(), Ok("*.example.org"));
+        assert_eq!(host("127.0.0.1").as_deref(), Ok("127.0.0.1"));
+        assert_eq!(host("bücher.example").as_deref(), Ok("xn--bcher-kva.example"));
+        for wrong in ["", "*", "*.", "*.org", "a*.example.org", "https://x.org", "x.org/a", "a b"] {
+            assert!(host(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn s9_recipients_are_addresses_or_domains() {
+        assert_eq!(recipient("Ann@Example.org").as_deref(), Ok("ann@example.org"));
+        assert_eq!(recipient("@example.org").as_deref(), Ok("@example.org"));
+        for wrong in
+            ["ann", "ann@", "a b@x.org", "a@b@x.org", "ann@*.org", "<a@x.org>", "a,b@x.org"]
+        {
+            assert!(recipient(wrong).is_err(), "{wrong:?}");
+        }
+        let list = ["ann@example.org".to_owned(), "@weir.example".to_owned()];
+        assert!(admits(&list, "ANN@example.org"));
+        assert!(admits(&list, "anyone@weir.example"));
+        assert!(!admits(&list, "bob@example.org"));
+        assert!(!admits(&list, "x@sub.weir.example"));
+        assert!(!admits(&list, "weir.example"));
+    }
+}

@@ -1,0 +1,252 @@
+//! Care of the whole installation: what the machine says, and backups that lie with it (S15).
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use rustix::fs::StatVfsMountFlags;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use weir_core::ids::Timestamp;
+
+use crate::archive::{self, BackupOf};
+use crate::environment::Dirs;
+use crate::failure::{HouseError, refused};
+
+/// How well something is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    /// As it should be.
+    Good,
+    /// Somebody should look at it.
+    Warn,
+    /// The server cannot do its work.
+    Bad,
+}
+
+/// Something that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What: `database`, `disk`, `clock`, `certificate`, …
+    pub name: String,
+    /// How well it is.
+    pub health: Health,
+    /// One sentence for admins, with what to do where something is wrong.
+    pub says: String,
+}
+
+impl Finding {
+    /// A finding.
+    pub fn new(name: &str, health: Health, says: impl Into<String>) -> Finding {
+        Finding { name: name.into(), health, says: says.into() }
+    }
+}
+
+/// A backup that lies with the installation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackupLine {
+    /// Its name, a plain file name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was finished.
+    pub made: Timestamp,
+}
+
+/// Below it nothing more may be done: what was promised could not be written.
+const DISK_BYTES_MIN: u64 = 32 * 1024 * 1024;
+
+/// Below it somebody should look.
+const DISK_BYTES_LOW: u64 = 1024 * 1024 * 1024;
+
+/// How the name of a backup ends.
+const ENDING: &str = ".tar.gz";
+
+/// Health and backups of an installation.
+pub struct Maintenance {
+    dirs: Dirs,
+    database: String,
+    /// One backup at a time.
+    busy: Mutex<()>,
+}
+
+impl Maintenance {
+    /// Of the program with these folders and this database.
+    pub(super) fn new(dirs: &Dirs, database: &str) -> Maintenance {
+        Maintenance { dirs: dirs.clone(), database: database.to_owned(), busy: Mutex::default() }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.dirs.state.join("backups")
+    }
+
+    fn disk(&self) -> Finding {
+        let Some(free) = self.disk_free_bytes() else {
+            let says = format!("{} cannot be looked at", self.dirs.state.display());
+            return Finding::new("disk", Health::Bad, says);
+        };
+        let mounted = rustix::fs::statvfs(&self.dirs.state);
+        if mounted.is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY)) {
+            let says = format!(
+                "the disk with {} is read-only: make it writable, then runs go on",
+                self.dirs.state.display()
+            );
+            return Finding::new("disk", Health::Bad, says);
+        }
+        disk_finding(free)
+    }
+
+    fn storage(&self) -> Option<Finding> {
+        let warning = weir_store::filesystem_warning(&self.dirs.state)?;
+        Some(Finding::new("storage", Health::Warn, warning))
+    }
+
+    fn version() -> Finding {
+        let version = env!("CARGO_PKG_VERSION");
+        Finding::new("version", Health::Good, format!("Weir {version}"))
+    }
+}
+
+fn disk_finding(free: u64) -> Finding {
+    let megabytes = free / (1024 * 1024);
+    match free {
+        0..DISK_BYTES_MIN => Finding::new(
+            "disk",
+            Health::Bad,
+            format!("the disk is full ({megabytes} MB free): make room, then runs go on"),
+        ),
+        DISK_BYTES_MIN..DISK_BYTES_LOW => Finding::new(
+            "disk",
+            Health::Warn,
+            format!("{megabytes} MB are free where the data lies: make room soon"),
+        ),
+        _ => Finding::new("disk", Health::Good, format!("{} GB are free", megabytes / 1024)),
+    }
+}
+
+fn line_of(path: &Path) -> Option<BackupLine> {
+    let name = path.file_name()?.to_str()?;
+    let metadata = std::fs::metadata(path).ok()?;
+    if !metadata.is_file() || !is_name(name) {
+        return None;
+    }
+    let made = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let made = Timestamp(i64::try_from(made.as_micros()).ok()?);
+    Some(BackupLine { name: name.to_owned(), bytes: metadata.len(), made })
+}
+
+/// A plain name as backups have it: nothing that leads to another folder.
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    name.ends_with(ENDING) && !name.starts_with('.') && name.bytes().all(plain)
+}
+
+impl Maintenance {
+    /// What the machine says: disk, folders, sandbox, versions. Quick: it is asked for every few
+    /// seconds.
+    pub async fn findings(&self) -> Vec<Finding> {
+        let mut all = vec![self.disk()];
+        all.extend(self.storage());
+        all.push(Self::version());
+        all
+    }
+
+    /// Bytes free where the data lies; `None`: that cannot be told.
+    pub fn disk_free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::statvfs(&self.dirs.state).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Makes a backup of everything while everything runs, and keeps it with the installation. Keys
+    /// of providers are not in it.
+    ///
+    /// # Errors
+    /// One is being made, or it could not be written; nothing half is left.
+    pub async fn back_up(&self) -> Result<BackupLine, HouseError> {
+        let Ok(_busy) = self.busy.try_lock() else {
+            return Err(HouseError::Refused(
+                "a backup is being made; wait until it is done".into(),
+            ));
+        };
+        let folder = self.folder();
+        let name = format!("weir-{}{ENDING}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"));
+        let (dirs, database) = (self.dirs.clone(), self.database.clone());
+        let to = folder.join(name);
+        let runtime = tokio::runtime::Handle::current();
+        // Reading and packing blocks: not on the threads that serve.
+        let written = tokio::task::spawn_blocking(move || {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            let of = BackupOf { dirs: &dirs, database: &database, keys: false };
+            runtime.block_on(archive::write(&of, &to))?;
+            Ok::<PathBuf, anyhow::Error>(to)
+        });
+        let written = written.await.map_err(|error| HouseError::Failed(error.to_string()))?;
+        let path = written.map_err(|error| {
+            tracing::error!(error = format!("{error:#}"), "no backup was made");
+            refused(&error)
+        })?;
+        line_of(&path).ok_or_else(|| HouseError::Failed("the backup is gone again".into()))
+    }
+
+    /// Backups that are kept, the newest first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub async fn list_backups(&self) -> Result<Vec<BackupLine>, HouseError> {
+        let entries = match std::fs::read_dir(self.folder()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(HouseError::Failed(error.to_string())),
+        };
+        let mut lines: Vec<BackupLine> =
+            entries.flatten().filter_map(|entry| line_of(&entry.path())).collect();
+        lines.sort_by(|a, b| b.made.cmp(&a.made).then_with(|| b.name.cmp(&a.name)));
+        Ok(lines)
+    }
+
+    /// Where one of them lies.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub async fn backup_file(&self, name: &str) -> Result<PathBuf, HouseError> {
+        let missing = || HouseError::Missing(format!("the backup {name}"));
+        if !is_name(name) {
+            return Err(missing());
+        }
+        let path = self.folder().join(name);
+        line_of(&path).map(|_| path).ok_or_else(missing)
+    }
+
+    /// Removes one.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be removed.
+    pub async fn remove_backup(&self, name: &str) -> Result<(), HouseError> {
+        let path = self.backup_file(name).await?;
+        std::fs::remove_file(path).map_err(|error| HouseError::Failed(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s15_a_full_disk_is_told_of_before_it_is_full() {
+        assert_eq!(disk_finding(0).health, Health::Bad);
+        assert_eq!(disk_finding(DISK_BYTES_MIN).health, Health::Warn);
+        assert_eq!(disk_finding(DISK_BYTES_LOW).health, Health::Good);
+    }
+
+    #[test]
+    fn s15_the_name_of_a_backup_leads_nowhere_else() {
+        assert!(is_name("weir-20261122-150000.tar.gz"));
+        for name in ["../weir.tar.gz", "a/b.tar.gz", ".x.tar.gz", "weir.db", "", "x.tar.gz\0"] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Sessions as they are kept: their facts, a summary, the conversation, taken along as a file,
+//! removed. Not here: running one (`wiring`, `weir_engine`).
+
+use serde_json::Value;
+use weir_core::ids::SessionId;
+use weir_engine::engine::read_verified;
+use weir_engine::hub::Fact;
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::{SessionMeta, Store};
+
+use crate::failure::{engine_failure, usage};
+
+mod export;
+mod html;
+mod markdown;
+mod removal;
+mod summary;
+pub mod transcript;
+
+pub use export::{ExportFormat, ExportedSession, export_session};
+pub use removal::remove;
+pub use summary::Summary;
+
+/// The facts of a session, with its hash chain checked.
+pub async fn facts(store: &dyn Store, id: &SessionId) -> anyhow::Result<Vec<Fact>> {
+    let records = read_verified(store, id).await.map_err(engine_failure)?;
+    Ok(records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The summary of a session that exists.
+pub async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
+    let found = store.meta(id).await?;
+    found.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
+}
+
+/// A fact as the outside sees it (C6).
+pub fn line(session: &SessionId, fact: &Fact) -> Value {
+    weir_core::view::wire::fact(session, fact.seq, fact.ts, &fact.event)
+}

@@ -1,0 +1,116 @@
+//! A session in a form that others can read, complete (D9, V7). Not here: where it is written to.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use weir_core::ids::SessionId;
+use weir_core::record::GENESIS;
+use weir_core::view::wire;
+use weir_engine::blobs::mentioned;
+use weir_engine::hub::Fact;
+use weir_engine::ports::{Store, StoreError};
+use weir_scripted_model::from_journal;
+
+use super::markdown::Kept;
+use super::summary::Summary;
+use super::{facts, html, line, markdown, meta, transcript};
+
+/// In which form a session is taken along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// Every fact a line, and the bytes that they mention (C6).
+    Jsonl,
+    /// A script for the scripted model.
+    Script,
+    /// For reading.
+    Markdown,
+    /// For reading, in one file.
+    Html,
+}
+
+/// A session that is taken along.
+#[derive(Debug)]
+pub struct ExportedSession {
+    /// The file.
+    pub text: String,
+    /// What is not in it.
+    pub notes: Vec<String>,
+}
+
+/// The session as text. `status`: how it is, where that is known better than its summary says.
+///
+/// # Errors
+/// There is none, or its journal does not hold together.
+pub async fn export_session(
+    store: &dyn Store,
+    id: &SessionId,
+    format: ExportFormat,
+    status: Option<String>,
+) -> anyhow::Result<ExportedSession> {
+    let facts = facts(store, id).await?;
+    let mut notes = Vec::new();
+    let text = match format {
+        ExportFormat::Jsonl => {
+            let kept = kept(store, &facts, &mut notes).await?;
+            jsonl(id, &facts, &kept)
+        }
+        ExportFormat::Script => {
+            let lines: Vec<Value> = facts.iter().map(|fact| line(id, fact)).collect();
+            from_journal(&lines)
+        }
+        ExportFormat::Markdown | ExportFormat::Html => {
+            let meta = meta(store, id).await?;
+            let status = status.unwrap_or_else(|| meta.status.clone());
+            let about = Summary::of(&meta, status, &facts).told();
+            let kept = kept(store, &facts, &mut notes).await?;
+            let entries: Vec<_> = facts.iter().map(transcript::entry).collect();
+            let title = if meta.title.is_empty() { id.as_str() } else { &meta.title };
+            match format {
+                ExportFormat::Html => html::html(title, &about, &entries, &kept),
+                _ => markdown::markdown(title, &about, &entries, &kept),
+            }
+        }
+    };
+    Ok(ExportedSession { text, notes })
+}
+
+/// Every blob that the facts mention; `notes` gets those that are missing.
+async fn kept(store: &dyn Store, facts: &[Fact], notes: &mut Vec<String>) -> anyhow::Result<Kept> {
+    let mut kept = Kept::new();
+    for id in facts.iter().flat_map(|fact| mentioned(&fact.event)) {
+        if kept.contains_key(&id) {
+            continue;
+        }
+        match store.blob(&id).await {
+            Ok(bytes) => drop(kept.insert(id, bytes)),
+            Err(StoreError::Missing { .. }) => {
+                notes.push(format!("the data of {id} is not in this store and was omitted"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(kept)
+}
+
+/// Every fact, one a line (C6), with the hash by which it follows from the one before: `weir replay`
+/// proves by it that no word was exchanged. The chain is made anew, as an older journal's text may
+/// differ from how the same fact is written today; then the bytes that they mention, in lines without a place in the
+/// journal, which readers of events may pass over.
+fn jsonl(id: &SessionId, facts: &[Fact], kept: &Kept) -> String {
+    let mut text = String::new();
+    let mut hash = GENESIS.to_owned();
+    for fact in facts {
+        let mut line = line(id, fact);
+        hash = wire::record(id, fact.seq, fact.ts, &fact.event, &hash).hash;
+        line["hash"] = json!(hash);
+        text.push_str(&line.to_string());
+        text.push('\n');
+    }
+    let last = facts.last().map(|fact| fact.ts).unwrap_or_default();
+    for (blob, bytes) in kept {
+        let fields = json!({ "blob": blob, "bytes": bytes.len(), "data": STANDARD.encode(bytes) });
+        text.push_str(&wire::signal(id, last, wire::BLOB_EXPORTED, fields).to_string());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,206 @@
+//! A session in a few lines: runs, what they came to, what they changed, what is open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunStatus};
+use weir_core::ids::{ApprovalId, QuestionId, RunId, SessionId, Timestamp};
+use weir_core::model::Usage;
+use weir_core::session::Session;
+use weir_engine::hub::Fact;
+use weir_engine::ledger::status_text;
+use weir_engine::ports::SessionMeta;
+
+use crate::wording::{moment, single};
+
+/// What `weir sessions show` says before the conversation.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    session: SessionId,
+    title: String,
+    status: String,
+    workspace: String,
+    model: String,
+    profile: String,
+    permission: String,
+    created: Timestamp,
+    updated: Timestamp,
+    facts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<SessionId>,
+    runs: Vec<RunLine>,
+    turns: usize,
+    calls: usize,
+    denials: Vec<Denial>,
+    changed_files: BTreeSet<String>,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    /// Waits for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<QuestionAsked>,
+    /// Wait for a decision.
+    approvals: Vec<ApprovalRequested>,
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+struct RunLine {
+    run: RunId,
+    started: Timestamp,
+    /// Absent while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<RunStatus>,
+    iterations: u32,
+    tool_calls: u32,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What is still open, by name.
+#[derive(Default)]
+struct Open {
+    questions: BTreeMap<QuestionId, QuestionAsked>,
+    approvals: BTreeMap<ApprovalId, ApprovalRequested>,
+}
+
+impl Summary {
+    /// The summary of `facts`.
+    pub fn of(meta: &SessionMeta, status: String, facts: &[Fact]) -> Summary {
+        let mut summary = Summary {
+            session: meta.id.clone(),
+            title: meta.title.clone(),
+            status,
+            workspace: meta.workspace.clone(),
+            model: meta.model.clone(),
+            profile: meta.profile.clone(),
+            permission: String::new(),
+            created: meta.created,
+            updated: meta.updated,
+            facts: meta.facts,
+            parent: meta.parent.clone(),
+            runs: Vec::new(),
+            turns: 0,
+            calls: 0,
+            denials: Vec::new(),
+            changed_files: BTreeSet::new(),
+            usage: Usage::default(),
+            cost_usd: None,
+            question: None,
+            approvals: Vec::new(),
+        };
+        let mut session = Session::new(meta.id.clone());
+        let mut open = Open::default();
+        for fact in facts {
+            session.apply(fact.ts, &fact.event);
+            summary.count(fact, &mut open);
+        }
+        summary.permission = session.config().map_or(String::new(), |c| c.permission.to_string());
+        summary.usage = *session.usage();
+        summary.cost_usd = session.cost_usd();
+        summary.question = open.questions.into_values().next_back();
+        summary.approvals = open.approvals.into_values().collect();
+        summary
+    }
+
+    fn count(&mut self, fact: &Fact, open: &mut Open) {
+        match fact.event.as_ref() {
+            Event::RunStarted(f) => self.runs.push(RunLine {
+                run: f.run,
+                started: fact.ts,
+                status: None,
+                iterations: 0,
+                tool_calls: 0,
+                usage: Usage::default(),
+                cost_usd: None,
+                error: None,
+            }),
+            Event::RunFinished(f) => {
+                if let Some(run) = self.runs.iter_mut().find(|run| run.run == f.run) {
+                    run.status = Some(f.status);
+                    run.iterations = f.iterations;
+                    run.tool_calls = f.tool_calls;
+                    run.usage = f.usage;
+                    run.cost_usd = f.cost_usd;
+                    run.error.clone_from(&f.error);
+                }
+                self.denials.extend(f.denials.iter().cloned());
+            }
+            Event::TurnStarted(_) => self.turns += 1,
+            Event::CallProposed(_) => self.calls += 1,
+            Event::CallFinished(f) => self.changed_files.extend(f.changed.iter().cloned()),
+            Event::QuestionAsked(f) => {
+                open.questions.insert(f.question.clone(), f.clone());
+            }
+            Event::QuestionAnswered(f) => {
+                open.questions.remove(&f.question);
+            }
+            Event::ApprovalRequested(f) => {
+                open.approvals.insert(f.approval.clone(), f.clone());
+            }
+            Event::ApprovalResolved(f) => {
+                open.approvals.remove(&f.approval);
+            }
+            _ => (),
+        }
+    }
+
+    /// For people.
+    pub fn told(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "{name:<12}{}", single(value));
+        };
+        line("session", self.session.as_str());
+        line("title", &self.title);
+        line("status", &self.status);
+        line("workspace", &self.workspace);
+        line("model", &format!("{} (profile {})", self.model, self.profile));
+        line("permission", &self.permission);
+        line("opened", &moment(self.created));
+        line("last event", &format!("{} ({} events)", moment(self.updated), self.facts));
+        if let Some(parent) = &self.parent {
+            line("forked from", parent.as_str());
+        }
+        let runs = self.runs.len();
+        line("work", &format!("{runs} runs, {} turns, {} calls", self.turns, self.calls));
+        line("tokens", &tokens(&self.usage));
+        let cost = self.cost_usd.map_or("unknown".into(), |usd| format!("{usd:.4} USD"));
+        line("cost", &cost);
+        for run in &self.runs {
+            let status = run.status.map_or("not finished".into(), status_text);
+            let error = run.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
+            let calls = format!("{} model calls, {} tool calls", run.iterations, run.tool_calls);
+            line(&format!("run {}", run.run), &format!("{status}, {calls}{error}"));
+        }
+        for denial in &self.denials {
+            let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
+            line("denied", &format!("{what} (by {}: {})", denial.by, denial.reason));
+        }
+        for file in &self.changed_files {
+            line("changed", file);
+        }
+        for approval in &self.approvals {
+            line("waits for", &format!("approval {}: {}", approval.approval, approval.summary));
+        }
+        if let Some(question) = &self.question {
+            line("asks", &question.text);
+            let answer = format!("weir run --resume {} \"your answer\"", self.session);
+            line("answer", &answer);
+        }
+        text
+    }
+}
+
+fn tokens(usage: &Usage) -> String {
+    format!(
+        "{} ({} in, {} out, {} read from cache, {} written to cache)",
+        usage.total(),
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write
+    )
+}

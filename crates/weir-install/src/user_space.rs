@@ -1,0 +1,276 @@
+//! Everything of one person on a server: their folders, store and engine, their settings and what
+//! their agents can use. Nothing in it reaches anything of another's. Not here: who may ask for it
+//! (`weir-server`).
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_core::governance::rules::Rule;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+use weir_core::schedule::{ScheduledAgent, TOOL_CALLS_DEFAULT};
+use weir_core::session::SessionConfig;
+use weir_engine::engine::{Engine, SessionOptions};
+use weir_engine::ports::{Clock as _, Records, Store};
+use weir_engine::workspace::Workspace;
+
+use crate::audit::Chained;
+use crate::cx::Cx;
+use crate::failure::{HouseError, refused, usage};
+use crate::people::{Person, PersonId};
+use crate::wiring::{self, WallClock, Wishes};
+
+mod agents;
+mod library;
+mod mail;
+mod models;
+mod prompts;
+mod sessions;
+mod settings;
+
+pub use agents::{AgentChoices, AgentWish, DefinedAgent, OfferedTool};
+pub use library::{
+    Deed, LibraryItem, LibraryLine, NewServer, Shelf, Shelved, TextKind, Waiting, Word,
+};
+pub use models::{DIALECTS, ModelLine, ModelsTold, NewEndpoint, ProviderLine};
+pub use prompts::{PromptFile, PromptSection, PromptText, PromptVersion};
+pub use settings::{Changed, Setting, SettingShape, SettingsChange, SettingsSheet};
+
+/// In which surroundings a session runs (T3, S9): they narrow its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionContext {
+    /// A person sits before it.
+    #[default]
+    Interactive,
+    /// A schedule began it.
+    Scheduled,
+    /// Something from outside began it (a mail): only tools that were named for it.
+    Injected,
+}
+
+/// What a person wants of one session; what is `None` follows from their settings.
+#[derive(Debug, Clone, Default)]
+pub struct SessionWish {
+    /// Its folder: absolute, or relative to the person's own.
+    pub workspace: Option<String>,
+    /// `provider/name`.
+    pub model: Option<String>,
+    /// Name of a profile.
+    pub profile: Option<String>,
+    /// Permission mode.
+    pub permission: Option<PermissionMode>,
+    /// How much the model thinks.
+    pub thinking: Option<Thinking>,
+    /// Its surroundings.
+    pub context: SessionContext,
+    /// These tools and no others; `None`: those of the profile.
+    pub only_tools: Option<Vec<String>>,
+    /// Most US dollars that a run may cost.
+    pub budget_usd: Option<f64>,
+    /// Most calls of tools in a run.
+    pub max_tool_calls: Option<u32>,
+    /// It is a run of this scheduled agent: what the wish does not say follows from it.
+    pub agent: Option<Box<ScheduledAgent>>,
+}
+
+/// What a session's holder is called.
+pub(super) const LABEL: &str = "weir serve";
+
+/// Everything of one person.
+pub struct UserSpace {
+    /// The program with their folders.
+    pub(super) cx: Cx,
+    /// Who.
+    pub(super) person: Person,
+    /// What the server keeps beside sessions.
+    pub(super) records: Arc<dyn Records>,
+    /// By which secrets in the records are sealed.
+    pub(super) seal_key: [u8; 32],
+    /// How their audit lines are checked.
+    pub(super) chained: Chained,
+    store: Arc<dyn Store>,
+    engine: Mutex<Option<Engine>>,
+    /// Grows when settings or files changed.
+    edition: AtomicU64,
+}
+
+impl UserSpace {
+    /// Everything of `person`.
+    pub(super) fn new(
+        cx: Cx,
+        person: Person,
+        records: Arc<dyn Records>,
+        (chained, seal_key): (Chained, [u8; 32]),
+    ) -> anyhow::Result<UserSpace> {
+        let cx = cx.serving(&person.name);
+        Ok(UserSpace {
+            store: cx.journal()?,
+            engine: Mutex::default(),
+            edition: AtomicU64::default(),
+            records,
+            seal_key,
+            chained,
+            cx,
+            person,
+        })
+    }
+
+    /// Now.
+    pub(super) fn now(&self) -> Timestamp {
+        WallClock::default().now()
+    }
+
+    /// The program in `folder`, as files and settings are now.
+    pub(super) fn at(&self, folder: Option<&str>) -> anyhow::Result<Cx> {
+        let own = self.folder();
+        let folder = folder.map_or_else(|| own.clone(), |folder| own.join(Path::new(folder)));
+        let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+        if !self.person.is_admin() && !folder.starts_with(&own) {
+            return Err(usage(format!(
+                "{} is not below your folder {}",
+                folder.display(),
+                own.display()
+            )));
+        }
+        let cx = self.cx.anew(&folder)?;
+        // Looked at again: a link may have been put in its place in between.
+        match self.person.is_admin() || cx.folder.starts_with(&own) {
+            true => Ok(cx),
+            false => Err(usage("the folder changed while it was looked at")),
+        }
+    }
+
+    /// Hosts that they and everybody may read without asking.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub(super) async fn hosts(&self) -> Result<Vec<String>, HouseError> {
+        crate::lists::hosts(self.records.as_ref(), &self.person.id, self.now()).await
+    }
+}
+
+/// The tools of a session in these surroundings (T3): who sits before it has what their profile
+/// gives; what runs by itself, or began outside, has what was named for it and nothing else.
+fn only_tools(wish: &SessionWish) -> Option<Vec<String>> {
+    match wish.context {
+        SessionContext::Interactive => wish.only_tools.clone(),
+        SessionContext::Scheduled | SessionContext::Injected => {
+            Some(wish.only_tools.clone().unwrap_or_default())
+        }
+    }
+}
+
+impl UserSpace {
+    /// Whose.
+    pub fn person(&self) -> &PersonId {
+        &self.person.id
+    }
+
+    /// Their journal and what is kept beside it.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    /// The engine of their sessions, with the settings as they are now.
+    ///
+    /// # Errors
+    /// The settings cannot be used: a sentence.
+    pub async fn engine(&self) -> Result<Engine, HouseError> {
+        self.look_up_made().await?;
+        let kept = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = kept().clone() {
+            return Ok(engine);
+        }
+        let cx = self.at(None).map_err(|error| refused(&error))?;
+        let engine = wiring::engine_on(&cx, LABEL, self.store());
+        let engine = engine.map_err(|error| refused(&error))?;
+        Ok(kept().get_or_insert(engine).clone())
+    }
+
+    /// The settings of a session. `kept`: those that it has, where it exists.
+    ///
+    /// # Errors
+    /// As `weir run` would say it: no model, no such profile, …
+    pub async fn session_options(
+        &self,
+        wish: &SessionWish,
+        kept: Option<&SessionConfig>,
+    ) -> Result<SessionOptions, HouseError> {
+        self.look_up_made().await?;
+        let of_agent = wish.agent.as_ref().map(|agent| agent.workspace.as_str());
+        let folder = wish.workspace.as_deref().or(kept.map(|kept| kept.workspace.as_str()));
+        let cx = self.at(folder.or(of_agent)).map_err(|error| refused(&error))?;
+        if let Some(agent) = &wish.agent {
+            let wishes = self.of_agent(agent, wish).await?;
+            let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
+            return options.map_err(|error| refused(&error));
+        }
+        if kept.is_none() {
+            self.may_bound(&cx, wish).await.map_err(|error| refused(&error))?;
+        }
+        let wishes = Wishes {
+            model: wish.model.clone(),
+            profile: wish.profile.clone(),
+            permission: wish.permission,
+            thinking: wish.thinking,
+            max_tool_calls: wish.max_tool_calls,
+            tool_calls_default: Some(TOOL_CALLS_DEFAULT),
+            budget_usd: wish.budget_usd,
+            // One that exists keeps the tools that it was opened with.
+            only_tools: if kept.is_some() { wish.only_tools.clone() } else { only_tools(wish) },
+            hosts: self.hosts().await?,
+            mail: self.mail_wish().await?,
+            attended: true,
+            ..Wishes::default()
+        };
+        let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
+        options.map_err(|error| refused(&error))
+    }
+
+    /// Keeps rules that they allowed for always in the project in this folder.
+    ///
+    /// # Errors
+    /// They cannot be kept: a sentence.
+    pub async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), HouseError> {
+        let cx = self.at(Some(folder)).map_err(|error| refused(&error))?;
+        let kept = rules.iter().try_for_each(|rule| cx.keep_allow_rule(rule));
+        kept.map_err(|error| refused(&error))
+    }
+
+    /// The name of a new session.
+    pub fn new_session(&self) -> SessionId {
+        wiring::new_session_id()
+    }
+
+    /// Their own folder: where sessions work unless another is named.
+    pub fn folder(&self) -> PathBuf {
+        self.cx.folder.clone()
+    }
+
+    /// A guarded folder that they may work in.
+    ///
+    /// # Errors
+    /// It does not exist, or is not theirs.
+    pub fn workspace(&self, folder: Option<&str>) -> Result<Arc<Workspace>, HouseError> {
+        let cx = self.at(folder).map_err(|error| refused(&error))?;
+        cx.workspace().map_err(|error| refused(&error))
+    }
+
+    /// Settings or files changed: the next session and engine are made of them as they are now.
+    pub fn renew(&self) {
+        self.edition.fetch_add(1, Ordering::Relaxed);
+        *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Grows whenever settings or files changed, also at another replica: a session that was opened
+    /// at an earlier edition is opened anew before its next run.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn edition(&self) -> Result<u64, HouseError> {
+        self.look_up_made().await?;
+        Ok(self.edition.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,342 @@
+//! What a person's agents can use beyond the built-in tools, as pages show it and a person decides
+//! about it: the same things that `weir skills`, `recipes`, `tools`, `plugins`, `profiles` and
+//! `mcp-servers` show and change. One shape for all of them, so that a page shows each alike.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::UserSpace;
+use crate::cx::Cx;
+use crate::failure::{HouseError, refused, usage};
+
+mod given;
+mod made;
+mod plugins;
+mod recipes;
+mod servers;
+mod skills;
+
+/// A shelf of the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shelf {
+    /// Instructions that an agent reads when they fit.
+    Skills,
+    /// Known ways to do a kind of task.
+    Recipes,
+    /// Tools that somebody made at run time.
+    Made,
+    /// Which tools, instructions and limits an agent has.
+    Profiles,
+    /// Commands and methods of other programs.
+    Plugins,
+    /// Foreign servers (MCP).
+    Servers,
+    /// Every built-in tool with its schema.
+    Tools,
+}
+
+impl Shelf {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Shelf; 7] = [
+        Shelf::Skills,
+        Shelf::Recipes,
+        Shelf::Made,
+        Shelf::Servers,
+        Shelf::Plugins,
+        Shelf::Profiles,
+        Shelf::Tools,
+    ];
+
+    /// The word in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Shelf::Skills => "skills",
+            Shelf::Recipes => "recipes",
+            Shelf::Made => "made",
+            Shelf::Profiles => "profiles",
+            Shelf::Plugins => "plugins",
+            Shelf::Servers => "servers",
+            Shelf::Tools => "tools",
+        }
+    }
+
+    /// The shelf of a word.
+    pub fn of(word: &str) -> Option<Shelf> {
+        Shelf::ALL.into_iter().find(|shelf| shelf.word() == word)
+    }
+}
+
+/// What a person can do about a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Deed {
+    /// What waits is accepted as it was shown, or what was rejected counts again.
+    Accept,
+    /// It is neither used nor proposed again.
+    Reject,
+    /// It is switched on, as it was shown.
+    Enable,
+    /// It is switched off.
+    Disable,
+    /// It is taken away.
+    Remove,
+    /// What a foreign server is and offers is approved, as it was shown.
+    Approve,
+}
+
+impl Deed {
+    const ALL: [Deed; 6] =
+        [Deed::Accept, Deed::Reject, Deed::Enable, Deed::Disable, Deed::Remove, Deed::Approve];
+
+    /// The word in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Deed::Accept => "accept",
+            Deed::Reject => "reject",
+            Deed::Enable => "enable",
+            Deed::Disable => "disable",
+            Deed::Remove => "remove",
+            Deed::Approve => "approve",
+        }
+    }
+
+    /// The deed of a word.
+    pub fn of(word: &str) -> Option<Deed> {
+        Deed::ALL.into_iter().find(|deed| deed.word() == word)
+    }
+}
+
+/// One thing on a shelf, in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LibraryLine {
+    /// Its name, unique on its shelf.
+    pub name: String,
+    /// One sentence.
+    pub about: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// How it stands: `used`, `off`, `waits`, …
+    pub state: String,
+    /// It waits for the person.
+    pub waits: bool,
+    /// Words from outside went into it.
+    pub untrusted: bool,
+}
+
+/// What stands on a shelf, and what is to be known of the rest.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct Shelved {
+    /// The things.
+    pub lines: Vec<LibraryLine>,
+    /// What was left out and why.
+    pub notes: Vec<String>,
+}
+
+/// How a text is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextKind {
+    /// As it is.
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// JSON.
+    Json,
+}
+
+/// Something that waits for the person's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Waiting {
+    /// What would become of it, in words.
+    pub what: String,
+    /// All of it.
+    pub text: String,
+    /// What differs from what is there, as a unified diff; empty: nothing is there.
+    pub diff: String,
+    /// Whose words went into it.
+    pub whose: String,
+    /// Words from outside went into it: it is accepted only by who says that they read it.
+    pub untrusted: bool,
+    /// Names exactly this: a word about another one is refused.
+    pub hash: String,
+}
+
+/// One thing with everything that there is to know of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LibraryItem {
+    /// Its line.
+    pub line: LibraryLine,
+    /// More of it: what and value.
+    pub facts: Vec<(String, String)>,
+    /// What it says.
+    pub text: String,
+    /// How that is to be shown.
+    pub text_kind: TextKind,
+    /// Names exactly this, for deeds that need it; empty: none does.
+    pub hash: String,
+    /// What waits.
+    pub waiting: Option<Waiting>,
+    /// What can be done.
+    pub deeds: Vec<Deed>,
+}
+
+/// A person's word about a thing.
+#[derive(Debug, Clone)]
+pub struct Word<'a> {
+    /// What.
+    pub deed: Deed,
+    /// The hash of what they saw; empty: the deed needs none.
+    pub hash: &'a str,
+    /// They read what has words from outside.
+    pub untrusted: bool,
+}
+
+/// An MCP server, as an admin declares it: a program or an address.
+#[derive(Debug, Clone, Default)]
+pub struct NewServer {
+    /// Its name.
+    pub name: String,
+    /// The program and its arguments, in one line; empty: it has an address.
+    pub command: String,
+    /// Its address; empty: it is a program.
+    pub url: String,
+    /// Folders that the program may change; `.` is the folder that is worked in.
+    pub writes: Vec<String>,
+    /// Hosts that the program may reach.
+    pub hosts: Vec<String>,
+}
+
+impl UserSpace {
+    async fn on(&self, shelf: Shelf) -> anyhow::Result<Shelved> {
+        let cx = self.at(None)?;
+        match shelf {
+            Shelf::Skills => skills::all(&cx).await,
+            Shelf::Recipes => recipes::all(&cx).await,
+            Shelf::Made => made::all(&cx).await,
+            Shelf::Profiles => given::profiles(&cx),
+            Shelf::Plugins => plugins::all(&cx).await,
+            Shelf::Servers => servers::all(&cx).await,
+            Shelf::Tools => Ok(given::tools(&cx)?),
+        }
+    }
+
+    async fn thing(&self, shelf: Shelf, name: &str) -> anyhow::Result<LibraryItem> {
+        let cx = self.at(None)?;
+        match shelf {
+            Shelf::Skills => skills::one(&cx, name).await,
+            Shelf::Recipes => recipes::one(&cx, name).await,
+            Shelf::Made => made::one(&cx, name).await,
+            Shelf::Profiles => given::profile(&cx, name),
+            Shelf::Plugins => plugins::one(&cx, name).await,
+            Shelf::Servers => servers::one(&cx, name, servers::Asked::No).await,
+            Shelf::Tools => given::tool(name),
+        }
+    }
+
+    async fn done(&self, shelf: Shelf, name: &str, word: Word<'_>) -> anyhow::Result<String> {
+        let cx = self.at(None)?;
+        let by = self.person.name.as_str();
+        match shelf {
+            Shelf::Skills => skills::act(&cx, name, &word).await,
+            Shelf::Recipes => recipes::act(&cx, name, &word).await,
+            Shelf::Made => made::act(&cx, name, &word).await,
+            Shelf::Plugins => plugins::act(&cx, name, (&word, by)).await,
+            Shelf::Servers => servers::act(&cx, name, &word).await,
+            Shelf::Profiles | Shelf::Tools => Err(cannot(word.deed)),
+        }
+    }
+}
+
+impl UserSpace {
+    /// What stands on a shelf.
+    ///
+    /// # Errors
+    /// Settings, files or the store cannot be read.
+    pub async fn list_shelf(&self, shelf: Shelf) -> Result<Shelved, HouseError> {
+        self.look_up_made().await?;
+        Box::pin(self.on(shelf)).await.map_err(|error| refused(&error))
+    }
+
+    /// One thing.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub async fn find_item(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError> {
+        self.look_up_made().await?;
+        // Whatever the reason, there is nothing of that name to be shown; a list says more.
+        let named = Box::pin(self.on(shelf)).await.map_err(|error| refused(&error))?;
+        if !named.lines.iter().any(|line| line.name == name) {
+            return Err(HouseError::Missing(format!("{name:?} among {}", shelf.word())));
+        }
+        Box::pin(self.thing(shelf, name)).await.map_err(|error| refused(&error))
+    }
+
+    /// The same with what is there now: a foreign server is started and asked, and what differs from
+    /// what was approved waits for the person's word. Of other things: as they are.
+    ///
+    /// # Errors
+    /// There is none of this name, or it does not answer.
+    pub async fn inspect_item(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError> {
+        let item = self.find_item(shelf, name).await?;
+        if shelf != Shelf::Servers {
+            return Ok(item);
+        }
+        let cx = self.at(None).map_err(|error| refused(&error))?;
+        let asked = servers::one(&cx, name, servers::Asked::Yes).await;
+        asked.map_err(|error| refused(&error))
+    }
+
+    /// Declares an MCP server in the installation's settings. It is neither started nor approved. Only
+    /// for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason; nothing is kept then.
+    pub async fn declare_server(&self, new: &NewServer) -> Result<(), HouseError> {
+        if !self.person.is_admin() {
+            return Err(HouseError::Refused("only an admin adds servers".into()));
+        }
+        let declared = self.at(None).and_then(|cx| servers::declare(&cx, new));
+        declared.map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(())
+    }
+
+    /// Does what a person says, and tells what was done. Sessions have it from their next run on.
+    ///
+    /// # Errors
+    /// It cannot be done, or what they saw is another one meanwhile; nothing was changed then.
+    pub async fn apply_decision(
+        &self,
+        shelf: Shelf,
+        name: &str,
+        word: Word<'_>,
+    ) -> Result<String, HouseError> {
+        self.find_item(shelf, name).await?;
+        let done = Box::pin(self.done(shelf, name, word)).await.map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(done)
+    }
+}
+
+fn cannot(deed: Deed) -> anyhow::Error {
+    usage(format!("{} is nothing that can be done here", deed.word()))
+}
+
+/// What was seen is what is there.
+fn same(seen: &str, hash: &str) -> anyhow::Result<()> {
+    match seen == hash {
+        true => Ok(()),
+        false => Err(usage("it changed meanwhile; look at it again")),
+    }
+}
+
+fn hash_of(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads the surroundings once more: for a check right before something is done.
+fn anew(cx: &Cx) -> anyhow::Result<Cx> {
+    cx.anew(&cx.folder)
+}

@@ -1,0 +1,129 @@
+//! Recipes: found, counted, accepted, rejected, put away.
+
+use weir_core::recipe::RecipeSource;
+use weir_engine::ports::SolvedFilter;
+
+use super::{
+    Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word, cannot, hash_of, same,
+};
+use crate::catalogue::recipes::{All, change, learned, settle, tell};
+use crate::cx::Cx;
+use crate::failure::usage;
+
+fn lines(all: &All) -> Vec<LibraryLine> {
+    let line = |name: &str, about: String, origin: String, state: &str| LibraryLine {
+        name: name.to_owned(),
+        about,
+        origin,
+        state: state.to_owned(),
+        waits: false,
+        untrusted: false,
+    };
+    let mut lines: Vec<LibraryLine> = Vec::new();
+    for proposal in &all.waiting {
+        let about = learned(proposal).map(|learned| learned.recipe.name).unwrap_or_default();
+        let origin = "learned from your runs".to_owned();
+        let line = line(&proposal.name, about, origin, "waits");
+        lines.push(LibraryLine { waits: true, untrusted: proposal.label.is_external(), ..line });
+    }
+    for found in &all.survey.recipes {
+        let recipe = &found.recipe;
+        if lines.iter().any(|line| line.name == recipe.id) || found.shadowed_by.is_some() {
+            continue;
+        }
+        let state = tell::state(found, all.standing(&recipe.id));
+        let line = line(&recipe.id, recipe.name.clone(), found.place.clone(), state);
+        lines.push(LibraryLine { untrusted: recipe.label.is_external(), ..line });
+    }
+    for kept in all.rejections() {
+        if !lines.iter().any(|line| line.name == kept.name) {
+            lines.push(line(&kept.name, String::new(), "rejected by you".into(), "rejected"));
+        }
+    }
+    lines
+}
+
+/// Every recipe, with what waits.
+pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
+    let all = All::of(cx).await?;
+    Ok(Shelved { lines: lines(&all), notes: all.survey.notices })
+}
+
+/// One recipe, with how often it worked.
+pub(super) async fn one(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
+    let all = All::of(cx).await?;
+    let line = lines(&all).into_iter().find(|line| line.name == id);
+    let line = line.ok_or_else(|| usage(format!("there is no recipe {id}")))?;
+    let standing = all.standing(id);
+    let mut facts = vec![
+        ("Worked".to_owned(), format!("{} times", standing.successes)),
+        ("Failed".to_owned(), format!("{} times", standing.failures)),
+    ];
+    let mut item = LibraryItem {
+        line,
+        facts: Vec::new(),
+        text: String::new(),
+        text_kind: TextKind::Plain,
+        hash: String::new(),
+        waiting: None,
+        deeds: Vec::new(),
+    };
+    if let Some(proposal) = all.proposal(id) {
+        let learned = learned(proposal)?;
+        let runs = cx.journal()?.solved_runs(&SolvedFilter::default()).await?;
+        item.deeds = vec![Deed::Accept, Deed::Reject];
+        item.waiting = Some(Waiting {
+            what: "learned from runs that went the same way".into(),
+            text: tell::proposal(proposal, &learned, &runs),
+            diff: String::new(),
+            whose: match proposal.label.is_clean() {
+                true => "your own words only".into(),
+                false => proposal.label.to_string(),
+            },
+            untrusted: proposal.label.is_external(),
+            hash: hash_of(&proposal.text),
+        });
+    } else if let Some(found) = all.used(id) {
+        item.text = tell::recipe(&found.recipe, &found.place, standing);
+        facts.push(("Place".into(), found.place.clone()));
+        item.deeds = match found.recipe.source {
+            RecipeSource::Written => vec![Deed::Accept, Deed::Remove],
+            RecipeSource::Learned => vec![Deed::Accept, Deed::Reject, Deed::Remove],
+            RecipeSource::Bundled => vec![Deed::Accept, Deed::Reject],
+        };
+        if !standing.is_demoted() {
+            item.deeds.retain(|deed| *deed != Deed::Accept);
+        }
+    } else {
+        item.deeds = vec![Deed::Accept];
+    }
+    item.facts = facts;
+    Ok(item)
+}
+
+/// Accepts, rejects or puts away.
+pub(super) async fn act(cx: &Cx, id: &str, word: &Word<'_>) -> anyhow::Result<String> {
+    let all = All::of(cx).await?;
+    match word.deed {
+        Deed::Accept => match all.proposal(id) {
+            Some(proposal) => {
+                same(word.hash, &hash_of(&proposal.text))?;
+                settle::accepted(cx, proposal, word.untrusted).await?;
+                Ok(format!("{id} is accepted. It holds from the next run on."))
+            }
+            None => {
+                settle::again(cx, &all, (id, word.untrusted)).await?;
+                Ok(format!("{id} counts again; how often it worked is counted anew."))
+            }
+        },
+        Deed::Reject => {
+            settle::rejected(cx, &all, id).await?;
+            Ok(format!("{id} is rejected: it is neither used nor proposed again."))
+        }
+        Deed::Remove => {
+            change::removed(cx, id).await?;
+            Ok(format!("{id} is removed."))
+        }
+        deed @ (Deed::Enable | Deed::Disable | Deed::Approve) => Err(cannot(deed)),
+    }
+}

@@ -1,0 +1,142 @@
+//! Skills: found, shown, accepted, put away.
+
+use weir_engine::skills::{FoundSkill, Source, shown};
+
+use super::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word, cannot, same};
+use crate::catalogue::skills::{inbox, own, place, sha256, survey};
+use crate::cx::Cx;
+use crate::failure::usage;
+
+fn line(skill: &FoundSkill) -> LibraryLine {
+    let state = match (&skill.shadowed_by, skill.why_not()) {
+        (_, Some(_)) => "left out",
+        (Some(_), None) => "shadowed",
+        (None, None) => "used",
+    };
+    LibraryLine {
+        name: skill.name.clone(),
+        about: skill.head.as_ref().map_or_else(String::new, |head| head.description.clone()),
+        origin: place(skill),
+        state: state.into(),
+        waits: false,
+        untrusted: skill.label.is_external(),
+    }
+}
+
+/// Every skill and every proposal.
+pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
+    let (_, survey) = survey(cx).await?;
+    let mut lines: Vec<LibraryLine> = Vec::new();
+    for skill in &survey.skills {
+        // Of one name the skill that is used stands for the others.
+        match lines.iter_mut().find(|line| line.name == skill.name) {
+            Some(there) if skill.is_used() => *there = line(skill),
+            Some(_) => (),
+            None => lines.push(line(skill)),
+        }
+    }
+    for proposal in cx.journal()?.proposals("skill").await? {
+        let waits = LibraryLine {
+            name: proposal.name.clone(),
+            about: inbox::what(&proposal),
+            origin: "proposed by your agent".into(),
+            state: "waits".into(),
+            waits: true,
+            untrusted: proposal.label.is_external(),
+        };
+        match lines.iter_mut().find(|line| line.name == proposal.name) {
+            Some(there) => there.waits = true,
+            None => lines.push(waits),
+        }
+    }
+    lines.sort_by(|a, b| (!a.waits, &a.name).cmp(&(!b.waits, &b.name)));
+    Ok(Shelved { lines, notes: survey.notices })
+}
+
+/// One skill, with what waits of it.
+pub(super) async fn one(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+    let (workspace, survey) = survey(cx).await?;
+    let named = || survey.skills.iter().filter(|skill| skill.name == name);
+    let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
+    let proposal =
+        cx.journal()?.proposals("skill").await?.into_iter().find(|proposal| proposal.name == name);
+    let all = all(cx).await?;
+    let line = all.lines.into_iter().find(|line| line.name == name);
+    let line = line.ok_or_else(|| usage(format!("there is no skill {name}")))?;
+    let (mut facts, mut text) = (Vec::new(), String::new());
+    let mut deeds = Vec::new();
+    if let Some(skill) = skill {
+        facts = facts_of(skill);
+        match shown(&workspace, skill) {
+            Ok((bytes, files)) => {
+                facts.push(("Files".into(), files.join(", ")));
+                text = String::from_utf8_lossy(&bytes).into_owned();
+            }
+            Err(why) => facts.push(("Unreadable".into(), why)),
+        }
+        if skill.source == Source::Yours && own::folder(cx, name).is_dir() {
+            deeds.push(Deed::Remove);
+        }
+    }
+    let waiting = proposal.map(|proposal| {
+        deeds.extend([Deed::Accept, Deed::Reject]);
+        let old = std::fs::read(own::folder(cx, name).join("SKILL.md")).unwrap_or_default();
+        let diff = match old.is_empty() {
+            true => String::new(),
+            false => weir_tools::outside::difference("SKILL.md", &old, proposal.text.as_bytes()),
+        };
+        Waiting {
+            what: inbox::what(&proposal),
+            diff,
+            whose: inbox::whose(&proposal),
+            untrusted: proposal.label.is_external(),
+            hash: sha256(proposal.text.as_bytes()),
+            text: proposal.text,
+        }
+    });
+    let (hash, text_kind) = (String::new(), TextKind::Markdown);
+    Ok(LibraryItem { line, facts, text, text_kind, hash, waiting, deeds })
+}
+
+fn facts_of(skill: &FoundSkill) -> Vec<(String, String)> {
+    let mut facts: Vec<(&str, String)> = vec![("Place", place(skill))];
+    if let Some(head) = &skill.head {
+        facts.push(("Trigger", head.trigger.to_string()));
+        facts.push(("License", head.license.clone().unwrap_or_default()));
+        facts.push(("Needs", head.compatibility.clone().unwrap_or_default()));
+        facts.push(("Wants allowed", head.allowed_tools.join(" ")));
+    }
+    if let Some(why) = skill.trigger_problem() {
+        facts.push(("Trigger never matches", format!("it {why}")));
+    }
+    facts.push(("Shadowed by", skill.shadowed_by.clone().unwrap_or_default()));
+    facts.push(("Left out", skill.why_not().unwrap_or_default()));
+    facts.extend(skill.findings.iter().map(|finding| ("Finding", finding.to_string())));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts.into_iter().map(|(what, value)| (what.to_owned(), value)).collect()
+}
+
+/// Accepts, rejects or puts away.
+pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<String> {
+    match word.deed {
+        Deed::Accept => {
+            let proposal = inbox::one(cx, name).await?;
+            same(word.hash, &sha256(proposal.text.as_bytes()))?;
+            inbox::accepted(cx, &proposal, word.untrusted).await?;
+            Ok(format!("{name} is accepted. It holds from the next run on."))
+        }
+        Deed::Reject => {
+            inbox::one(cx, name).await?;
+            cx.journal()?.withdraw_proposal("skill", name).await?;
+            Ok(format!("{name} is rejected; nothing was changed."))
+        }
+        Deed::Remove => {
+            if let Some(problem) = weir_core::skill::name_problem(name) {
+                return Err(usage(format!("{name:?} is no name of a skill: it {problem}")));
+            }
+            own::put_away(cx, name)?;
+            Ok(format!("{name} is removed."))
+        }
+        deed @ (Deed::Enable | Deed::Disable | Deed::Approve) => Err(cannot(deed)),
+    }
+}

@@ -1,0 +1,348 @@
+//! Models of a person, the endpoints that offer them, and their keys: the same list that `weir
+//! models` shows, and the file of keys that `weir auth` writes. A key goes in and never comes out.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use weir_core::secret::Secret;
+use weir_providers::catalogue::{Catalogue, Overrides};
+use weir_providers::http_model::Endpoint;
+use weir_providers::probe::{self, KeyCheck};
+
+use super::UserSpace;
+use crate::catalogue::models::{Row, ask, rows_of};
+use crate::config;
+use crate::cx::Cx;
+use crate::failure::{HouseError, refused, usage};
+use crate::keys::KeySource;
+use crate::models;
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ModelLine {
+    /// `provider/name`.
+    pub model: String,
+    /// Who offers it.
+    pub provider: String,
+    /// Its window in tokens.
+    pub window: u64,
+    /// Most tokens of a reply.
+    pub max_output: u64,
+    /// US dollars for a million tokens that it reads; `null`: not known.
+    pub price_input: Option<f64>,
+    /// The same of what it writes.
+    pub price_output: Option<f64>,
+    /// What it can: `tools`, `images`, …
+    pub abilities: Vec<String>,
+    /// Its provider has a key, or needs none.
+    pub usable: bool,
+    /// Its endpoint named it when it was asked; `null`: it was not asked.
+    pub offered: Option<bool>,
+}
+
+/// What endpoints said.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct ModelsTold {
+    /// Models, by provider.
+    pub models: Vec<ModelLine>,
+    /// Endpoints that did not answer, and why.
+    pub notes: Vec<String>,
+}
+
+/// Somebody who offers models.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProviderLine {
+    /// Its name.
+    pub name: String,
+    /// Where it is reached.
+    pub base_url: String,
+    /// The configuration names it, or changes where it is reached.
+    pub custom: bool,
+    /// It runs on this machine.
+    pub local: bool,
+    /// It does not answer without a key.
+    pub needs_key: bool,
+    /// Variables that are looked at for its key.
+    pub variables: Vec<String>,
+    /// Where its key comes from: `variable NAME`, `kept`; `null`: it has none.
+    pub key: Option<String>,
+    /// A key is kept under its name, and can be removed.
+    pub kept: bool,
+}
+
+/// An endpoint beside the built-in ones, as an admin adds it.
+#[derive(Debug, Clone)]
+pub struct NewEndpoint {
+    /// Its name: the part of a model's name before the slash.
+    pub name: String,
+    /// How it is spoken to: one of [`DIALECTS`].
+    pub dialect: String,
+    /// Its address: `https://llm.example.org/v1`.
+    pub base_url: String,
+    /// Its key; empty: it wants none.
+    pub key: Secret,
+    /// It is kept without being asked.
+    pub unchecked: bool,
+}
+
+/// Dialects that endpoints speak, with words for people.
+pub const DIALECTS: [(&str, &str); 4] = [
+    ("openai-chat", "OpenAI-compatible (chat completions)"),
+    ("openai-responses", "OpenAI responses"),
+    ("anthropic", "Anthropic messages"),
+    ("gemini", "Gemini"),
+];
+
+fn line(row: &Row, usable: bool) -> ModelLine {
+    let info = &row.info;
+    ModelLine {
+        model: info.model.to_string(),
+        provider: info.model.provider.clone(),
+        window: info.window,
+        max_output: info.max_output,
+        price_input: info.price.map(|price| price.input),
+        price_output: info.price.map(|price| price.output),
+        abilities: info.abilities.clone(),
+        usable,
+        offered: row.offered,
+    }
+}
+
+impl UserSpace {
+    async fn told(&self, probe: bool) -> anyhow::Result<ModelsTold> {
+        let cx = self.at(None)?;
+        let catalogue = models::catalogue(&cx)?;
+        let vendors: Vec<_> = catalogue.vendors().iter().collect();
+        let probed = match probe {
+            true => ask(&cx, &catalogue, &vendors).await?,
+            false => Default::default(),
+        };
+        let mut told = ModelsTold::default();
+        for vendor in vendors {
+            let (_, key) = models::endpoint(&cx, &catalogue, vendor)?;
+            let usable = key.is_some() || !vendor.needs_key;
+            let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
+            told.models.extend(rows.iter().map(|row| line(row, usable)));
+        }
+        let failed = probed.iter().filter_map(|(name, found)| Some((name, found.as_ref().err()?)));
+        told.notes = failed.map(|(name, why)| format!("{name}: {why}")).collect();
+        Ok(told)
+    }
+
+    fn offering(&self) -> anyhow::Result<Vec<ProviderLine>> {
+        let cx = self.at(None)?;
+        let catalogue = models::catalogue(&cx)?;
+        let keys = cx.keys()?;
+        let custom = &cx.config()?.settings.providers;
+        let lines = catalogue.vendors().iter().map(|vendor| {
+            let (endpoint, source) = models::endpoint(&cx, &catalogue, vendor)?;
+            Ok(ProviderLine {
+                name: vendor.name.clone(),
+                base_url: endpoint.base_url,
+                custom: custom.contains_key(&vendor.name),
+                local: vendor.local,
+                needs_key: vendor.needs_key,
+                variables: vendor.key_env.clone(),
+                key: source.map(|source| match source {
+                    KeySource::Variable(name) => format!("variable {name}"),
+                    // Where the file lies is the machine's business.
+                    KeySource::File(_) => "kept".into(),
+                }),
+                kept: keys.kept(&vendor.name).is_some(),
+            })
+        });
+        lines.collect()
+    }
+
+    /// Keys of the installation are its admins'.
+    fn of_admin(&self) -> Result<(), HouseError> {
+        match self.person.is_admin() {
+            true => Ok(()),
+            false => Err(HouseError::Refused("only an admin changes keys".into())),
+        }
+    }
+
+    async fn checked(&self, provider: &str, key: &Secret) -> anyhow::Result<()> {
+        let cx = self.at(None)?;
+        let catalogue = models::catalogue(&cx)?;
+        let Some(vendor) = catalogue.vendor(provider) else {
+            return Err(usage(format!("there is no provider {provider:?}")));
+        };
+        let (mut endpoint, _) = models::endpoint(&cx, &catalogue, vendor)?;
+        endpoint.key = Some(key.clone());
+        match probe::check_key(&endpoint, &models::transport(&cx)).await {
+            KeyCheck::Accepted(_) => Ok(()),
+            KeyCheck::Refused(_) => Err(usage(format!(
+                "{provider} does not accept this key. Nothing was saved: check that all of it was copied"
+            ))),
+            KeyCheck::Unsaid(why) => Err(usage(format!(
+                "the key could not be checked with {provider}: {why}. Nothing was saved"
+            ))),
+        }
+    }
+
+    async fn added(&self, new: &NewEndpoint) -> anyhow::Result<Vec<String>> {
+        let cx = self.at(None)?;
+        let (name, base_url) = (new.name.trim(), new.base_url.trim());
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
+        if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(plain) {
+            return Err(usage("Name: use lowercase letters, digits, - and _"));
+        }
+        if models::catalogue(&cx)?.vendor(name).is_some() {
+            return Err(usage(format!("there is a provider {name:?} already")));
+        }
+        if !DIALECTS.iter().any(|(word, _)| *word == new.dialect) {
+            return Err(usage(format!("there is no API {:?}", new.dialect)));
+        }
+        let is_address = base_url.starts_with("https://") || base_url.starts_with("http://");
+        if !is_address || base_url.contains(|c: char| c.is_control() || c.is_whitespace()) {
+            return Err(usage("Address: it begins with https:// or http://"));
+        }
+        let declared = json!({ "dialect": new.dialect, "base_url": base_url });
+        let found = match new.unchecked {
+            true => Vec::new(),
+            false => answers(&cx, (name, &declared), &new.key).await?,
+        };
+        if !new.key.is_empty() {
+            cx.keys()?.clone().set(name, new.key.clone())?;
+        }
+        // One value, so that no half of it is ever there.
+        let text = |field: &str| declared[field].to_string();
+        let table = format!("{{ dialect = {}, base_url = {} }}", text("dialect"), text("base_url"));
+        let key = config::key_text(&["providers", name]);
+        config::set_value(&cx.files().user, &key, &table)?;
+        Ok(found)
+    }
+
+    fn without(&self, name: &str) -> anyhow::Result<bool> {
+        let cx = self.at(None)?;
+        let removed = config::remove_endpoint(&cx.files().user, name)?;
+        if removed {
+            cx.keys()?.clone().remove(name)?;
+        }
+        Ok(removed)
+    }
+
+    fn keep_key(&self, provider: &str, key: Secret) -> anyhow::Result<()> {
+        let cx = self.at(None)?;
+        if models::catalogue(&cx)?.vendor(provider).is_none() {
+            return Err(usage(format!("there is no provider {provider:?}")));
+        }
+        cx.keys()?.clone().set(provider, key)
+    }
+}
+
+/// Longest name of an endpoint, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// The models of an endpoint that is not in the settings yet.
+async fn answers(
+    cx: &Cx,
+    (name, declared): (&str, &Value),
+    key: &Secret,
+) -> anyhow::Result<Vec<String>> {
+    let settings = &cx.config()?.settings;
+    let mut together = json!({ "providers": settings.providers, "models": settings.models });
+    together["providers"][name] = declared.clone();
+    let catalogue = Catalogue::new(&serde_json::from_value::<Overrides>(together)?)
+        .map_err(|error| usage(error.to_string()))?;
+    let vendor = catalogue.vendor(name).cloned();
+    let vendor = vendor.ok_or_else(|| usage(format!("there is no provider {name:?}")))?;
+    let key = (!key.is_empty()).then(|| key.clone());
+    let endpoint = Endpoint { base_url: vendor.base_url.clone(), vendor, key };
+    let found = probe::list_models(&endpoint, &models::transport(cx)).await;
+    let found = found.map_err(|why| {
+        usage(format!("the endpoint could not be used: {why}. Nothing was saved"))
+    })?;
+    Ok(found.iter().map(|model| format!("{name}/{}", model.name)).collect())
+}
+
+impl UserSpace {
+    /// Models that are known; `probe`: endpoints with a key, and local servers, are asked.
+    ///
+    /// # Errors
+    /// The settings cannot be read.
+    pub async fn list_models(&self, probe: bool) -> Result<ModelsTold, HouseError> {
+        self.look_up_made().await?;
+        self.told(probe).await.map_err(|error| refused(&error))
+    }
+
+    /// Everybody who offers models.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be read.
+    pub async fn list_providers(&self) -> Result<Vec<ProviderLine>, HouseError> {
+        self.look_up_made().await?;
+        self.offering().map_err(|error| refused(&error))
+    }
+
+    /// The model of a new chat in which none is chosen, as `provider/name`; `None`: there is none that
+    /// can be asked. Local servers are asked where nothing is set and no provider has a key.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be read.
+    pub async fn standard_model(&self) -> Result<Option<String>, HouseError> {
+        self.look_up_made().await?;
+        let cx = self.at(None).map_err(|error| refused(&error))?;
+        // Settings that cannot be read are told by whoever asks for them; here there is no model.
+        Ok(models::known(&cx, None).await.ok())
+    }
+
+    /// Whether a provider takes this key, found out by asking it. Nothing is kept. Only for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason: no such provider, it does not take the key, or it
+    /// could not be asked.
+    pub async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError> {
+        self.of_admin()?;
+        self.checked(provider, key).await.map_err(|error| refused(&error))
+    }
+
+    /// Adds an endpoint to the installation's settings, after it was asked for its models; gives these
+    /// as `provider/name`. Only for admins.
+    ///
+    /// # Errors
+    /// [`HouseError::Refused`] with the reason: the name is taken or is none, it does not answer, or
+    /// the settings cannot be written. Nothing is kept then.
+    pub async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError> {
+        self.of_admin()?;
+        let found = self.added(new).await.map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(found)
+    }
+
+    /// Takes an endpoint out of the installation's settings, with its key; whether it was there. Only
+    /// for admins.
+    ///
+    /// # Errors
+    /// The settings or keys cannot be written.
+    pub async fn remove_endpoint(&self, name: &str) -> Result<bool, HouseError> {
+        self.of_admin()?;
+        let removed = self.without(name).map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(removed)
+    }
+
+    /// Keeps a key of the installation. Only for admins: the caller sees to it, and so does this.
+    ///
+    /// # Errors
+    /// No such provider, it is no key, or it cannot be written.
+    pub async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError> {
+        self.of_admin()?;
+        self.keep_key(provider, key).map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(())
+    }
+
+    /// Forgets a key of the installation; whether there was one. Only for admins.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub async fn remove_key(&self, provider: &str) -> Result<bool, HouseError> {
+        self.of_admin()?;
+        let removed = self.at(None).and_then(|cx| cx.keys()?.clone().remove(provider));
+        let removed = removed.map_err(|error| refused(&error))?;
+        self.renew();
+        Ok(removed)
+    }
+}
